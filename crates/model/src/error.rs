@@ -1,0 +1,166 @@
+//! The one error shape of all rooms.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What every fallible function of the rooms returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The closed set of reasons why an operation can fail. Each protocol maps these to its own codes, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// There is definitely no such thing, or the caller may not know that it exists.
+    NotFound,
+    /// The request contradicts the present state: a name that is taken, a precondition that failed.
+    Conflict,
+    /// Somebody holds the document: checked out or locked by another person.
+    Locked,
+    /// The request itself is wrong and will be wrong again.
+    Invalid,
+    /// The caller is known and may not do this.
+    Forbidden,
+    /// A limit was reached: quota, disk space, rate, size.
+    Exhausted,
+    /// Something that is needed does not answer; whether a change was made may be unknown.
+    Unavailable,
+    /// Stored bytes or rows are not what they must be.
+    Corrupt,
+}
+
+/// An error: a kind for programs, a message for a person (what happened, to what, what to do) and the cause.
+///
+/// The message may be shown to the caller. The source is for the log only.
+pub struct Error {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    code: &'static str,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of `kind` with a `message` that a person can act on.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, message: message.into(), code: kind.code(), source: None }
+    }
+
+    /// Replaces the stable machine-readable code, which is otherwise the kind's own.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Keeps the cause, for the log.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Shorthand for [`ErrorKind::NotFound`].
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Conflict`].
+    pub fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Conflict, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Locked`].
+    pub fn locked(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Locked, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Invalid`].
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Forbidden`].
+    pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Forbidden, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Exhausted`].
+    pub fn exhausted(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Exhausted, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Unavailable`].
+    pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Shorthand for [`ErrorKind::Corrupt`].
+    pub fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+
+    /// The reason, for programs.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What happened, to what, and what to do.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// A stable code such as `name_taken`; scripts may rely on it.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Whether the same request may succeed later without being changed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Exhausted)
+    }
+
+    /// The message with all its causes, for the log.
+    pub fn report(&self) -> String {
+        let mut text = self.message.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl ErrorKind {
+    /// The kind's own stable code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Locked => "locked",
+            Self::Invalid => "invalid",
+            Self::Forbidden => "forbidden",
+            Self::Exhausted => "exhausted",
+            Self::Unavailable => "unavailable",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ({}): {}", self.kind, self.code, self.report())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|e| e as _)
+    }
+}

@@ -1,0 +1,30 @@
+//! The words of Strongroom and the rules that need nothing but the words: identifiers, names, kinds of
+//! item, versions, principals, rights, columns and the one error shape.
+//!
+//! This room knows no I/O, no async, no SQL, no wire format and none of the other rooms.
+
+mod column;
+mod digest;
+mod error;
+mod id;
+mod limits;
+mod name;
+mod node;
+mod policy;
+mod principal;
+mod rights;
+mod time;
+mod version;
+
+pub use column::{ColumnKind, ColumnValue};
+pub use digest::Digest;
+pub use error::{Error, ErrorKind, Result};
+pub use id::{Id, IdSource};
+pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_PAGE};
+pub use name::{Name, NodePath, SitePath};
+pub use node::NodeKind;
+pub use policy::{LibrarySettings, Versioning};
+pub use principal::{LoginName, Principal, PrincipalKind};
+pub use rights::{Right, Rights, Role};
+pub use time::Timestamp;
+pub use version::VersionNumber;

@@ -1,0 +1,12 @@
+//! Limits that all rooms and protocols share.
+
+/// Longest name of an item, in Unicode characters.
+pub const MAX_NAME_CHARS: usize = 255;
+/// Deepest nesting of items below a site collection's root.
+pub const MAX_DEPTH: usize = 128;
+/// Longest comment of a version or check-in, in Unicode characters.
+pub const MAX_COMMENT: usize = 4_000;
+/// Longest text in a column, in Unicode characters.
+pub const MAX_COLUMN_TEXT: usize = 10_000;
+/// Most entries of one page of a listing.
+pub const MAX_PAGE: usize = 1_000;

@@ -1,0 +1,221 @@
+//! Names of items, and paths made of them.
+
+use std::fmt;
+
+use caseless::Caseless;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{Error, MAX_DEPTH, MAX_NAME_CHARS, Result};
+
+/// The name of a site, library, folder, document or list: kept exactly as it was given, compared by its folded form.
+///
+/// Refused: the empty name, `.`, `..`, more than 255 characters, control characters, `/` and `\`, a space at
+/// either end, a dot at the end (Windows cannot address those).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(String);
+
+impl Name {
+    /// Checks a name.
+    pub fn new(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        match Self::fault(&text) {
+            None => Ok(Self(text)),
+            Some(fault) => {
+                let shown: String = text.escape_debug().take(80).collect();
+                Err(Error::invalid(format!("the name \"{shown}\" cannot be used: {fault}")).with_code("invalid_name"))
+            }
+        }
+    }
+
+    fn fault(text: &str) -> Option<&'static str> {
+        if text.is_empty() {
+            Some("it is empty")
+        } else if text == "." || text == ".." {
+            Some("it has a meaning of its own in paths")
+        } else if text.chars().count() > MAX_NAME_CHARS {
+            Some("it is longer than 255 characters")
+        } else if text.chars().any(char::is_control) {
+            Some("it has a control character")
+        } else if text.contains(['/', '\\']) {
+            Some("it has a slash or backslash")
+        } else if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
+            Some("it begins or ends with a space")
+        } else if text.ends_with('.') {
+            Some("it ends with a dot")
+        } else {
+            None
+        }
+    }
+
+    /// The name as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form by which names are compared and sorted: two names with equal folds are the same name.
+    pub fn folded(&self) -> String {
+        fold(&self.0)
+    }
+
+    /// The part behind the last dot in lower case, or the empty string: `pdf` of `Plan.PDF`.
+    pub fn extension(&self) -> String {
+        match self.0.rsplit_once('.') {
+            Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Canonical caseless form (Unicode 3.13, D145): NFD, default case folding, NFD again, then composed to be short.
+fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let folded: String = text.nfd().default_case_fold().nfd().collect();
+    folded.nfc().collect()
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A path of names below some item; may be empty, which means the item itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NodePath(Vec<Name>);
+
+impl NodePath {
+    /// Parses names separated by `/`. Leading, trailing and doubled slashes mean nothing; `.` and `..` are refused.
+    pub fn parse(text: &str) -> Result<Self> {
+        let names = text.split('/').filter(|part| !part.is_empty()).map(Name::new).collect::<Result<Vec<_>>>()?;
+        if names.len() > MAX_DEPTH {
+            return Err(
+                Error::invalid(format!("the path is deeper than {MAX_DEPTH} levels")).with_code("path_too_deep")
+            );
+        }
+        Ok(Self(names))
+    }
+
+    /// The names, outermost first.
+    pub fn names(&self) -> &[Name] {
+        &self.0
+    }
+
+    /// Whether this path means the item itself.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last name and the path before it.
+    pub fn split_last(&self) -> Option<(NodePath, &Name)> {
+        self.0.split_last().map(|(last, head)| (NodePath(head.to_vec()), last))
+    }
+
+    /// This path with one more name.
+    #[must_use]
+    pub fn join(&self, name: &Name) -> Self {
+        let mut names = self.0.clone();
+        names.push(name.clone());
+        Self(names)
+    }
+}
+
+impl From<Vec<Name>> for NodePath {
+    fn from(names: Vec<Name>) -> Self {
+        Self(names)
+    }
+}
+
+impl fmt::Display for NodePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, name) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("/")?;
+            }
+            f.write_str(name.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+/// The address of a site collection in the farm: the empty path for the root one, else up to four names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SitePath(NodePath);
+
+impl SitePath {
+    /// Parses an address such as `sites/sales`; names in it are the first segments of URLs, so a few are reserved.
+    pub fn parse(text: &str) -> Result<Self> {
+        let path = NodePath::parse(text)?;
+        if path.names().len() > 4 {
+            return Err(Error::invalid("the address of a site collection has at most four parts"));
+        }
+        Ok(Self(path))
+    }
+
+    /// The names of the address.
+    pub fn path(&self) -> &NodePath {
+        &self.0
+    }
+
+    /// The folded text by which addresses are stored and compared.
+    pub fn folded(&self) -> String {
+        self.0.names().iter().map(Name::folded).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl fmt::Display for SitePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_cannot_be_used_are_refused_with_a_reason() {
+        let long = "x".repeat(256);
+        for bad in ["", ".", "..", "a/b", "a\\b", "a\0", "a\n", "\u{7f}", "\u{85}", " a", "a ", "a.", &long] {
+            let error = Name::new(bad).unwrap_err();
+            assert_eq!(error.code(), "invalid_name", "{bad:?}");
+            assert!(!error.message().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn unusual_names_are_kept_as_given() {
+        for good in
+            ["a:b*?\"<>|", "…", "CON", ".profile", "100 % #1+2.txt", "💾", "e\u{301}", &"ü".repeat(255), "a\u{202e}b"]
+        {
+            assert_eq!(Name::new(good).unwrap().as_str(), good);
+        }
+    }
+
+    #[test]
+    fn names_are_compared_without_case_and_normal_form() {
+        let same = |a: &str, b: &str| assert_eq!(Name::new(a).unwrap().folded(), Name::new(b).unwrap().folded());
+        same("Report.PDF", "report.pdf");
+        same("Straße", "STRASSE");
+        same("é", "E\u{301}");
+        same("ΣΊΣΥΦΟΣ", "σίσυφος");
+        assert_ne!(Name::new("a").unwrap().folded(), Name::new("ä").unwrap().folded());
+    }
+
+    #[test]
+    fn paths_refuse_what_climbs_and_what_is_too_deep() {
+        assert_eq!(NodePath::parse("/a//b/").unwrap().to_string(), "a/b");
+        assert!(NodePath::parse("").unwrap().is_empty());
+        assert!(NodePath::parse("a/../b").is_err());
+        assert!(NodePath::parse(&"a/".repeat(MAX_DEPTH + 1)).is_err());
+        assert_eq!(Name::new("Plan.PDF").unwrap().extension(), "pdf");
+        assert_eq!(Name::new(".profile").unwrap().extension(), "");
+    }
+}

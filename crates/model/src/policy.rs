@@ -1,0 +1,54 @@
+//! Settings of a library.
+
+use crate::{Error, Result};
+
+/// How a library keeps versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versioning {
+    /// Only the present content; replacing it discards what was there.
+    None,
+    /// Each change is a published version.
+    Major,
+    /// Each change is a draft until it is published; readers see the last published version.
+    MajorMinor,
+}
+
+impl Versioning {
+    /// The stored and public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Major => "major",
+            Self::MajorMinor => "major-minor",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "none" => Ok(Self::None),
+            "major" => Ok(Self::Major),
+            "major-minor" => Ok(Self::MajorMinor),
+            _ => Err(Error::invalid("versioning is one of none, major, major-minor")),
+        }
+    }
+}
+
+/// What applies to all documents of a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibrarySettings {
+    /// How versions are kept.
+    pub versioning: Versioning,
+    /// Most major versions kept for each document, the oldest go first; 0 keeps all.
+    pub major_limit: u32,
+    /// Number of latest major versions that keep their drafts; 0 keeps all drafts.
+    pub minor_limit: u32,
+    /// Whether a document must be checked out before it is changed.
+    pub require_checkout: bool,
+}
+
+impl Default for LibrarySettings {
+    fn default() -> Self {
+        Self { versioning: Versioning::Major, major_limit: 500, minor_limit: 10, require_checkout: false }
+    }
+}

@@ -80,10 +80,11 @@ CREATE TABLE blob (
 CREATE TABLE blob_chunk (
     digest BYTEA NOT NULL,
     part BIGINT NOT NULL,
-    data BYTEA STORAGE EXTERNAL NOT NULL,
+    data BYTEA NOT NULL,
     stored_at BIGINT NOT NULL,
     PRIMARY KEY (digest, part)
 );
+ALTER TABLE blob_chunk ALTER COLUMN data SET STORAGE EXTERNAL;
 
 CREATE TABLE version (
     id BIGINT NOT NULL PRIMARY KEY,

@@ -1,1 +1,18 @@
-//! Placeholder
+//! The edge: the only room that speaks HTTP.
+//!
+//! It owns the server, the routes, the protocols and the pages; it alone knows axum. It must not know SQL, BLOB stores
+//! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
+
+mod edge;
+mod error;
+mod health;
+mod preface;
+mod protocol;
+mod request;
+mod router;
+mod secure;
+mod server;
+mod state;
+mod ui;
+
+pub use server::{Options, TlsFiles, serve};

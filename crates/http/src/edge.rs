@@ -1,0 +1,144 @@
+//! What happens to every request, whatever its route: identity, limits, the log line, the histogram, and an answer
+//! even when a handler panics.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use model::Error;
+
+use crate::error::Problem;
+use crate::health::REQUESTS;
+use crate::request::{REQUEST_ID, RequestContext};
+use crate::secure;
+
+/// Most bytes of the header fields of one request.
+pub const MAX_HEAD: usize = 64 * 1024;
+
+/// The outermost layer of the router.
+pub async fn around(request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let context = RequestContext::of(request.headers());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let too_big = head_size(request.headers()) > MAX_HEAD;
+    let answer = context.clone().scope(async {
+        if too_big {
+            return Problem::from(
+                Error::invalid("the header fields of the request are larger than 64 KiB")
+                    .with_code("headers_too_large"),
+            )
+            .into_response();
+        }
+        match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+            Ok(response) => response,
+            Err(panic) => panicked(panic.as_ref()),
+        }
+    });
+    let mut response = answer.await;
+    secure::add_headers(response.headers_mut());
+    if let Ok(id) = HeaderValue::from_str(context.id()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    note(&method, route, response.status(), start, &context);
+    response
+}
+
+/// One line and one sample. The path itself stays out of both: it can hold names that are nobody's business.
+fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Instant, context: &RequestContext) {
+    let elapsed = start.elapsed();
+    let class = match status.as_u16() / 100 {
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        5 => "5xx",
+        _ => "1xx",
+    };
+    metrics::histogram!(REQUESTS, "route" => route.to_owned(), "status" => class).record(elapsed.as_secs_f64());
+    tracing::info!(
+        target: "http",
+        %method,
+        route,
+        status = status.as_u16(),
+        micros = elapsed.as_micros() as u64,
+        principal = context.principal().unwrap_or("-"),
+        request_id = context.id(),
+        "request"
+    );
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Response {
+    let what = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    let error = Error::corrupt("the server failed on this request; the log has the details under its request id")
+        .with_code("internal")
+        .with_source(format!("panic: {what}"));
+    Problem::from(error).into_response()
+}
+
+fn head_size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
+}
+
+/// The answer to a path that no route serves, for clients that are not browsers.
+pub async fn no_such_route() -> Response<Body> {
+    Problem::from(Error::not_found("there is nothing at this address")).into_response()
+}
+
+/// The answer to a method that a route does not have.
+pub async fn no_such_method() -> Response<Body> {
+    Problem::from(Error::invalid("this address does not take that method").with_code("method_not_allowed"))
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    async fn burst() -> &'static str {
+        panic!("seven is not a prime")
+    }
+
+    fn app() -> Router {
+        Router::new().route("/burst", get(burst)).route("/calm", get(|| async { "calm" })).layer(from_fn(around))
+    }
+
+    async fn text(response: Response) -> String {
+        let bytes = axum::body::to_bytes(response.into_body(), 100_000).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_with_the_request_id_and_without_its_message() {
+        let app = app();
+        let request = Request::get("/burst").header(REQUEST_ID, "abc-12345").body(Body::empty()).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers()[REQUEST_ID], "abc-12345");
+        let body = text(response).await;
+        assert!(body.contains("\"instance\":\"abc-12345\"") && !body.contains("prime"), "{body}");
+        let next = app.oneshot(Request::get("/calm").body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(next.status(), StatusCode::OK);
+        assert_eq!(next.headers()["x-content-type-options"], "nosniff");
+    }
+
+    #[tokio::test]
+    async fn a_head_beyond_the_limit_is_refused() {
+        let request = Request::get("/calm").header("x-long", "a".repeat(MAX_HEAD)).body(Body::empty()).unwrap();
+        let response = app().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
+}

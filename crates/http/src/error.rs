@@ -1,0 +1,146 @@
+//! Maps the kinds of error to HTTP, once for all protocols, and logs what is the server's own fault.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use model::{Error, ErrorKind};
+
+use crate::request;
+
+/// Seconds after which a client may try again when something is unavailable.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
+/// Seconds after which a client may try again when it came too often.
+const THROTTLED_RETRY_AFTER: HeaderValue = HeaderValue::from_static("30");
+
+/// An error as `application/problem+json` (RFC 9457).
+///
+/// Fields: `type` (always `about:blank`), `title` (of the status), `status`, `detail` (what happened and what to do),
+/// `code` (stable, for scripts), `instance` (the request identifier).
+pub struct Problem(Error);
+
+/// What handlers of programs' protocols return.
+pub type Answer<T = Response> = Result<T, Problem>;
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = status(&self.0);
+        log(&self.0, status);
+        let body = serde_json::json!({
+            "type": "about:blank",
+            "title": status.canonical_reason().unwrap_or("Error"),
+            "status": status.as_u16(),
+            "detail": public_message(&self.0),
+            "code": self.0.code(),
+            "instance": request::current_id(),
+        });
+        let kind = HeaderValue::from_static("application/problem+json");
+        let mut response = (status, [(header::CONTENT_TYPE, kind)], body.to_string()).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"Strongroom\", charset=\"UTF-8\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        add_retry_after(&mut response);
+        response
+    }
+}
+
+/// The status of an error: by its kind, refined by its code.
+pub fn status(error: &Error) -> StatusCode {
+    match (error.kind(), error.code()) {
+        (_, "precondition_failed") => StatusCode::PRECONDITION_FAILED,
+        (_, "unauthenticated" | "bad_credentials") => StatusCode::UNAUTHORIZED,
+        (_, "too_large" | "document_too_large") => StatusCode::PAYLOAD_TOO_LARGE,
+        (_, "throttled" | "too_many_requests") => StatusCode::TOO_MANY_REQUESTS,
+        (ErrorKind::Invalid, "unsupported_media_type") => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        (ErrorKind::Invalid, "unsupported_version") => StatusCode::PRECONDITION_FAILED,
+        (ErrorKind::Invalid, "range_not_satisfiable") => StatusCode::RANGE_NOT_SATISFIABLE,
+        (ErrorKind::Invalid, "headers_too_large") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        (ErrorKind::Invalid, "method_not_allowed") => StatusCode::METHOD_NOT_ALLOWED,
+        (ErrorKind::Invalid, "length_required") => StatusCode::LENGTH_REQUIRED,
+        (ErrorKind::Invalid, "body_timeout") => StatusCode::REQUEST_TIMEOUT,
+        (ErrorKind::Invalid, "unprocessable" | "digest_mismatch") => StatusCode::UNPROCESSABLE_ENTITY,
+        (ErrorKind::NotFound, _) => StatusCode::NOT_FOUND,
+        (ErrorKind::Conflict, _) => StatusCode::CONFLICT,
+        (ErrorKind::Locked, _) => StatusCode::LOCKED,
+        (ErrorKind::Invalid, _) => StatusCode::BAD_REQUEST,
+        (ErrorKind::Forbidden, _) => StatusCode::FORBIDDEN,
+        (ErrorKind::Exhausted, _) => StatusCode::INSUFFICIENT_STORAGE,
+        (ErrorKind::Unavailable, _) => StatusCode::SERVICE_UNAVAILABLE,
+        (ErrorKind::Corrupt, _) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// What the caller may read: the message, except where it would tell of the server's insides.
+pub fn public_message(error: &Error) -> &str {
+    match error.kind() {
+        ErrorKind::Corrupt if error.code() != "internal" => {
+            "stored data is damaged; an administrator finds the details in the log under the request id"
+        }
+        _ => error.message(),
+    }
+}
+
+/// Logs an error that is the server's to mend, or a caller's at a level that is off by default.
+pub fn log(error: &Error, status: StatusCode) {
+    let (report, request_id) = (error.report(), request::current_id());
+    let code = error.code();
+    if status.is_server_error() {
+        tracing::error!(target: "http", code, status = status.as_u16(), request_id, "{report}");
+    } else {
+        tracing::debug!(target: "http", code, status = status.as_u16(), request_id, "{report}");
+    }
+}
+
+/// Says when to try again, where trying again makes sense.
+pub fn add_retry_after(response: &mut Response) {
+    let after = match response.status() {
+        StatusCode::SERVICE_UNAVAILABLE => RETRY_AFTER,
+        StatusCode::TOO_MANY_REQUESTS => THROTTLED_RETRY_AFTER,
+        _ => return,
+    };
+    response.headers_mut().insert(header::RETRY_AFTER, after);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_codes_have_their_status() {
+        let cases = [
+            (Error::not_found("x"), 404),
+            (Error::conflict("x"), 409),
+            (Error::conflict("x").with_code("precondition_failed"), 412),
+            (Error::locked("x"), 423),
+            (Error::invalid("x"), 400),
+            (Error::invalid("x").with_code("unsupported_media_type"), 415),
+            (Error::exhausted("x").with_code("too_large"), 413),
+            (Error::forbidden("x"), 403),
+            (Error::forbidden("x").with_code("unauthenticated"), 401),
+            (Error::exhausted("x"), 507),
+            (Error::exhausted("x").with_code("throttled"), 429),
+            (Error::unavailable("x"), 503),
+            (Error::corrupt("x"), 500),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(status(&error).as_u16(), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_problem_shows_the_message_and_never_the_source() {
+        let error = Error::corrupt("row 7 of nodes is torn").with_source("/data/main.db");
+        assert!(!public_message(&error).contains("nodes"));
+        let response = Problem(Error::unavailable("the store \"files\" does not answer")).into_response();
+        assert_eq!(response.headers()[header::RETRY_AFTER], "5");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+        let refused = Problem(Error::forbidden("sign in").with_code("unauthenticated")).into_response();
+        assert_eq!(refused.headers().get_all(header::WWW_AUTHENTICATE).iter().count(), 2);
+    }
+}

@@ -1,0 +1,178 @@
+//! Conditional requests (RFC 9110, section 13) and the fields they are made of.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::{HeaderMap, HeaderName, Method, header};
+use model::{Error, Result, Timestamp};
+
+/// What a request's conditions say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Proceed,
+    /// The client has it already: 304.
+    NotModified,
+}
+
+/// What is stored now.
+#[derive(Clone, Copy, Debug)]
+pub struct Present<'a> {
+    /// The strong tag, with its quotes.
+    pub etag: &'a str,
+    /// When it changed last.
+    pub modified: Timestamp,
+}
+
+/// Evaluates the conditions in the order of section 13.2.2. `present` is `None` when there is nothing at the address.
+///
+/// A condition that does not hold is an error with the code `precondition_failed`.
+pub fn evaluate(method: &Method, headers: &HeaderMap, present: Option<Present<'_>>) -> Result<Verdict> {
+    let reading = method == Method::GET || method == Method::HEAD;
+    if let Some(field) = joined(headers, header::IF_MATCH) {
+        if !present.is_some_and(|p| lists(&field, p.etag, strong_tag)) {
+            return Err(failed("the document is no longer the one that If-Match names; read it again and decide"));
+        }
+    } else if let Some(limit) = date(headers, header::IF_UNMODIFIED_SINCE)
+        && present.is_some_and(|p| p.modified.seconds() > limit)
+    {
+        return Err(failed("the document was changed after the time in If-Unmodified-Since; read it again and decide"));
+    }
+    if let Some(field) = joined(headers, header::IF_NONE_MATCH) {
+        if present.is_some_and(|p| lists(&field, p.etag, any_tag)) {
+            if reading {
+                return Ok(Verdict::NotModified);
+            }
+            return Err(failed("there is a document already, or the one that If-None-Match excludes"));
+        }
+    } else if reading
+        && let Some(limit) = date(headers, header::IF_MODIFIED_SINCE)
+        && present.is_some_and(|p| p.modified.seconds() <= limit)
+    {
+        return Ok(Verdict::NotModified);
+    }
+    Ok(Verdict::Proceed)
+}
+
+/// The one strong tag of an `If-Match` field, for writes that must be checked again inside of the transaction.
+pub fn single_if_match(headers: &HeaderMap) -> Option<String> {
+    let field = joined(headers, header::IF_MATCH)?;
+    strong_tag(field.trim()).map(ToOwned::to_owned)
+}
+
+/// Whether the request may only create: `If-None-Match: *`.
+pub fn only_create(headers: &HeaderMap) -> bool {
+    joined(headers, header::IF_NONE_MATCH).is_some_and(|field| field.trim() == "*")
+}
+
+/// The tag with its quotes when the whole text is one strong entity tag.
+pub fn strong_tag(text: &str) -> Option<&str> {
+    let opaque = text.strip_prefix('"')?.strip_suffix('"')?;
+    opaque.bytes().all(|b| b == 0x21 || (0x23..=0x7e).contains(&b) || b >= 0x80).then_some(text)
+}
+
+/// Like [`strong_tag`], but a weak one counts too.
+fn any_tag(text: &str) -> Option<&str> {
+    strong_tag(text.strip_prefix("W/").unwrap_or(text))
+}
+
+/// Seconds since the epoch of an HTTP date in any of its three forms.
+pub fn parse_date(text: &str) -> Option<i64> {
+    let time = httpdate::parse_http_date(text.trim()).ok()?;
+    Some(Timestamp::from(time).seconds())
+}
+
+/// A time as `Last-Modified` writes it; times before 1970 are written as 1970.
+pub fn format_date(time: Timestamp) -> String {
+    httpdate::fmt_http_date(SystemTime::from(time).max(UNIX_EPOCH))
+}
+
+fn failed(message: &'static str) -> Error {
+    Error::conflict(message).with_code("precondition_failed")
+}
+
+fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {
+    parse_date(headers.get(name)?.to_str().ok()?)
+}
+
+/// All values of a field as one list; bytes outside of UTF-8 cannot be in any tag of ours.
+fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let mut values = headers.get_all(name).iter().peekable();
+    values.peek()?;
+    Some(values.map(|v| String::from_utf8_lossy(v.as_bytes())).collect::<Vec<_>>().join(","))
+}
+
+/// Whether a list of tags is `*` or holds `etag`. A comma may stand inside of the quotes.
+fn lists(field: &str, etag: &str, read: fn(&str) -> Option<&str>) -> bool {
+    if field.trim() == "*" {
+        return true;
+    }
+    let mut inside = false;
+    field
+        .split(|c| {
+            inside ^= c == '"';
+            c == ',' && !inside
+        })
+        .any(|tag| read(tag.trim()) == Some(etag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: Timestamp = Timestamp::from_micros(784_111_777_123_456);
+    const AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
+
+    fn verdict(method: Method, fields: &[(&'static str, &str)], exists: bool) -> &'static str {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, value.parse().unwrap());
+        }
+        let present = exists.then_some(Present { etag: "\"a,b\"", modified: TIME });
+        match evaluate(&method, &headers, present) {
+            Ok(Verdict::Proceed) => "go",
+            Ok(Verdict::NotModified) => "304",
+            Err(error) => {
+                assert_eq!(error.code(), "precondition_failed");
+                "412"
+            }
+        }
+    }
+
+    #[test]
+    fn conditions_have_their_order_and_meaning() {
+        let cases: &[(Method, &[(&'static str, &str)], bool, &str)] = &[
+            (Method::GET, &[], true, "go"),
+            (Method::PUT, &[("if-match", "\"a,b\"")], true, "go"),
+            (Method::PUT, &[("if-match", "\"x\", \"a,b\"")], true, "go"),
+            (Method::PUT, &[("if-match", "\"x\""), ("if-match", "\"a,b\"")], true, "go"),
+            (Method::PUT, &[("if-match", "W/\"a,b\"")], true, "412"),
+            (Method::PUT, &[("if-match", "*")], true, "go"),
+            (Method::PUT, &[("if-match", "*")], false, "412"),
+            (Method::PUT, &[("if-match", "\"x\"")], true, "412"),
+            (Method::PUT, &[("if-match", "rubbish")], true, "412"),
+            (Method::PUT, &[("if-none-match", "*")], false, "go"),
+            (Method::PUT, &[("if-none-match", "*")], true, "412"),
+            (Method::GET, &[("if-none-match", "W/\"a,b\"")], true, "304"),
+            (Method::GET, &[("if-none-match", "\"x\""), ("if-modified-since", AT)], true, "go"),
+            (Method::GET, &[("if-modified-since", AT)], true, "304"),
+            (Method::HEAD, &[("if-modified-since", AT)], true, "304"),
+            (Method::GET, &[("if-modified-since", BEFORE)], true, "go"),
+            (Method::GET, &[("if-modified-since", "yesterday")], true, "go"),
+            (Method::PUT, &[("if-modified-since", AT)], true, "go"),
+            (Method::PUT, &[("if-unmodified-since", AT)], true, "go"),
+            (Method::PUT, &[("if-unmodified-since", BEFORE)], true, "412"),
+            (Method::PUT, &[("if-match", "\"a,b\""), ("if-unmodified-since", BEFORE)], true, "go"),
+        ];
+        for (method, fields, exists, expected) in cases {
+            assert_eq!(verdict(method.clone(), fields, *exists), *expected, "{method} {fields:?}");
+        }
+    }
+
+    #[test]
+    fn dates_round_trip_and_do_not_panic_on_odd_times() {
+        assert_eq!(format_date(TIME), AT);
+        assert_eq!(parse_date(AT), Some(TIME.seconds()));
+        assert_eq!(format_date(Timestamp::from_micros(-1)), "Thu, 01 Jan 1970 00:00:00 GMT");
+    }
+}

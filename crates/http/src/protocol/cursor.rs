@@ -1,0 +1,55 @@
+//! Cursors of paged listings: opaque text that says where the next page begins.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use model::{Error, Result};
+
+/// Written first, so that a later form can be told apart.
+const VERSION: &str = "1";
+/// Between the parts; no name holds a control character.
+const SEPARATOR: char = '\u{1f}';
+/// Longest text that is looked at: a name of 255 characters with room to spare.
+const MAX_CURSOR: usize = 4096;
+
+/// Writes the parts of a position as one opaque word that is safe in a URL.
+pub fn encode<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let text = parts.into_iter().fold(VERSION.to_owned(), |mut text, part| {
+        text.push(SEPARATOR);
+        text.push_str(part);
+        text
+    });
+    URL_SAFE_NO_PAD.encode(text)
+}
+
+/// Reads what [`encode`] wrote with `N` parts; anything else is an error with the code `invalid_cursor`.
+pub fn decode<const N: usize>(cursor: &str) -> Result<[String; N]> {
+    let read = || {
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok().filter(|_| cursor.len() <= MAX_CURSOR)?;
+        let text = String::from_utf8(bytes).ok()?;
+        let mut parts = text.split(SEPARATOR);
+        let known = parts.next() == Some(VERSION);
+        let parts: Vec<String> = parts.map(ToOwned::to_owned).collect();
+        <[String; N]>::try_from(parts).ok().filter(|_| known)
+    };
+    read().ok_or_else(|| {
+        Error::invalid("the cursor is not one that this server gave; start again at the first page")
+            .with_code("invalid_cursor")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_read_back_and_others_are_refused() {
+        let cursor = encode(["folder", "größe.txt", "42"]);
+        assert!(cursor.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
+        assert_eq!(decode::<3>(&cursor).unwrap(), ["folder", "größe.txt", "42"]);
+        assert!(decode::<2>(&cursor).is_err());
+        let other = URL_SAFE_NO_PAD.encode("2\u{1f}a");
+        for bad in ["", "!!!", "AAAA", &other, &"A".repeat(5000)] {
+            assert_eq!(decode::<1>(bad).unwrap_err().code(), "invalid_cursor", "{bad}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The pieces of HTTP that all protocols share: pure functions from header fields to meaning and back. No I/O, no
+//! routes, no knowledge of what is served.
+
+pub mod conditional;
+pub mod content_type;
+pub mod credentials;
+pub mod cursor;
+pub mod disposition;
+pub mod idempotency;
+pub mod range;
+pub mod segments;
+pub mod tus;

@@ -1,0 +1,101 @@
+//! What is known about the request under way: its identifier, and who asks.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::http::HeaderMap;
+
+/// Identity of one request, in the answer (`x-request-id`), in error documents and in every line of the log.
+#[derive(Clone, Debug)]
+pub struct RequestContext(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: String,
+    principal: OnceLock<String>,
+}
+
+tokio::task_local! {
+    static CURRENT: RequestContext;
+}
+
+/// Name of the header that carries the identifier.
+pub const REQUEST_ID: &str = "x-request-id";
+
+impl RequestContext {
+    /// Takes the identifier that a proxy in front has given, when it is short and plain; else makes a new one.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| is_plain(id));
+        let id = given.map_or_else(fresh, ToOwned::to_owned);
+        Self(Arc::new(Inner { id, principal: OnceLock::new() }))
+    }
+
+    /// The identifier.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The login of who asks, once that is known.
+    pub fn principal(&self) -> Option<&str> {
+        self.0.principal.get().map(String::as_str)
+    }
+
+    /// Runs a future as part of this request.
+    pub async fn scope<F: Future>(self, future: F) -> F::Output {
+        CURRENT.scope(self, future).await
+    }
+}
+
+/// The identifier of the request under way; empty outside of one.
+pub fn current_id() -> String {
+    CURRENT.try_with(|context| context.id().to_owned()).unwrap_or_default()
+}
+
+/// Notes for the log who asks. The first call counts.
+pub fn note_principal(login: &str) {
+    // Outside of a request there is no line to note it for.
+    let _ = CURRENT.try_with(|context| context.0.principal.set(login.to_owned()));
+}
+
+fn is_plain(id: &str) -> bool {
+    (8..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
+/// 96 random bits in hexadecimal.
+fn fresh() -> String {
+    let mut bytes = [0u8; 12];
+    // An identifier only has to tell requests apart; without random bytes all zeros must do.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().fold(String::with_capacity(24), |text, byte| text + &format!("{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_identifiers_are_taken_over() {
+        let id = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID, axum::http::HeaderValue::from_bytes(value).unwrap());
+            RequestContext::of(&headers).id().to_owned()
+        };
+        assert_eq!(id(b"abc-123_X.9"), "abc-123_X.9");
+        for bad in [&b"short"[..], b"has space in it", b"quote\"inside", "ümläutig".as_bytes(), &[b'a'; 65]] {
+            let taken = id(bad);
+            assert!(taken.len() == 24 && taken.bytes().all(|b| b.is_ascii_hexdigit()), "{taken}");
+        }
+        assert_ne!(RequestContext::of(&HeaderMap::new()).id(), RequestContext::of(&HeaderMap::new()).id());
+    }
+
+    #[tokio::test]
+    async fn the_request_under_way_is_known_inside_of_its_scope_only() {
+        let context = RequestContext::of(&HeaderMap::new());
+        let seen = context.clone().scope(async {
+            note_principal("anna");
+            note_principal("bert");
+            current_id()
+        });
+        assert_eq!(seen.await, context.id());
+        assert_eq!((context.principal(), current_id().as_str()), (Some("anna"), ""));
+    }
+}

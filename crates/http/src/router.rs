@@ -1,0 +1,34 @@
+//! Puts the routes of all protocols together under the layers that they share.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use axum::routing::get;
+use tower_http::timeout::RequestBodyTimeoutLayer;
+
+use crate::state::AppState;
+use crate::{edge, health, ui};
+
+/// Longest silence inside a request body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Most bytes of a body that a handler reads into memory: forms and JSON. Documents are streamed and not bound by this.
+const MEMORY_BODY: usize = 2 * 1024 * 1024;
+
+/// All routes of the server.
+pub fn router(state: AppState) -> Router {
+    // Installed before the first sample, which would otherwise be lost.
+    health::recorder();
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::figures))
+        .merge(ui::routes())
+        .fallback(edge::no_such_route)
+        .method_not_allowed_fallback(edge::no_such_method)
+        .layer(DefaultBodyLimit::max(MEMORY_BODY))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
+        .layer(middleware::from_fn(edge::around))
+        .with_state(state)
+}

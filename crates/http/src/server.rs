@@ -1,0 +1,219 @@
+//! Listening, TLS, timeouts and an orderly end. Knows sockets and hyper; knows no route.
+
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum_server::Handle;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use model::{Error, Result};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::edge::MAX_HEAD;
+use crate::health;
+use crate::preface::PrefaceGuard;
+use crate::router::router;
+use crate::state::AppState;
+
+/// Longest wait for the head of a request, and the longest idle time of a kept connection.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often samples of the metrics are folded into their histograms.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// Most requests in flight on one HTTP/2 connection.
+const STREAMS: u32 = 128;
+
+/// Where and how to serve.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Address to listen on; port 0 lets the system choose one.
+    pub listen: SocketAddr,
+    /// Certificate and key; without them the server speaks plain HTTP.
+    pub tls: Option<TlsFiles>,
+    /// How long requests that are under way at shutdown may still take.
+    pub grace: Duration,
+    /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted.
+    pub behind_tls_proxy: bool,
+}
+
+/// A certificate chain and its private key, both in PEM files.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The server's certificate first, then its issuers.
+    pub certificate: PathBuf,
+    /// The private key: PKCS#8, PKCS#1 or SEC1.
+    pub key: PathBuf,
+}
+
+impl Options {
+    /// Plain HTTP on `listen`, with ten seconds of grace at shutdown.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self { listen, tls: None, grace: Duration::from_secs(10), behind_tls_proxy: false }
+    }
+}
+
+/// Serves until `shutdown` resolves, then finishes what is under way within `options.grace`.
+///
+/// `ready` is called once with the address that is listened on, before the first connection is accepted.
+pub async fn serve(
+    options: Options,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let state = AppState::new(&options);
+    let listener = bind(options.listen)?;
+    let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
+    let tls = options.tls.as_ref().map(tls_config).transpose()?;
+    let handle = Handle::new();
+    let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
+    let upkeep = tokio::spawn(async {
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            health::fold_samples();
+        }
+    });
+    ready(address);
+    let app = router(state);
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
+    tune(server.http_builder());
+    let result = match tls {
+        None => server.acceptor(PrefaceGuard::new(NoDelayAcceptor, HEAD_TIMEOUT)).serve(service).await,
+        Some(config) => {
+            let secure = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
+            server.acceptor(PrefaceGuard::new(secure, HEAD_TIMEOUT)).serve(service).await
+        }
+    };
+    waiter.abort();
+    upkeep.abort();
+    result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
+}
+
+/// Bounds on what one connection may hold or delay.
+fn tune(builder: &mut Builder<TokioExecutor>) {
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(MAX_HEAD as u32)
+        .keep_alive_interval(HEAD_TIMEOUT)
+        .keep_alive_timeout(HEAD_TIMEOUT);
+}
+
+async fn end_on(shutdown: impl Future<Output = ()>, handle: Handle<SocketAddr>, state: AppState, grace: Duration) {
+    shutdown.await;
+    state.begin_shutdown();
+    handle.graceful_shutdown(Some(grace));
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).map_err(|e| cannot_listen(address, e))?;
+    listener.set_nonblocking(true).map_err(|e| cannot_listen(address, e))?;
+    Ok(listener)
+}
+
+fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program uses it; end that one or choose another address with --listen",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one with --listen",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address; choose another with --listen",
+        _ => "choose another address with --listen",
+    };
+    Error::unavailable(format!("cannot listen on {address}: {advice}")).with_source(error)
+}
+
+fn tls_config(files: &TlsFiles) -> Result<RustlsConfig> {
+    let chain = CertificateDer::pem_file_iter(&files.certificate)
+        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| bad_pem("private key", &files.key, e))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(RustlsConfig::from_config(Arc::new(config)))
+}
+
+fn bad_pem(what: &str, file: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::invalid(format!("the {what} in {} cannot be used: {error}", file.display())).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::sync::oneshot;
+    use tokio::task::JoinHandle;
+
+    struct Running {
+        address: SocketAddr,
+        stop: oneshot::Sender<()>,
+        task: JoinHandle<Result<()>>,
+    }
+
+    async fn start() -> Running {
+        let (report, address) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let options = Options::new("127.0.0.1:0".parse().unwrap());
+        let task = tokio::spawn(serve(options, |a| report.send(a).unwrap(), async {
+            stopped.await.unwrap();
+        }));
+        Running { address: address.await.unwrap(), stop, task }
+    }
+
+    async fn exchange(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    #[tokio::test]
+    async fn health_metrics_and_an_orderly_end() {
+        let server = start().await;
+        let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let alive = exchange(server.address, &get("/healthz")).await;
+        assert!(alive.starts_with("HTTP/1.1 200") && alive.contains("x-request-id: "), "{alive}");
+        assert!(exchange(server.address, &get("/readyz")).await.ends_with("ready\n"));
+        let figures = exchange(server.address, &get("/metrics")).await;
+        assert!(
+            figures.contains("strongroom_http_request_seconds_bucket{route=\"/healthz\",status=\"2xx\""),
+            "{figures}"
+        );
+        server.stop.send(()).unwrap();
+        server.task.await.unwrap().unwrap();
+        assert!(TcpStream::connect(server.address).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn rubbish_gets_an_answer_and_hurts_nobody() {
+        let server = start().await;
+        let rubbish = exchange(server.address, "\u{1}\u{2}rubbish rubbish rubbish rubbish\r\n\r\n").await;
+        assert!(rubbish.is_empty() || rubbish.starts_with("HTTP/1.1 400"), "{rubbish}");
+        let twice = "GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab";
+        assert!(exchange(server.address, twice).await.starts_with("HTTP/1.1 400"));
+        let many: String = (0..200).map(|i| format!("x-{i}: y\r\n")).collect();
+        let many = exchange(server.address, &format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n")).await;
+        assert!(many.starts_with("HTTP/1.1 431"), "{many}");
+    }
+
+    #[tokio::test]
+    async fn an_address_in_use_is_a_clear_error() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let options = Options::new(taken.local_addr().unwrap());
+        let error = serve(options, |_| (), std::future::pending()).await.unwrap_err();
+        assert!(error.message().contains("another program uses it"), "{error}");
+    }
+}

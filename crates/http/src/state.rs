@@ -1,0 +1,38 @@
+//! What every handler can reach.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::server::Options;
+
+/// Shared by all handlers of one server; cheap to clone.
+#[derive(Clone)]
+pub struct AppState(Arc<Inner>);
+
+struct Inner {
+    secure: bool,
+    shutting_down: AtomicBool,
+}
+
+impl AppState {
+    /// The state of a server with these options.
+    pub fn new(options: &Options) -> Self {
+        let secure = options.tls.is_some() || options.behind_tls_proxy;
+        Self(Arc::new(Inner { secure, shutting_down: AtomicBool::new(false) }))
+    }
+
+    /// Whether browsers and clients reach this server over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.0.secure
+    }
+
+    /// From now on the server is not ready: a load balancer should send nothing more.
+    pub fn begin_shutdown(&self) {
+        self.0.shutting_down.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`AppState::begin_shutdown`] was called.
+    pub fn is_shutting_down(&self) -> bool {
+        self.0.shutting_down.load(Ordering::Relaxed)
+    }
+}

@@ -1,1 +1,20 @@
-//! Placeholder
+//! Content and configuration databases: the sole owner of SQL.
+//!
+//! Two engines, one code path: SQLite in the process, PostgreSQL as a server. A transaction is a synchronous closure
+//! that runs on a thread which owns a connection; [`Database::read`] and [`Database::write`] are the only ways in. Statements are
+//! constants beside the functions that run them; `dialect.rs` holds every difference between the engines.
+//!
+//! This room must not know BLOB stores, the search index, permissions or any protocol.
+
+mod dialect;
+mod engine;
+mod migrate;
+mod statement;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod value;
+
+pub use dialect::Sql;
+pub use engine::{Database, Engine, Location, Options, Reader, Row, Transaction};
+pub use migrate::Schema;
+pub use value::{Column, FromColumn, Value};

@@ -1,0 +1,122 @@
+//! Owns every permitted difference between the SQL of the two engines: both texts side by side, each with its reason.
+//!
+//! A statement is written once; it may contain the marks below, which are replaced when it is first prepared on a
+//! connection. Where that is not enough, [`Sql::each`], which only this module can call, holds two whole texts.
+
+use std::borrow::Cow;
+
+use model::{Error, Result};
+
+use crate::Engine;
+
+/// The text of one statement with the placeholders `$1` to `$n`, known at compile time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sql {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+/// A mark that stands for different texts; `%` is replaced by what follows the word inside the mark.
+struct Mark {
+    word: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+const MARKS: &[Mark] = &[
+    // SQLite has one writer at a time and no row locks, nor a syntax for them.
+    Mark { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
+    // The same for readers that only need the row to stay.
+    Mark { word: "for_share", sqlite: "", postgres: "FOR SHARE" },
+    // Queues hand different rows to different workers; with one writer at a time there is nothing to skip.
+    Mark { word: "skip_locked", sqlite: "", postgres: "FOR UPDATE SKIP LOCKED" },
+    // SQLite binds no arrays: the set travels as JSON text there. Used as `column {in $1}` with `Value::Integers`.
+    Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
+    // Least and greatest of two values are scalar forms of min and max in SQLite. Used as `{least a, b}`.
+    Mark { word: "least", sqlite: "min(%)", postgres: "least(%)" },
+    Mark { word: "greatest", sqlite: "max(%)", postgres: "greatest(%)" },
+];
+
+/// Bytes that the database takes on disk.
+pub(crate) const SIZE_BYTES: Sql = Sql::each(
+    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+    "SELECT pg_database_size(current_database())",
+);
+
+impl Sql {
+    /// A statement that both engines understand, apart from the marks.
+    pub const fn new(text: &'static str) -> Self {
+        Self { sqlite: text, postgres: text }
+    }
+
+    /// Two texts for what cannot be said in one.
+    const fn each(sqlite: &'static str, postgres: &'static str) -> Self {
+        Self { sqlite, postgres }
+    }
+
+    /// The text as it was written for the engine, before marks are replaced: the key of statement caches.
+    pub(crate) const fn source(self, engine: Engine) -> &'static str {
+        match engine {
+            Engine::Sqlite => self.sqlite,
+            Engine::Postgres => self.postgres,
+        }
+    }
+
+    /// The text that the engine prepares.
+    pub(crate) fn render(self, engine: Engine) -> Result<Cow<'static, str>> {
+        let source = self.source(engine);
+        if !source.contains('{') {
+            return Ok(Cow::Borrowed(source));
+        }
+        let mut text = String::with_capacity(source.len() + 32);
+        let mut rest = source;
+        while let Some((before, tail)) = rest.split_once('{') {
+            let (inside, after) = tail.split_once('}').ok_or_else(|| unknown_mark(source))?;
+            let (word, argument) = inside.split_once(' ').unwrap_or((inside, ""));
+            let mark = MARKS.iter().find(|mark| mark.word == word).ok_or_else(|| unknown_mark(source))?;
+            text.push_str(before);
+            let replacement = match engine {
+                Engine::Sqlite => mark.sqlite,
+                Engine::Postgres => mark.postgres,
+            };
+            text.push_str(&replacement.replace('%', argument));
+            rest = after;
+        }
+        text.push_str(rest);
+        Ok(Cow::Owned(text))
+    }
+}
+
+fn unknown_mark(source: &str) -> Error {
+    Error::invalid(format!("the statement contains a mark that dialect.rs does not know: {source}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_become_what_each_engine_says() {
+        let sql = Sql::new("SELECT id FROM node WHERE scope {in $2} AND id = $1 {for_update}");
+        assert_eq!(
+            sql.render(Engine::Sqlite).unwrap(),
+            "SELECT id FROM node WHERE scope IN (SELECT value FROM json_each($2)) AND id = $1 "
+        );
+        assert_eq!(
+            sql.render(Engine::Postgres).unwrap(),
+            "SELECT id FROM node WHERE scope = ANY($2::bigint[]) AND id = $1 FOR UPDATE"
+        );
+        assert_eq!(Sql::new("SELECT {least a, b}").render(Engine::Sqlite).unwrap(), "SELECT min(a, b)");
+    }
+
+    #[test]
+    fn unknown_and_open_marks_are_refused() {
+        assert!(Sql::new("SELECT {nothing}").render(Engine::Sqlite).is_err());
+        assert!(Sql::new("SELECT {for_update").render(Engine::Postgres).is_err());
+    }
+
+    #[test]
+    fn the_differences_stay_few() {
+        assert!(MARKS.len() < 15);
+    }
+}

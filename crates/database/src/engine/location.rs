@@ -1,0 +1,104 @@
+//! Owns where a database is: the file of one engine or the address of the other.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use model::{Error, Result};
+
+/// The two engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// A file in this process.
+    Sqlite,
+    /// A server.
+    Postgres,
+}
+
+impl Engine {
+    /// The word for people, metrics and configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+/// Where a database is. Displayed without its password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Location {
+    /// The path of a SQLite file; it is created when it is missing, its directory is not.
+    Sqlite(PathBuf),
+    /// A connection string of PostgreSQL, `postgres://user:password@host:port/database`.
+    Postgres(String),
+}
+
+impl Location {
+    /// Reads `postgres://...` (or `postgresql://...`) as PostgreSQL and anything else as a path.
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.is_empty() {
+            return Err(Error::invalid("a database is given by a path or by postgres://user@host/database"));
+        }
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            if text.contains("://") {
+                return Err(Error::invalid(format!(
+                    "{} is not a kind of database that is known here; use a path or postgres://user@host/database",
+                    text.split("://").next().unwrap_or_default()
+                )));
+            }
+            return Ok(Self::Sqlite(PathBuf::from(text)));
+        }
+        super::postgres::parse_config(text)?;
+        Ok(Self::Postgres(text.to_owned()))
+    }
+
+    /// Which engine serves it.
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite(_) => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "{}", path.display()),
+            Self::Postgres(text) => f.write_str(&super::postgres::describe(text)),
+        }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_paths_are_told_apart() {
+        assert_eq!(Location::parse("data/main.db").unwrap(), Location::Sqlite("data/main.db".into()));
+        assert_eq!(Location::parse("postgres://a@b/c").unwrap().engine(), Engine::Postgres);
+        assert!(Location::parse("").is_err() && Location::parse("mysql://x/y").is_err());
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for text in
+            ["postgres://ann:s3cret@db.example:5433/main", "postgres://ann@db.example:5433/main?password=s3cret"]
+        {
+            let location = Location::parse(text).unwrap();
+            for shown in [location.to_string(), format!("{location:?}")] {
+                assert!(!shown.contains("s3cret"), "{shown}");
+                assert_eq!(shown, "postgres://ann@db.example:5433/main");
+            }
+        }
+        let error = Location::parse("postgres://ann:s3cret@host:notaport/db").unwrap_err();
+        assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Owns connections, threads and transactions of both engines behind one handle, [`Database`].
+//!
+//! This module must not know any table.
+
+mod job;
+mod location;
+mod metrics;
+mod options;
+pub(crate) mod postgres;
+mod row;
+mod session;
+pub(crate) mod sqlite;
+
+use std::sync::Arc;
+
+use model::{Error, Result};
+
+pub use location::{Engine, Location};
+pub use options::Options;
+pub use row::Row;
+pub use session::{Reader, Transaction};
+
+use crate::dialect;
+use crate::migrate::Schema;
+
+/// An open database. Clones share its connections; [`Database::close`] ends them.
+#[derive(Clone)]
+pub struct Database(Arc<Backend>);
+
+enum Backend {
+    Sqlite(sqlite::Sqlite),
+    Postgres(postgres::Postgres),
+}
+
+impl Database {
+    /// Opens the database, creating the file when it is missing, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// Invalid when the schema is newer than this program or belongs to something else; Unavailable when the file
+    /// cannot be written or the server does not answer; Corrupt when the file is not a database.
+    pub async fn open(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
+        let backend = match location {
+            Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, schema, options).await?),
+            Location::Postgres(address) => Backend::Postgres(postgres::Postgres::open(address, schema, options).await?),
+        };
+        Ok(Self(Arc::new(backend)))
+    }
+
+    /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before.
+    ///
+    /// With SQLite it runs on the calling thread: it must not take longer than a few milliseconds.
+    pub async fn read<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.read(f).await,
+            Backend::Postgres(postgres) => postgres.read(f).await,
+        }
+    }
+
+    /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections
+    /// serve long reads, so that short ones go on.
+    pub async fn read_long<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.read_long(f).await,
+            Backend::Postgres(postgres) => postgres.read_long(f).await,
+        }
+    }
+
+    /// Runs a write transaction: durable when this returns `Ok`, without any effect when it returns an error, unknown
+    /// when the error's code is `outcome_unknown`.
+    ///
+    /// The closure may run several times; only the last run has an effect. It must not touch the network or BLOBs.
+    /// When the caller stops waiting, a transaction that began is still finished.
+    pub async fn write<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.write(f).await,
+            Backend::Postgres(postgres) => postgres.write(f).await,
+        }
+    }
+
+    /// Which engine serves this database.
+    pub fn engine(&self) -> Engine {
+        match &*self.0 {
+            Backend::Sqlite(_) => Engine::Sqlite,
+            Backend::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// Bytes that the database takes on disk, without logs that the engine recycles.
+    pub async fn size_bytes(&self) -> Result<u64> {
+        let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;
+        u64::try_from(size.unwrap_or_default())
+            .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
+    }
+
+    /// Finishes what waits, then closes all connections. Whatever is asked later is refused as Unavailable.
+    pub async fn close(&self) {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.close().await,
+            Backend::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Owns what each PostgreSQL error means to a caller.
+
+use model::Error;
+use tokio_postgres::error::SqlState;
+
+use crate::engine::sqlite::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
+
+/// What an error means to the transaction it happened in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The transaction failed for good.
+    Final,
+    /// The same transaction may succeed when it is run again.
+    Again,
+    /// The connection is gone, before COMMIT was sent: nothing was changed.
+    Lost,
+}
+
+/// Whether the same transaction may be run again after this error.
+pub(super) fn failure(error: &tokio_postgres::Error) -> Failure {
+    if is_lost(error) {
+        return Failure::Lost;
+    }
+    match error.code() {
+        Some(code)
+            if *code == SqlState::T_R_SERIALIZATION_FAILURE
+                || *code == SqlState::T_R_DEADLOCK_DETECTED
+                // A schema upgrade by another process made a prepared statement stale.
+                || *code == SqlState::FEATURE_NOT_SUPPORTED
+                || *code == SqlState::INVALID_SQL_STATEMENT_NAME =>
+        {
+            Failure::Again
+        }
+        _ => Failure::Final,
+    }
+}
+
+/// Whether the connection cannot be used after this error.
+pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
+    if error.is_closed() {
+        return true;
+    }
+    match error.code() {
+        Some(code) => code.code().starts_with("08") || code.code().starts_with("57P0"),
+        None => std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>()),
+    }
+}
+
+/// Turns an error of a statement into the shape of all rooms.
+pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
+    if is_lost(&error) {
+        return unreachable(server).with_source(error);
+    }
+    let Some(state) = error.code() else {
+        return Error::invalid("a statement or one of its values does not fit the database")
+            .with_code("invalid_statement")
+            .with_source(error);
+    };
+    let translated = match state.code() {
+        "23505" | "23P01" => unique_violation(),
+        "23503" => foreign_key_violation(),
+        "23502" => not_null_violation(),
+        "23514" => check_violation(),
+        "40001" | "40P01" => {
+            Error::unavailable("the change met others at the same place too often; nothing was changed, try again")
+                .with_code("serialization_failure")
+        }
+        "55P03" => Error::unavailable("another transaction holds what this one needs; nothing was changed, try again")
+            .with_code("lock_timeout"),
+        "25006" => read_only(server),
+        "53100" => Error::exhausted(format!(
+            "the disk of the database server {server} is full; nothing was changed. Reading goes on"
+        ))
+        .with_code("disk_full"),
+        "57014" => Error::unavailable("the database server cancelled the operation").with_code("cancelled"),
+        code => by_class(code, server),
+    };
+    translated.with_source(error)
+}
+
+fn by_class(code: &str, server: &str) -> Error {
+    match code.get(..2).unwrap_or_default() {
+        "22" => Error::invalid("a value does not fit its column").with_code("type_mismatch"),
+        "23" => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
+        "28" => Error::unavailable(format!("the database server {server} refused the user or password"))
+            .with_code("login_refused"),
+        "3D" => Error::unavailable(format!("the database {server} does not exist; create it first"))
+            .with_code("no_such_database"),
+        "42" if code == "42501" => {
+            Error::unavailable(format!("the user of {server} lacks a right in the database; grant it"))
+                .with_code("no_database_right")
+        }
+        "53" => Error::exhausted(format!("the database server {server} has no resources left; try again later"))
+            .with_code("server_exhausted"),
+        "58" => Error::unavailable(format!("the database server {server} could not read or write its disk"))
+            .with_code("disk_error"),
+        "XX" => Error::corrupt(format!("the database server {server} reports damaged data; see its log"))
+            .with_code("database_corrupt"),
+        "40" | "55" | "57" => {
+            Error::unavailable("the database server ended the operation; nothing was changed, try again")
+                .with_code("aborted")
+        }
+        _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
+    }
+}
+
+/// The server does not answer.
+pub(super) fn unreachable(server: &str) -> Error {
+    Error::unavailable(format!(
+        "the database server {server} does not answer; nothing was changed. Check that it runs and can be reached"
+    ))
+    .with_code("server_unreachable")
+}
+
+/// The connection was cut when COMMIT was on its way.
+pub(super) fn outcome_unknown(server: &str) -> Error {
+    Error::unavailable(format!(
+        "the connection to the database server {server} was cut while it made the change durable; look whether the \
+         change is there before trying again"
+    ))
+    .with_code("outcome_unknown")
+}
+
+fn read_only(server: &str) -> Error {
+    Error::unavailable(format!("the database server {server} accepts no changes; it is a standby or set read-only"))
+        .with_code("read_only")
+}

@@ -1,0 +1,219 @@
+//! Owns one connection to a PostgreSQL server and the transaction that runs on it.
+//!
+//! BEGIN travels together with the first statement, so that a transaction costs one round trip less, and a read ends
+//! with a COMMIT that nobody waits for.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use futures_util::TryStreamExt;
+use futures_util::future::join_all;
+use model::{Error, Result};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Statement};
+
+use super::classify::{self, Failure, classify, outcome_unknown};
+use super::value::Bound;
+use crate::engine::row::{Inner, Row};
+use crate::engine::session::{Scan, Visit};
+use crate::engine::sqlite::wrong_count;
+use crate::{Engine, Sql, Value};
+
+/// Statements that are sent before the first answer is awaited; bounds what waits in memory.
+const PIPELINE: usize = 24;
+
+/// What the transaction may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// One snapshot for all statements.
+    Read,
+    /// Each statement sees what was committed before it.
+    Write,
+}
+
+impl Mode {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::Write => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        }
+    }
+}
+
+/// One connection with its prepared statements.
+pub(crate) struct Connection {
+    client: Client,
+    runtime: Arc<Runtime>,
+    server: Arc<str>,
+    statements: HashMap<&'static str, Statement>,
+    mode: Mode,
+    begun: bool,
+    failure: Option<Failure>,
+}
+
+impl Connection {
+    pub(super) fn new(client: Client, runtime: Arc<Runtime>, server: Arc<str>) -> Self {
+        let statements = HashMap::new();
+        Self { client, runtime, server, statements, mode: Mode::Read, begun: false, failure: None }
+    }
+
+    /// Whether it is known that the connection was cut.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed() || self.failure == Some(Failure::Lost)
+    }
+
+    /// What went wrong with a statement since the transaction began.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// Begins a transaction; the server hears of it with the first statement.
+    pub(super) fn begin(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.begun = false;
+        self.failure = None;
+    }
+
+    /// Ends the transaction durably.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        if !self.begun {
+            return Ok(());
+        }
+        self.begun = false;
+        let ended = self.runtime.block_on(self.client.batch_execute("COMMIT"));
+        ended.map_err(|error| {
+            let failure = classify::failure(&error);
+            self.failure = Some(failure);
+            if failure == Failure::Lost {
+                // Whether the server got the COMMIT and acted on it cannot be known from here.
+                self.failure = Some(Failure::Final);
+                return outcome_unknown(&self.server).with_source(error);
+            }
+            classify(error, &self.server)
+        })
+    }
+
+    /// Ends the transaction without effect and without waiting for the answer.
+    pub(super) fn abandon(&mut self) {
+        if self.begun {
+            self.begun = false;
+            let text = if self.mode == Mode::Read { "COMMIT" } else { "ROLLBACK" };
+            // The first poll hands the request to the connection's task; the server answers in order, so the next
+            // statement meets an ended transaction. An answer that nobody awaits is dropped by the driver.
+            let _ = pin!(self.client.batch_execute(text)).poll(&mut Context::from_waker(Waker::noop()));
+        }
+        if self.failure == Some(Failure::Again) {
+            self.statements.clear();
+        }
+    }
+
+    pub(crate) fn prepare(&mut self, sql: Sql) -> Result<()> {
+        self.statement(sql).map(drop)
+    }
+
+    pub(crate) fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+        let statement = self.checked(sql, params)?;
+        let begin = self.begin_text();
+        let (begun, changed) = self.runtime.block_on(async {
+            let begun = begin_with(&self.client, begin);
+            let changed = self.client.execute_raw(&statement, params.iter().map(Bound));
+            tokio::join!(biased; begun, changed)
+        });
+        self.settle_begin(begun, changed.is_ok())?;
+        changed.map_err(|e| self.failed(e))
+    }
+
+    pub(crate) fn execute_all(&mut self, batch: &[(Sql, &[Value<'_>])]) -> Result<Vec<u64>> {
+        let mut changed = Vec::with_capacity(batch.len());
+        for part in batch.chunks(PIPELINE) {
+            let statements = part.iter().map(|(sql, params)| self.checked(*sql, params)).collect::<Result<Vec<_>>>()?;
+            let begin = self.begin_text();
+            let (begun, counts) = self.runtime.block_on(async {
+                let begun = begin_with(&self.client, begin);
+                let runs = part
+                    .iter()
+                    .zip(&statements)
+                    .map(|((_, params), statement)| self.client.execute_raw(statement, params.iter().map(Bound)));
+                tokio::join!(biased; begun, join_all(runs))
+            });
+            self.settle_begin(begun, counts.iter().any(std::result::Result::is_ok))?;
+            for count in counts {
+                changed.push(count.map_err(|e| self.failed(e))?);
+            }
+        }
+        Ok(changed)
+    }
+
+    pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        let statement = self.checked(sql, params)?;
+        let begin = self.begin_text();
+        let (begun, ran, result) = self.runtime.block_on(async {
+            let begun = begin_with(&self.client, begin);
+            let rows = self.client.query_raw(&statement, params.iter().map(Bound));
+            let (begun, rows) = tokio::join!(biased; begun, rows);
+            let ran = rows.is_ok();
+            let result = async {
+                let mut rows = pin!(rows?);
+                while let Some(row) = rows.try_next().await? {
+                    if let Scan::Stop = visit(&Row(Inner::Postgres(&row))) {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            (begun, ran, result.await)
+        });
+        self.settle_begin(begun, ran)?;
+        result.map_err(|e| self.failed(e))
+    }
+
+    fn begin_text(&mut self) -> Option<&'static str> {
+        let first = !self.begun;
+        self.begun = true;
+        first.then(|| self.mode.begin())
+    }
+
+    /// A BEGIN that failed although the statement behind it ran means that the statement ran on its own. Nobody can
+    /// take it back, so the caller learns that the outcome is unknown.
+    fn settle_begin(&mut self, begun: std::result::Result<(), tokio_postgres::Error>, ran: bool) -> Result<()> {
+        let Err(error) = begun else { return Ok(()) };
+        if ran && self.mode == Mode::Write {
+            self.failure = Some(Failure::Final);
+            return Err(outcome_unknown(&self.server).with_source(error));
+        }
+        Err(self.failed(error))
+    }
+
+    fn checked(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<Statement> {
+        let statement = self.statement(sql)?;
+        if statement.params().len() != params.len() {
+            return Err(wrong_count(params.len()));
+        }
+        Ok(statement)
+    }
+
+    fn statement(&mut self, sql: Sql) -> Result<Statement> {
+        let source = sql.source(Engine::Postgres);
+        if let Some(statement) = self.statements.get(source) {
+            return Ok(statement.clone());
+        }
+        let text = sql.render(Engine::Postgres)?;
+        let statement = self.runtime.block_on(self.client.prepare(&text)).map_err(|e| self.failed(e))?;
+        self.statements.insert(source, statement.clone());
+        Ok(statement)
+    }
+
+    fn failed(&mut self, error: tokio_postgres::Error) -> Error {
+        self.failure = Some(classify::failure(&error));
+        classify(error, &self.server)
+    }
+}
+
+async fn begin_with(client: &Client, text: Option<&'static str>) -> std::result::Result<(), tokio_postgres::Error> {
+    match text {
+        Some(text) => client.batch_execute(text).await,
+        None => Ok(()),
+    }
+}

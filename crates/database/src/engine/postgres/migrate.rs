@@ -1,0 +1,80 @@
+//! Owns how a PostgreSQL database takes the steps of its schema, and what is checked before.
+
+use model::{Error, Result, Timestamp};
+use tokio_postgres::Client;
+
+use super::classify::classify;
+use crate::migrate::{self, Applied, Migration, Plan};
+
+/// Held until the end of each step's transaction, so that several processes upgrade one after the other.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7307463905)";
+
+/// Refuses a server that could not keep what the schema promises.
+pub(super) async fn check_server(client: &Client, server: &str) -> Result<()> {
+    let sql =
+        "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int, pg_is_in_recovery()";
+    let row = client.query_one(sql, &[]).await.map_err(|e| classify(e, server))?;
+    let (encoding, version, standby): (String, i32, bool) = (row.get(0), row.get(1), row.get(2));
+    if encoding != "UTF8" {
+        return Err(Error::invalid(format!(
+            "the database {server} stores text as {encoding}; create it with ENCODING 'UTF8'"
+        ))
+        .with_code("encoding"));
+    }
+    if version < 130_000 {
+        return Err(Error::invalid(format!("the database server {server} is older than PostgreSQL 13; upgrade it"))
+            .with_code("server_too_old"));
+    }
+    if standby {
+        return Err(Error::unavailable(format!("the database server {server} is a standby and accepts no changes"))
+            .with_code("read_only"));
+    }
+    Ok(())
+}
+
+/// Takes all steps that are missing, each in a transaction of its own.
+pub(super) async fn migrate(client: &mut Client, plan: &Plan, server: &str) -> Result<()> {
+    while step(client, plan, server).await? {}
+    Ok(())
+}
+
+/// Takes one step; false when there was none to take.
+async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<bool> {
+    let failed = |e| classify(e, server);
+    let transaction = client.transaction().await.map_err(failed)?;
+    transaction.batch_execute(LOCK).await.map_err(failed)?;
+    let applied = history(&transaction).await.map_err(failed)?.ok_or_else(|| migrate::foreign(server))?;
+    let next = plan.next(&applied, server)?;
+    if let Some(step) = next {
+        let taken = take(&transaction, plan, step).await;
+        taken.map_err(|e| migrate::failed(server, step, classify(e, server)))?;
+        tracing::info!(database = server, version = step.version, name = step.name, "schema upgraded");
+    }
+    transaction.commit().await.map_err(failed)?;
+    Ok(next.is_some())
+}
+
+type Outcome<T> = std::result::Result<T, tokio_postgres::Error>;
+
+async fn history(transaction: &tokio_postgres::Transaction<'_>) -> Outcome<Option<Vec<Applied>>> {
+    let tables = "SELECT count(*), count(*) FILTER (WHERE tablename = 'schema_history') \
+         FROM pg_catalog.pg_tables WHERE schemaname = current_schema()";
+    let row = transaction.query_one(tables, &[]).await?;
+    let (all, own): (i64, i64) = (row.get(0), row.get(1));
+    if own == 0 {
+        if all > 0 {
+            return Ok(None);
+        }
+        transaction.batch_execute(migrate::CREATE_HISTORY).await?;
+    }
+    let rows = transaction.query(migrate::LIST_HISTORY, &[]).await?;
+    Ok(Some(rows.iter().map(|row| Applied { version: row.get(0), schema: row.get(1) }).collect()))
+}
+
+async fn take(transaction: &tokio_postgres::Transaction<'_>, plan: &Plan, step: &Migration) -> Outcome<()> {
+    transaction.batch_execute(step.sql).await?;
+    let now = Timestamp::now().micros();
+    let version = i64::from(step.version);
+    transaction.execute(migrate::INSERT_HISTORY, &[&version, &step.name, &plan.schema.as_str(), &now]).await?;
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Owns the engine that is a server: threads with one connection each, and the queue that feeds them.
+
+mod classify;
+mod config;
+mod connection;
+mod migrate;
+mod queue;
+mod value;
+mod worker;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+use tokio::sync::Semaphore;
+use tokio_postgres::{Client, Config};
+
+pub(in crate::engine) use config::{describe, parse_config};
+pub(crate) use connection::Connection;
+pub(crate) use value::column;
+
+use super::job::{self, answered, closed};
+use super::metrics::Metrics;
+use super::session::{Reader, Transaction};
+use super::sqlite::overloaded;
+use super::{Engine, Options};
+use crate::migrate::{Plan, Schema};
+use queue::{Job, Queue};
+use worker::Worker;
+
+/// Connections to one PostgreSQL database.
+pub(super) struct Postgres {
+    queue: Arc<Queue>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    long: Arc<Semaphore>,
+    patience: Duration,
+}
+
+impl Postgres {
+    pub(super) async fn open(address: &str, schema: Schema, options: &Options) -> Result<Self> {
+        let config = Arc::new(parse_config(address)?);
+        let server: Arc<str> = describe(address).into();
+        let mut client = first_connection(&config, &server, options.patience).await?;
+        migrate::check_server(&client, &server).await?;
+        migrate::migrate(&mut client, &Plan::new(schema, Engine::Postgres), &server).await?;
+        drop(client);
+
+        let queue = Arc::new(Queue::new(options.queue));
+        let metrics = Metrics::new(Engine::Postgres);
+        let connections = options.connections.max(2);
+        let mut threads = Vec::with_capacity(connections);
+        for _ in 0..connections {
+            threads.push(start(&queue, &config, &server, options.patience, &metrics)?);
+        }
+        Ok(Self {
+            queue,
+            threads: Mutex::new(threads),
+            long: Arc::new(Semaphore::new(connections / 2)),
+            patience: options.patience,
+        })
+    }
+
+    pub(super) async fn read<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        let (job, answer) = job::read(f);
+        self.queue.push(Job::Read(job), self.patience).await?;
+        answered(answer).await
+    }
+
+    pub(super) async fn read_long<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        let permit = match tokio::time::timeout(self.patience, Arc::clone(&self.long).acquire_owned()).await {
+            Ok(permit) => permit.map_err(|_| closed())?,
+            Err(_) => return Err(overloaded()),
+        };
+        // The permit goes with the closure: a caller who stops waiting does not free the connection.
+        self.read(move |reader| {
+            let result = f(reader);
+            drop(permit);
+            result
+        })
+        .await
+    }
+
+    pub(super) async fn write<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    {
+        let (job, answer) = job::write(f);
+        self.queue.push(Job::Write(job), self.patience).await?;
+        answered(answer).await
+    }
+
+    pub(super) async fn close(&self) {
+        self.queue.close();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        // The threads catch and tell the panics of closures; there is nothing to learn from how they ended.
+        let joined = tokio::task::spawn_blocking(move || threads.into_iter().for_each(|thread| drop(thread.join())));
+        let _ = joined.await;
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+async fn first_connection(config: &Config, server: &str, patience: Duration) -> Result<Client> {
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(50);
+    loop {
+        match config::connect(config).await {
+            Ok(client) => return Ok(client),
+            Err(error) if worker::is_final(&error) || Instant::now() + pause >= deadline => {
+                return Err(worker::refused(error, server));
+            }
+            Err(_) => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+fn start(
+    queue: &Arc<Queue>,
+    config: &Arc<Config>,
+    server: &Arc<str>,
+    patience: Duration,
+    metrics: &Metrics,
+) -> Result<JoinHandle<()>> {
+    let failed = |e: std::io::Error| Error::exhausted("no thread could be started for the database").with_source(e);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let worker = Worker {
+        queue: Arc::clone(queue),
+        runtime: Arc::new(runtime),
+        config: Arc::clone(config),
+        server: Arc::clone(server),
+        patience,
+        metrics: metrics.clone(),
+        connection: None,
+    };
+    std::thread::Builder::new().name("postgres".into()).spawn(move || worker.run()).map_err(failed)
+}

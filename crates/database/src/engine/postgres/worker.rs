@@ -1,0 +1,152 @@
+//! Owns a thread with one connection: takes closures from the queue, runs them, retries and reconnects.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+use tokio::runtime::Runtime;
+use tokio_postgres::Config;
+
+use super::classify::{Failure, classify};
+use super::config::connect;
+use super::connection::{Connection, Mode};
+use super::queue::{Job, Queue};
+use crate::engine::job::{Read, Write};
+use crate::engine::metrics::Metrics;
+use crate::engine::session::{Reader, Session, Transaction};
+
+/// How often a transaction is run before its caller hears of the conflict.
+const ATTEMPTS: u32 = 8;
+
+/// The state of one thread.
+pub(super) struct Worker {
+    pub(super) queue: Arc<Queue>,
+    pub(super) runtime: Arc<Runtime>,
+    pub(super) config: Arc<Config>,
+    pub(super) server: Arc<str>,
+    pub(super) patience: Duration,
+    pub(super) metrics: Metrics,
+    pub(super) connection: Option<Connection>,
+}
+
+impl Worker {
+    /// Serves until the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        let runtime = Arc::clone(&self.runtime);
+        // While this waits, the connection's own task runs as well and notices when the server hangs up.
+        while let Some(job) = runtime.block_on(self.queue.pop()) {
+            match job {
+                Job::Read(job) => self.read(job),
+                Job::Write(job) => self.write(job),
+            }
+        }
+    }
+
+    fn read(&mut self, job: Box<dyn Read>) {
+        if job.is_abandoned() {
+            return;
+        }
+        self.metrics.waited(job.queued());
+        let deadline = job.queued() + self.patience;
+        let connection = match self.connected(deadline) {
+            Ok(connection) => connection,
+            Err(error) => {
+                self.metrics.read(false);
+                return job.refuse(error);
+            }
+        };
+        connection.begin(Mode::Read);
+        let succeeded = job.run(&mut Reader::new(Session::Postgres(connection)));
+        connection.abandon();
+        self.metrics.read(succeeded);
+    }
+
+    fn write(&mut self, mut job: Box<dyn Write>) {
+        if job.is_abandoned() {
+            return;
+        }
+        self.metrics.waited(job.queued());
+        let outcome = self.attempt_all(job.as_mut());
+        self.metrics.write(outcome.is_ok());
+        job.answer(outcome);
+    }
+
+    fn attempt_all(&mut self, job: &mut dyn Write) -> Result<()> {
+        let deadline = job.queued() + self.patience;
+        let mut attempt = 1;
+        loop {
+            let error = match self.attempt(job, deadline) {
+                Ok(()) => return Ok(()),
+                Err((error, Failure::Final)) => return Err(error),
+                Err((error, Failure::Again | Failure::Lost)) => error,
+            };
+            if attempt >= ATTEMPTS {
+                return Err(error);
+            }
+            tracing::debug!(error = error.report(), attempt, "a transaction is run again");
+            self.metrics.retry();
+            let pause = Duration::from_micros(500 << attempt) + jitter();
+            attempt += 1;
+            self.runtime.block_on(tokio::time::sleep(pause));
+        }
+    }
+
+    fn attempt(&mut self, job: &mut dyn Write, deadline: Instant) -> std::result::Result<(), (Error, Failure)> {
+        let metrics = self.metrics.clone();
+        let connection = self.connected(deadline).map_err(|error| (error, Failure::Final))?;
+        connection.begin(Mode::Write);
+        let outcome = job.run(&mut Transaction::new(Session::Postgres(connection)));
+        let outcome = outcome.and_then(|()| {
+            let started = Instant::now();
+            connection.commit().inspect(|()| metrics.commit(1, started.elapsed()))
+        });
+        outcome.map_err(|error| {
+            connection.abandon();
+            (error, connection.failure().unwrap_or(Failure::Final))
+        })
+    }
+
+    /// The connection, opened again if it was cut, with growing pauses until the deadline.
+    fn connected(&mut self, deadline: Instant) -> Result<&mut Connection> {
+        let runtime = Arc::clone(&self.runtime);
+        let mut connection = self.connection.take().filter(|connection| !connection.is_closed());
+        let mut pause = Duration::from_millis(20);
+        while connection.is_none() {
+            match runtime.block_on(connect(&self.config)) {
+                Ok(client) => {
+                    connection = Some(Connection::new(client, Arc::clone(&runtime), Arc::clone(&self.server)));
+                }
+                Err(error) => {
+                    if is_final(&error) || Instant::now() + pause >= deadline {
+                        return Err(refused(error, &self.server));
+                    }
+                    runtime.block_on(tokio::time::sleep(pause + jitter()));
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
+            }
+        }
+        match connection {
+            Some(connection) => Ok(self.connection.insert(connection)),
+            None => Err(super::classify::unreachable(&self.server)),
+        }
+    }
+}
+
+/// Whether trying to connect again is pointless: the login or the database is wrong.
+pub(super) fn is_final(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| code.code().starts_with("28") || code.code().starts_with("3D"))
+}
+
+/// The error of a connection that could not be opened.
+pub(super) fn refused(error: tokio_postgres::Error, server: &str) -> Error {
+    match error.code() {
+        Some(_) => classify(error, server),
+        None => super::classify::unreachable(server).with_source(error),
+    }
+}
+
+/// Up to two milliseconds, so that transactions that met once do not meet again.
+fn jitter() -> Duration {
+    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
+    Duration::from_nanos(u64::from(nanos % 2_000_000))
+}

@@ -1,0 +1,47 @@
+//! Owns how a row is read, alike for both engines.
+
+use model::{Error, Result};
+
+use super::{postgres, sqlite};
+use crate::value::{Column, FromColumn};
+
+/// One row of a result, valid while the function that was handed it runs.
+pub struct Row<'r>(pub(crate) Inner<'r>);
+
+pub(crate) enum Inner<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    /// The column at `index`, counted from 0.
+    ///
+    /// # Errors
+    /// Corrupt, when the column holds something else than the type or there is no such column.
+    pub fn get<'s, T: FromColumn<'s>>(&'s self, index: usize) -> Result<T> {
+        let column = self.column(index)?;
+        T::from_column(column).ok_or_else(|| {
+            Error::corrupt(format!(
+                "column {index} ({}) of a stored row holds {} instead of {}",
+                self.name(index),
+                column.kind(),
+                T::EXPECTED
+            ))
+        })
+    }
+
+    /// What the column at `index` holds, whatever its type.
+    pub fn column(&self, index: usize) -> Result<Column<'_>> {
+        match self.0 {
+            Inner::Sqlite(row) => sqlite::column(row, index),
+            Inner::Postgres(row) => postgres::column(row, index),
+        }
+    }
+
+    fn name(&self, index: usize) -> String {
+        match self.0 {
+            Inner::Sqlite(row) => row.as_ref().column_name(index).unwrap_or_default().to_owned(),
+            Inner::Postgres(row) => row.columns().get(index).map(|c| c.name().to_owned()).unwrap_or_default(),
+        }
+    }
+}

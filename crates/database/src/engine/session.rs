@@ -1,0 +1,197 @@
+//! Owns what a closure sees of a running transaction: [`Reader`] and [`Transaction`].
+//!
+//! One rule makes the two engines behave alike: after a statement failed, the transaction is doomed. Every later
+//! statement fails, and the transaction is rolled back even when the closure returns `Ok`.
+
+use std::ops::{Deref, DerefMut};
+
+use model::{Error, ErrorKind, Result};
+
+use super::row::Row;
+use super::{postgres, sqlite};
+use crate::{Sql, Value};
+
+/// Whether a scan goes on.
+pub(crate) enum Scan {
+    Next,
+    Stop,
+}
+
+/// What a scan does with each row.
+pub(crate) type Visit<'v> = dyn FnMut(&Row<'_>) -> Scan + 'v;
+
+pub(crate) enum Session<'c> {
+    Sqlite(&'c mut sqlite::Connection),
+    Postgres(&'c mut postgres::Connection),
+}
+
+/// Reads of one consistent snapshot (in a write transaction: of its own changes too).
+pub struct Reader<'c> {
+    session: Session<'c>,
+    doom: Option<Doom>,
+}
+
+/// The failure of a statement, kept to be told again.
+struct Doom {
+    kind: ErrorKind,
+    code: &'static str,
+    message: String,
+}
+
+impl<'c> Reader<'c> {
+    pub(crate) fn new(session: Session<'c>) -> Self {
+        Self { session, doom: None }
+    }
+
+    /// All rows, each converted by `f`. For results that may be large, use [`Reader::for_each`].
+    pub fn query<T>(
+        &mut self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut rows = Vec::new();
+        self.scan(sql, params, &mut |row| {
+            rows.push(f(row)?);
+            Ok(Scan::Next)
+        })?;
+        Ok(rows)
+    }
+
+    /// The first row, if there is one, converted by `f`.
+    pub fn find<T>(
+        &mut self,
+        sql: Sql,
+        params: &[Value<'_>],
+        f: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut f = Some(f);
+        let mut found = None;
+        self.scan(sql, params, &mut |row| {
+            if let Some(f) = f.take() {
+                found = Some(f(row)?);
+            }
+            Ok(Scan::Stop)
+        })?;
+        Ok(found)
+    }
+
+    /// Hands each row to `f` while the result is still being read, so that its size does not matter.
+    pub fn for_each(
+        &mut self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.scan(sql, params, &mut |row| f(row).map(|()| Scan::Next))
+    }
+
+    /// Prepares a statement without running it, so that a mistake in its text shows.
+    pub fn prepare(&mut self, sql: Sql) -> Result<()> {
+        self.guarded(|session| match session {
+            Session::Sqlite(connection) => connection.prepare(sql),
+            Session::Postgres(connection) => connection.prepare(sql),
+        })
+    }
+
+    fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut dyn FnMut(&Row<'_>) -> Result<Scan>) -> Result<()> {
+        check(params)?;
+        // An error of the visitor is the caller's own and does not doom the transaction.
+        let mut stopped = Ok(());
+        let mut visit = |row: &Row<'_>| match visit(row) {
+            Ok(scan) => scan,
+            Err(error) => {
+                stopped = Err(error);
+                Scan::Stop
+            }
+        };
+        self.guarded(|session| match session {
+            Session::Sqlite(connection) => connection.scan(sql, params, &mut visit),
+            Session::Postgres(connection) => connection.scan(sql, params, &mut visit),
+        })?;
+        stopped
+    }
+
+    fn guarded<T>(&mut self, run: impl FnOnce(&mut Session<'c>) -> Result<T>) -> Result<T> {
+        if let Some(doom) = &self.doom {
+            return Err(doom.again());
+        }
+        run(&mut self.session).inspect_err(|error| self.doom = Some(Doom::of(error)))
+    }
+
+    /// What the closure's answer is worth: nothing, if a statement failed on the way.
+    pub(crate) fn verdict<T>(&self, answer: Result<T>) -> Result<T> {
+        match (&self.doom, answer) {
+            (Some(doom), Ok(_)) => Err(doom.again()),
+            (_, answer) => answer,
+        }
+    }
+}
+
+impl Doom {
+    fn of(error: &Error) -> Self {
+        Self { kind: error.kind(), code: error.code(), message: error.message().to_owned() }
+    }
+
+    fn again(&self) -> Error {
+        Error::new(self.kind, self.message.clone()).with_code(self.code)
+    }
+}
+
+fn check(params: &[Value<'_>]) -> Result<()> {
+    params.iter().try_for_each(Value::check)
+}
+
+/// A running write transaction. It reads like a [`Reader`].
+pub struct Transaction<'c>(Reader<'c>);
+
+impl<'c> Transaction<'c> {
+    pub(crate) fn new(session: Session<'c>) -> Self {
+        Self(Reader::new(session))
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    ///
+    /// # Errors
+    /// Conflict with code `unique_violation`, `foreign_key_violation`; Invalid with code `check_violation` or
+    /// `not_null_violation`; Exhausted when the disk is full. The transaction cannot go on after any of them.
+    pub fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+        check(params)?;
+        self.0.guarded(|session| match session {
+            Session::Sqlite(connection) => connection.execute(sql, params),
+            Session::Postgres(connection) => connection.execute(sql, params),
+        })
+    }
+
+    /// Runs statements in order, in one round trip where the engine is a server, and returns how many rows each changed.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::execute`], of the first statement that fails.
+    pub fn execute_all(&mut self, batch: &[(Sql, &[Value<'_>])]) -> Result<Vec<u64>> {
+        for (_, params) in batch {
+            check(params)?;
+        }
+        self.0.guarded(|session| match session {
+            Session::Sqlite(connection) => batch.iter().map(|(sql, params)| connection.execute(*sql, params)).collect(),
+            Session::Postgres(connection) => connection.execute_all(batch),
+        })
+    }
+
+    pub(crate) fn verdict<T>(&self, answer: Result<T>) -> Result<T> {
+        self.0.verdict(answer)
+    }
+}
+
+impl<'c> Deref for Transaction<'c> {
+    type Target = Reader<'c>;
+
+    fn deref(&self) -> &Reader<'c> {
+        &self.0
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}

@@ -1,0 +1,81 @@
+//! Owns the thread that copies the write-ahead log back into the database file, so that no transaction waits for it.
+//!
+//! A transaction that finds the log far too long copies the rest itself before it begins: while nothing else writes,
+//! that always gets to the end, and the next transaction starts the log over. Only a read that takes minutes can
+//! make the log grow further, by what is written meanwhile.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use model::{Error, Result};
+
+use super::connection::{Connection, Role};
+
+/// Pages in the log from which the thread is woken: 8 MB.
+const WAKE_PAGES: u32 = 2_000;
+/// Pages in the log from which the writer copies the rest itself: 64 MB.
+const BOUND_PAGES: u32 = 16_000;
+
+/// The writer's side of the thread.
+pub(super) struct Checkpoints {
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    pub(super) fn start(path: &Arc<PathBuf>, patience: Duration) -> Result<Self> {
+        let connection = Connection::open(path, Role::Writer, patience)?;
+        let (wake, woken) = sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("sqlite-checkpoint".into())
+            .spawn(move || run(&connection, &woken))
+            .map_err(|e| Error::exhausted("no thread could be started for the database").with_source(e))?;
+        Ok(Self { wake: Some(wake), thread: Some(thread) })
+    }
+
+    /// Called after each commit with the number of pages in the log.
+    pub(super) fn committed(&self, writer: &Connection, pages: u32) {
+        if pages >= BOUND_PAGES {
+            checkpoint(writer);
+        } else if pages >= WAKE_PAGES
+            && let Some(wake) = &self.wake
+        {
+            // A full channel means that the thread is about to look anyway.
+            if let Err(TrySendError::Disconnected(())) = wake.try_send(()) {
+                checkpoint(writer);
+            }
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.thread.take() {
+            // The thread only logs; there is nothing to learn from how it ended.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(connection: &Connection, woken: &Receiver<()>) {
+    while woken.recv().is_ok() {
+        checkpoint(connection);
+    }
+}
+
+fn checkpoint(connection: &Connection) {
+    let result = connection.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    match result {
+        Ok((busy, log, copied)) => tracing::debug!(busy, log, copied, "checkpoint"),
+        // Nothing is lost: the log keeps what could not be copied, and the next checkpoint tries again.
+        Err(error) => {
+            tracing::warn!(database = %connection.path().display(), %error, "a checkpoint failed and will be tried again")
+        }
+    }
+}

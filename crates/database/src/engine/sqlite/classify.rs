@@ -1,0 +1,133 @@
+//! Owns what each SQLite error means to a caller.
+
+use std::path::Path;
+
+use model::Error;
+use rusqlite::ffi;
+
+/// Turns an error of SQLite on the file at `path` into the shape of all rooms.
+pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
+    let shown = path.display();
+    let rusqlite::Error::SqliteFailure(failure, _) = &error else {
+        return match error {
+            rusqlite::Error::SqlInputError { error: failure, .. } if is_damage(failure.extended_code) => {
+                damaged(path).with_source(error)
+            }
+            _ => Error::invalid("a statement does not fit the database")
+                .with_code("invalid_statement")
+                .with_source(error),
+        };
+    };
+    let extended = failure.extended_code;
+    let translated = match extended & 0xff {
+        ffi::SQLITE_CONSTRAINT => constraint(extended),
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => busy(path),
+        ffi::SQLITE_FULL => full(path),
+        // The shared index of the log could not grow, which only a full disk explains.
+        ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_SHMSIZE => full(path),
+        ffi::SQLITE_IOERR => Error::unavailable(format!(
+            "reading or writing the database {shown} failed; nothing was changed. Check the disk and the server's log"
+        ))
+        .with_code("disk_error"),
+        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => damaged(path),
+        ffi::SQLITE_READONLY => read_only(path),
+        ffi::SQLITE_CANTOPEN => Error::unavailable(format!(
+            "the database {shown} cannot be opened; check that its directory exists and that the server may write there"
+        ))
+        .with_code("cannot_open"),
+        ffi::SQLITE_PERM | ffi::SQLITE_AUTH => read_only(path),
+        ffi::SQLITE_TOOBIG => Error::exhausted("a value is too large for the database").with_code("value_too_large"),
+        ffi::SQLITE_NOMEM => Error::exhausted("the server is out of memory").with_code("out_of_memory"),
+        ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code("interrupted"),
+        _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
+    };
+    translated.with_source(error)
+}
+
+/// Whether the error is one of the disk, after which this connection is not trusted any more.
+pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_IOERR)
+}
+
+/// Whether a constraint that is checked at the end of a transaction refused it.
+pub(super) fn is_constraint(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_CONSTRAINT)
+}
+
+/// Whether another connection holds the lock.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _)
+        if matches!(failure.extended_code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED))
+}
+
+fn is_damage(extended: i32) -> bool {
+    matches!(extended & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
+}
+
+fn constraint(extended: i32) -> Error {
+    match extended {
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => {
+            unique_violation()
+        }
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => foreign_key_violation(),
+        ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(),
+        ffi::SQLITE_CONSTRAINT_CHECK => check_violation(),
+        ffi::SQLITE_CONSTRAINT_DATATYPE => {
+            Error::invalid("a value has the wrong type for its column").with_code("type_mismatch")
+        }
+        _ => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
+    }
+}
+
+/// The same for both engines.
+pub(in crate::engine) fn unique_violation() -> Error {
+    Error::conflict("something with this key exists already").with_code("unique_violation")
+}
+
+pub(in crate::engine) fn foreign_key_violation() -> Error {
+    Error::conflict(
+        "the change refers to something that does not exist, or removes something that is still referred to",
+    )
+    .with_code("foreign_key_violation")
+}
+
+pub(in crate::engine) fn not_null_violation() -> Error {
+    Error::invalid("a value that is required is missing").with_code("not_null_violation")
+}
+
+pub(in crate::engine) fn check_violation() -> Error {
+    Error::invalid("a value is outside of what its column may hold").with_code("check_violation")
+}
+
+pub(super) fn full(path: &Path) -> Error {
+    Error::exhausted(format!(
+        "the disk that holds the database {} is full; nothing was changed. Reading and freeing space go on",
+        path.display()
+    ))
+    .with_code("disk_full")
+}
+
+fn busy(path: &Path) -> Error {
+    Error::unavailable(format!(
+        "the database {} is being written by another process for too long; try again when it has finished",
+        path.display()
+    ))
+    .with_code("busy")
+}
+
+pub(super) fn damaged(path: &Path) -> Error {
+    Error::corrupt(format!(
+        "the file {} is damaged or is not a database; restore it from a backup. It was not changed",
+        path.display()
+    ))
+    .with_code("database_corrupt")
+}
+
+pub(super) fn read_only(path: &Path) -> Error {
+    Error::unavailable(format!(
+        "the database {} cannot be written; give the user that runs the server the right to write the file and its \
+         directory, and check that the file system is not mounted read-only",
+        path.display()
+    ))
+    .with_code("read_only")
+}

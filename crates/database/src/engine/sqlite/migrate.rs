@@ -1,0 +1,126 @@
+//! Owns how a SQLite file takes the steps of its schema.
+
+use model::{Result, Timestamp};
+use rusqlite::params;
+
+use super::classify::classify;
+use super::connection::Connection;
+use crate::migrate::{self, Applied, Migration, Plan};
+
+/// Takes all steps that are missing, each in a transaction of its own.
+pub(super) fn migrate(connection: &Connection, plan: &Plan) -> Result<()> {
+    while step(connection, plan)? {}
+    Ok(())
+}
+
+/// Takes one step; false when there was none to take.
+fn step(connection: &Connection, plan: &Plan) -> Result<bool> {
+    let raw = connection.raw();
+    let path = connection.path();
+    // The lock is taken before the history is read, so that another process cannot take the same step.
+    raw.execute_batch("BEGIN IMMEDIATE").map_err(|e| classify(e, path))?;
+    let taken = (|| {
+        let applied = history(connection)?;
+        let next = plan.next(&applied, &path.display().to_string())?;
+        if let Some(step) = next {
+            take(connection, plan, step)?;
+        }
+        raw.execute_batch("COMMIT").map_err(|e| classify(e, path))?;
+        Ok(next.is_some())
+    })();
+    if taken.is_err() && !raw.is_autocommit() {
+        // The first error is the one to tell; closing the connection rolls back as well.
+        let _ = raw.execute_batch("ROLLBACK");
+    }
+    taken
+}
+
+fn history(connection: &Connection) -> Result<Vec<Applied>> {
+    let raw = connection.raw();
+    let read = || -> rusqlite::Result<Option<Vec<Applied>>> {
+        let count = |sql: &str| raw.query_row(sql, [], |row| row.get::<_, i64>(0));
+        if count("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'")? == 0 {
+            if count("SELECT count(*) FROM sqlite_schema")? > 0 {
+                return Ok(None);
+            }
+            raw.execute_batch(migrate::CREATE_HISTORY)?;
+        }
+        let mut statement = raw.prepare(migrate::LIST_HISTORY)?;
+        let rows = statement.query_map([], |row| Ok(Applied { version: row.get(0)?, schema: row.get(1)? }))?;
+        rows.collect::<rusqlite::Result<_>>().map(Some)
+    };
+    let applied = read().map_err(|e| classify(e, connection.path()))?;
+    applied.ok_or_else(|| migrate::foreign(&connection.path().display().to_string()))
+}
+
+fn take(connection: &Connection, plan: &Plan, step: &Migration) -> Result<()> {
+    let raw = connection.raw();
+    let path = connection.path();
+    raw.execute_batch(step.sql)
+        .and_then(|()| {
+            let now = Timestamp::now().micros();
+            raw.execute(migrate::INSERT_HISTORY, params![step.version, step.name, plan.schema.as_str(), now])
+        })
+        .map_err(|e| migrate::failed(&path.display().to_string(), step, classify(e, path)))?;
+    tracing::info!(database = %path.display(), version = step.version, name = step.name, "schema upgraded");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Schema;
+    use crate::engine::sqlite::connection::Role;
+
+    const FIRST: Migration = Migration { version: 1, name: "a", sql: "CREATE TABLE a (x BIGINT)" };
+    const BROKEN: Migration =
+        Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT); CREATE TABLE a (x BIGINT)" };
+    const MENDED: Migration = Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT)" };
+
+    #[test]
+    fn an_upgrade_that_failed_goes_on_where_it_stopped() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        let open = || Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let plan = |known| Plan { schema: Schema::Content, known };
+
+        let error = migrate(&open(), &plan(&[FIRST, BROKEN])).unwrap_err();
+        assert!(error.message().contains("version 2 (b)"), "{error}");
+        let tables = |connection: &Connection| -> i64 {
+            let sql = "SELECT count(*) FROM sqlite_schema WHERE name IN ('a', 'b')";
+            connection.raw().query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(tables(&open()), 1);
+        migrate(&open(), &plan(&[FIRST, MENDED])).unwrap();
+        assert_eq!(tables(&open()), 2);
+        migrate(&open(), &plan(&[FIRST, MENDED])).unwrap();
+        assert_eq!(migrate(&open(), &plan(&[FIRST])).unwrap_err().code(), "schema_newer");
+    }
+
+    #[test]
+    fn several_processes_may_upgrade_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let connection = Connection::open(&path, Role::Writer, Duration::from_secs(10)).unwrap();
+                    migrate(&connection, &Plan { schema: Schema::Content, known: &[FIRST, MENDED] }).unwrap();
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        rusqlite::Connection::open(path.as_path()).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
+        let connection = Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let error = migrate(&connection, &Plan { schema: Schema::Content, known: &[FIRST] }).unwrap_err();
+        assert_eq!(error.code(), "schema_foreign");
+    }
+}

@@ -1,0 +1,125 @@
+//! Owns the embedded engine: a file, one thread that writes it, a pool of connections that read it.
+
+mod checkpoint;
+mod classify;
+mod connection;
+mod migrate;
+mod pool;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+use tokio::sync::mpsc;
+
+pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
+pub(in crate::engine) use connection::wrong_count;
+pub(crate) use connection::{Connection, column};
+pub(in crate::engine) use pool::overloaded;
+
+use super::job::{self, Write, answered, closed};
+use super::metrics::Metrics;
+use super::session::{Reader, Transaction};
+use super::{Engine, Options};
+use crate::migrate::{Plan, Schema};
+use connection::Role;
+use pool::Pool;
+use writer::Writer;
+
+/// An open SQLite file.
+pub(super) struct Sqlite {
+    pool: Arc<Pool>,
+    // None once the database is closed; the thread ends when it has served what waits.
+    queue: Mutex<Option<mpsc::Sender<Box<dyn Write>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    patience: Duration,
+    metrics: Metrics,
+}
+
+impl Sqlite {
+    pub(super) async fn open(path: &Path, schema: Schema, options: &Options) -> Result<Self> {
+        let path = Arc::new(path.to_owned());
+        let options = options.clone();
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, schema, &options)).await;
+        opened.map_err(|e| Error::unavailable("opening the database was interrupted").with_source(e))?
+    }
+
+    fn open_blocking(path: &Arc<PathBuf>, schema: Schema, options: &Options) -> Result<Self> {
+        let connection = Connection::open(path, Role::Writer, options.patience)?;
+        migrate::migrate(&connection, &Plan::new(schema, Engine::Sqlite))?;
+        let metrics = Metrics::new(Engine::Sqlite);
+        let writer = Writer::open(path, options.patience, options.batch, metrics.clone())?;
+        let (queue, waiting) = mpsc::channel(options.queue.max(1));
+        let thread = std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || writer.run(waiting))
+            .map_err(|e| Error::exhausted("no thread could be started for the database").with_source(e))?;
+        Ok(Self {
+            pool: Arc::new(Pool::new(path, options.readers, options.patience)),
+            queue: Mutex::new(Some(queue)),
+            thread: Mutex::new(Some(thread)),
+            patience: options.patience,
+            metrics,
+        })
+    }
+
+    pub(super) async fn read<T>(&self, f: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
+        let waiting = Instant::now();
+        let permit = self.pool.permit().await?;
+        self.metrics.waited(waiting);
+        let result = self.pool.run(f);
+        drop(permit);
+        self.metrics.read(result.is_ok());
+        result
+    }
+
+    pub(super) async fn read_long<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        let permits = self.pool.long_permit().await?;
+        let pool = Arc::clone(&self.pool);
+        let run = tokio::task::spawn_blocking(move || {
+            let result = pool.run(f);
+            drop(permits);
+            result
+        });
+        let result = run.await.unwrap_or_else(|_| Err(closed()));
+        self.metrics.read(result.is_ok());
+        result
+    }
+
+    pub(super) async fn write<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    {
+        let queue = self.queue().clone().ok_or_else(closed)?;
+        let (job, answer) = job::write(f);
+        match tokio::time::timeout(self.patience, queue.send(job)).await {
+            Ok(sent) => sent.map_err(|_| closed())?,
+            Err(_) => return Err(overloaded()),
+        }
+        // The thread goes on until all senders are gone, and the answer must not keep one.
+        drop(queue);
+        answered(answer).await
+    }
+
+    pub(super) async fn close(&self) {
+        drop(self.queue().take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.pool.close().await;
+        if let Some(thread) = thread {
+            // Its panics were caught and told one by one; the thread itself has nothing to say.
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Box<dyn Write>>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,96 @@
+//! Owns the connections that read a SQLite file.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use model::{Error, Result};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::classify::classify;
+use super::connection::{Connection, Role};
+use crate::engine::job::{caught, closed};
+use crate::engine::session::{Reader, Session};
+
+/// Reading connections, opened when they are first needed.
+pub(super) struct Pool {
+    path: Arc<PathBuf>,
+    // None once the pool is closed.
+    idle: Mutex<Option<Vec<Connection>>>,
+    readers: u32,
+    permits: Arc<Semaphore>,
+    long: Arc<Semaphore>,
+    patience: Duration,
+}
+
+impl Pool {
+    pub(super) fn new(path: &Arc<PathBuf>, readers: usize, patience: Duration) -> Self {
+        let readers = readers.clamp(2, 1000);
+        Self {
+            path: Arc::clone(path),
+            idle: Mutex::new(Some(Vec::new())),
+            readers: readers as u32,
+            permits: Arc::new(Semaphore::new(readers)),
+            long: Arc::new(Semaphore::new(readers / 2)),
+            patience,
+        }
+    }
+
+    /// The right to use one connection. Waiting for it blocks no thread, and no holder waits for another.
+    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+        self.acquire(&self.permits).await
+    }
+
+    /// The right to use one connection for long.
+    pub(super) async fn long_permit(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let long = self.acquire(&self.long).await?;
+        Ok((long, self.acquire(&self.permits).await?))
+    }
+
+    async fn acquire(&self, semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
+        match tokio::time::timeout(self.patience, Arc::clone(semaphore).acquire_owned()).await {
+            Ok(permit) => permit.map_err(|_| closed()),
+            Err(_) => Err(overloaded()),
+        }
+    }
+
+    /// Runs a read. The caller holds a permit.
+    pub(super) fn run<T>(&self, f: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
+        let idle = self.idle().as_mut().ok_or_else(closed)?.pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => Connection::open(&self.path, Role::Reader, self.patience)?,
+        };
+        connection.control("BEGIN").map_err(|e| classify(e, &self.path))?;
+        let result = {
+            let mut reader = Reader::new(Session::Sqlite(&mut connection));
+            let answer = caught(|| f(&mut reader));
+            reader.verdict(answer)
+        };
+        // A connection that cannot end its snapshot would hold back the log for ever; it is closed instead of kept.
+        let ended = connection.raw().is_autocommit() || connection.control("COMMIT").is_ok();
+        if let (true, Some(idle)) = (ended, self.idle().as_mut()) {
+            idle.push(connection);
+        }
+        result
+    }
+
+    /// Waits for the reads that run, within the patience, and closes the connections.
+    pub(super) async fn close(&self) {
+        let all = tokio::time::timeout(self.patience, self.permits.acquire_many(self.readers)).await;
+        self.permits.close();
+        self.long.close();
+        drop(self.idle().take());
+        drop(all);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
+        // A panic never happens while it is held; if it did, the list would still be whole.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The error of a transaction that found no place in time.
+pub(in crate::engine) fn overloaded() -> Error {
+    Error::exhausted("the database has more to do than it can; try again later").with_code("overloaded")
+}

@@ -1,0 +1,160 @@
+//! Owns which schema a database must have and how it gets there: forward only, one transaction for each step and its
+//! record, so that an upgrade that was cut goes on where it stopped and two processes never take the same step.
+
+use model::{Error, Result};
+
+use crate::Engine;
+
+/// Which of the two schemas a database holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Schema {
+    /// The one database of a farm that knows its users, sites and content databases.
+    Configuration,
+    /// A database that holds whole site collections.
+    Content,
+}
+
+/// One step of a schema.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    pub(crate) version: u32,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
+
+/// The steps that a database has taken, as its own table tells.
+pub(crate) struct Applied {
+    pub(crate) version: i64,
+    pub(crate) schema: String,
+}
+
+/// The table of steps. It is made by this text alone in all versions, on both engines.
+pub(crate) const CREATE_HISTORY: &str = "CREATE TABLE schema_history (\
+     version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, schema_name TEXT NOT NULL, applied_at BIGINT NOT NULL)";
+
+/// All steps taken, in order.
+pub(crate) const LIST_HISTORY: &str = "SELECT version, schema_name FROM schema_history ORDER BY version";
+
+/// Records one step.
+pub(crate) const INSERT_HISTORY: &str =
+    "INSERT INTO schema_history (version, name, schema_name, applied_at) VALUES ($1, $2, $3, $4)";
+
+impl Schema {
+    /// The word in messages and in the table of steps.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Content => "content",
+        }
+    }
+
+    /// The steps that this program knows, in order.
+    pub(crate) fn migrations(self, engine: Engine) -> &'static [Migration] {
+        match (self, engine) {
+            (Self::Configuration, Engine::Sqlite) => CONFIGURATION_SQLITE,
+            (Self::Configuration, Engine::Postgres) => CONFIGURATION_POSTGRES,
+            (Self::Content, Engine::Sqlite) => CONTENT_SQLITE,
+            (Self::Content, Engine::Postgres) => CONTENT_POSTGRES,
+        }
+    }
+}
+
+/// What a migration of one database needs to know.
+pub(crate) struct Plan {
+    pub(crate) schema: Schema,
+    pub(crate) known: &'static [Migration],
+}
+
+impl Plan {
+    pub(crate) fn new(schema: Schema, engine: Engine) -> Self {
+        Self { schema, known: schema.migrations(engine) }
+    }
+
+    /// The next step to take, or none when the schema is up to date.
+    pub(crate) fn next(&self, applied: &[Applied], database: &str) -> Result<Option<&'static Migration>> {
+        if let Some(other) = applied.iter().find(|step| step.schema != self.schema.as_str()) {
+            return Err(Error::invalid(format!(
+                "{database} is a {} database, where a {} database is expected; check the configuration",
+                other.schema,
+                self.schema.as_str()
+            ))
+            .with_code("schema_other"));
+        }
+        let newest = self.known.last().map_or(0, |step| i64::from(step.version));
+        if let Some(newer) = applied.iter().find(|step| step.version > newest) {
+            return Err(Error::invalid(format!(
+                "{database} has schema version {}, but this program knows only up to {newest}; it was written by a \
+                 newer version of Strongroom. Start that version or restore a backup; nothing was changed",
+                newer.version
+            ))
+            .with_code("schema_newer"));
+        }
+        let last = applied.last().map_or(0, |step| step.version);
+        Ok(self.known.iter().find(|step| i64::from(step.version) > last))
+    }
+}
+
+/// The error for a database with tables but without the table of steps.
+pub(crate) fn foreign(database: &str) -> Error {
+    Error::invalid(format!(
+        "{database} holds tables of another program; give Strongroom a database of its own. Nothing was changed"
+    ))
+    .with_code("schema_foreign")
+}
+
+/// The error for a step that the engine refused.
+pub(crate) fn failed(database: &str, step: &Migration, error: Error) -> Error {
+    let (kind, code) = (error.kind(), error.code());
+    Error::new(
+        kind,
+        format!(
+            "{database}: the upgrade to schema version {} ({}) failed and was rolled back: {}",
+            step.version,
+            step.name,
+            error.message()
+        ),
+    )
+    .with_code(code)
+    .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: &[Migration] =
+        &[Migration { version: 1, name: "a", sql: "" }, Migration { version: 2, name: "b", sql: "" }];
+
+    fn applied(versions: &[i64]) -> Vec<Applied> {
+        versions.iter().map(|v| Applied { version: *v, schema: "content".into() }).collect()
+    }
+
+    #[test]
+    fn steps_are_taken_in_order_until_the_last() {
+        let plan = Plan { schema: Schema::Content, known: STEPS };
+        assert_eq!(plan.next(&[], "x").unwrap().unwrap().version, 1);
+        assert_eq!(plan.next(&applied(&[1]), "x").unwrap().unwrap().version, 2);
+        assert!(plan.next(&applied(&[1, 2]), "x").unwrap().is_none());
+    }
+
+    #[test]
+    fn newer_and_other_schemas_are_refused() {
+        let plan = Plan { schema: Schema::Content, known: STEPS };
+        assert_eq!(plan.next(&applied(&[1, 2, 3]), "x").unwrap_err().code(), "schema_newer");
+        let other = Plan { schema: Schema::Configuration, known: STEPS };
+        assert_eq!(other.next(&applied(&[1]), "x").unwrap_err().code(), "schema_other");
+    }
+
+    #[test]
+    fn both_engines_take_the_same_steps() {
+        for schema in [Schema::Configuration, Schema::Content] {
+            let [sqlite, postgres] = [Engine::Sqlite, Engine::Postgres].map(|engine| {
+                schema.migrations(engine).iter().map(|step| (step.version, step.name)).collect::<Vec<_>>()
+            });
+            assert_eq!(sqlite, postgres);
+            assert!(sqlite.iter().enumerate().all(|(i, (version, _))| *version as usize == i + 1));
+        }
+    }
+}

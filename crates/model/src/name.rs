@@ -66,8 +66,9 @@ impl Name {
     }
 }
 
-/// Canonical caseless form (Unicode 3.13, D145): NFD, default case folding, NFD again, then composed to be short.
-fn fold(text: &str) -> String {
+/// The form in which texts are compared without case: Unicode's canonical caseless form (3.13, D145), which is NFD,
+/// default case folding, NFD again, then composed to be short.
+pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

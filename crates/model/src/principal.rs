@@ -50,6 +50,9 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// The built-in group *Everyone*: all accounts that are not disabled, without a list of members.
+    pub const EVERYONE: Id = Id::new(50);
+
     /// The user and all its groups.
     pub fn ids(&self) -> impl Iterator<Item = Id> + '_ {
         std::iter::once(self.id).chain(self.groups.iter().copied())

@@ -46,6 +46,7 @@ CREATE TABLE account (
     password_version BIGINT NOT NULL,
     farm_administrator BOOLEAN NOT NULL,
     disabled BOOLEAN NOT NULL,
+    deleted BOOLEAN NOT NULL,
     language TEXT NOT NULL,
     theme TEXT NOT NULL CHECK (theme IN ('system', 'light', 'dark')),
     created_at BIGINT NOT NULL,
@@ -66,6 +67,14 @@ CREATE TABLE group_member (
     PRIMARY KEY (group_id, account_id)
 );
 CREATE INDEX group_member_account ON group_member (account_id);
+
+-- What a people picker finds a user or group by: login, name, and the name from each of its words on, folded.
+CREATE TABLE principal_term (
+    term TEXT COLLATE "C" NOT NULL,
+    principal_id BIGINT NOT NULL,
+    PRIMARY KEY (term, principal_id)
+);
+CREATE INDEX principal_term_principal ON principal_term (principal_id);
 
 CREATE TABLE role (
     id BIGINT NOT NULL PRIMARY KEY,
@@ -105,6 +114,7 @@ CREATE TABLE sign_in_throttle (
     blocked_until BIGINT NOT NULL,
     changed_at BIGINT NOT NULL
 );
+CREATE INDEX sign_in_throttle_changed ON sign_in_throttle (changed_at);
 
 CREATE TABLE event (
     sequence BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

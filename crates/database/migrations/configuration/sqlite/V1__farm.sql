@@ -46,6 +46,7 @@ CREATE TABLE account (
     password_version INTEGER NOT NULL,
     farm_administrator INTEGER NOT NULL CHECK (farm_administrator IN (0, 1)),
     disabled INTEGER NOT NULL CHECK (disabled IN (0, 1)),
+    deleted INTEGER NOT NULL CHECK (deleted IN (0, 1)),
     language TEXT NOT NULL,
     theme TEXT NOT NULL CHECK (theme IN ('system', 'light', 'dark')),
     created_at INTEGER NOT NULL,
@@ -66,6 +67,14 @@ CREATE TABLE group_member (
     PRIMARY KEY (group_id, account_id)
 ) STRICT;
 CREATE INDEX group_member_account ON group_member (account_id);
+
+-- What a people picker finds a user or group by: login, name, and the name from each of its words on, folded.
+CREATE TABLE principal_term (
+    term TEXT NOT NULL,
+    principal_id INTEGER NOT NULL,
+    PRIMARY KEY (term, principal_id)
+) STRICT;
+CREATE INDEX principal_term_principal ON principal_term (principal_id);
 
 CREATE TABLE role (
     id INTEGER NOT NULL PRIMARY KEY,
@@ -105,6 +114,7 @@ CREATE TABLE sign_in_throttle (
     blocked_until INTEGER NOT NULL,
     changed_at INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX sign_in_throttle_changed ON sign_in_throttle (changed_at);
 
 CREATE TABLE event (
     sequence INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

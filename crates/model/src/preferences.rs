@@ -1,0 +1,72 @@
+//! What a person chose about the way the product shows itself.
+
+use crate::{Error, Result};
+
+/// Colours of the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Theme {
+    /// What the browser or operating system asks for.
+    #[default]
+    System,
+    /// Dark text on light ground.
+    Light,
+    /// Light text on dark ground.
+    Dark,
+}
+
+impl Theme {
+    /// The stored and public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Result<Self> {
+        [Self::System, Self::Light, Self::Dark]
+            .into_iter()
+            .find(|theme| theme.as_str() == text)
+            .ok_or_else(|| Error::invalid("a theme is system, light or dark"))
+    }
+}
+
+/// The choices of one person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// A language tag such as `de` or `pt-BR`; empty: what the browser asks for.
+    pub language: String,
+    /// Colours of the interface.
+    pub theme: Theme,
+}
+
+impl Preferences {
+    /// Checks a language tag: letters, digits and hyphens, at most 35 characters, or empty.
+    pub fn new(language: &str, theme: Theme) -> Result<Self> {
+        let fits = language.len() <= 35 && language.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if !fits {
+            return Err(Error::invalid("a language is a tag such as \"en\", \"de\" or \"pt-BR\", or empty"));
+        }
+        Ok(Self { language: language.to_owned(), theme })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn themes_round_trip_and_language_tags_are_checked() {
+        for theme in [Theme::System, Theme::Light, Theme::Dark] {
+            assert_eq!(Theme::parse(theme.as_str()).unwrap(), theme);
+        }
+        assert!(Theme::parse("blue").is_err());
+        assert_eq!(Preferences::new("pt-BR", Theme::Dark).unwrap().language, "pt-BR");
+        assert!(Preferences::new("", Theme::Dark).is_ok());
+        for bad in ["d e", "de\n", "ü", &"x".repeat(36)] {
+            assert!(Preferences::new(bad, Theme::Light).is_err(), "{bad:?}");
+        }
+    }
+}

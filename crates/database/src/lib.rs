@@ -6,6 +6,8 @@
 //!
 //! This room must not know BLOB stores, the search index, permissions or any protocol.
 
+pub mod configuration;
+pub mod content;
 mod dialect;
 mod engine;
 mod migrate;

@@ -1,7 +1,7 @@
 CREATE TABLE collection (
     id BIGINT NOT NULL PRIMARY KEY,
     path TEXT NOT NULL,
-    permission_version BIGINT NOT NULL,
+    tree_version BIGINT NOT NULL,
     quota_bytes BIGINT,
     audit_reads BOOLEAN NOT NULL,
     created_at BIGINT NOT NULL

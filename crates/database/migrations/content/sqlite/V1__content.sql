@@ -1,7 +1,7 @@
 CREATE TABLE collection (
     id INTEGER NOT NULL PRIMARY KEY,
     path TEXT NOT NULL,
-    permission_version INTEGER NOT NULL,
+    tree_version INTEGER NOT NULL,
     quota_bytes INTEGER,
     audit_reads INTEGER NOT NULL CHECK (audit_reads IN (0, 1)),
     created_at INTEGER NOT NULL

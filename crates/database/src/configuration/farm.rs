@@ -1,0 +1,134 @@
+//! The farm's own row, its settings, its content databases and its BLOB stores.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    FIND_FARM = "SELECT id, directory_version FROM farm";
+    INSERT_FARM = "INSERT INTO farm (id, created_at, server_count, directory_version) VALUES ($1, $2, 0, 1)";
+    COUNT_SERVER = "UPDATE farm SET server_count = server_count + 1";
+    SERVER_COUNT = "SELECT server_count FROM farm";
+    CHANGE_DIRECTORY = "UPDATE farm SET directory_version = directory_version + 1";
+    FIND_SETTING = "SELECT value FROM setting WHERE name = $1";
+    PUT_SETTING = "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    LIST_DATABASES = "SELECT id, name, location, active_store_id, minimum_size FROM content_database ORDER BY id";
+    INSERT_DATABASE = "INSERT INTO content_database (id, name, location, active_store_id, minimum_size, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6)";
+    UPDATE_POLICY = "UPDATE content_database SET active_store_id = $2, minimum_size = $3 WHERE id = $1";
+    LIST_STORES = "SELECT id, name, kind, state, location FROM blob_store ORDER BY id";
+    INSERT_STORE = "INSERT INTO blob_store (id, name, kind, state, location, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+}
+
+/// The farm's own row.
+#[derive(Clone, Debug)]
+pub struct FarmRow {
+    /// Identifier of the farm; BLOB stores carry it in their owner marker.
+    pub id: Id,
+    /// Raised with every change of accounts, groups, members or roles.
+    pub directory_version: i64,
+}
+
+/// A content database that the farm knows.
+#[derive(Clone, Debug)]
+pub struct ContentDatabaseRow {
+    /// Identifier.
+    pub id: Id,
+    /// Unique name.
+    pub name: String,
+    /// Where it is: a path (relative to the data directory) or a PostgreSQL URL.
+    pub location: String,
+    /// The store that new BLOBs go to.
+    pub active_store_id: Id,
+    /// BLOBs smaller than this many bytes stay in the database.
+    pub minimum_size: i64,
+}
+
+/// A BLOB store that the farm knows.
+#[derive(Clone, Debug)]
+pub struct StoreRow {
+    /// Identifier.
+    pub id: Id,
+    /// Unique name.
+    pub name: String,
+    /// `database` or `directory`.
+    pub kind: String,
+    /// `active` or `read-only`.
+    pub state: String,
+    /// Where it is; empty for the database kind.
+    pub location: String,
+}
+
+/// The farm's row, or none when the farm was not created yet.
+pub fn find(reader: &mut Reader<'_>) -> Result<Option<FarmRow>> {
+    reader.find(FIND_FARM, &[], |row| Ok(FarmRow { id: row.get(0)?, directory_version: row.get(1)? }))
+}
+
+/// Creates the farm's row.
+pub fn insert(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<()> {
+    transaction.execute(INSERT_FARM, &params![id, now]).map(drop)
+}
+
+/// Counts a server's start and returns its number, which no earlier start had.
+pub fn next_server(transaction: &mut Transaction<'_>) -> Result<i64> {
+    transaction.execute(COUNT_SERVER, &[])?;
+    Ok(transaction.find(SERVER_COUNT, &[], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Raises the version of accounts, groups, members and roles.
+pub fn change_directory(transaction: &mut Transaction<'_>) -> Result<()> {
+    transaction.execute(CHANGE_DIRECTORY, &[]).map(drop)
+}
+
+/// The value of a setting.
+pub fn setting(reader: &mut Reader<'_>, name: &str) -> Result<Option<String>> {
+    reader.find(FIND_SETTING, &params![name], |row| row.get(0))
+}
+
+/// Sets a setting.
+pub fn put_setting(transaction: &mut Transaction<'_>, name: &str, value: &str) -> Result<()> {
+    transaction.execute(PUT_SETTING, &params![name, value]).map(drop)
+}
+
+/// All content databases, oldest first.
+pub fn databases(reader: &mut Reader<'_>) -> Result<Vec<ContentDatabaseRow>> {
+    reader.query(LIST_DATABASES, &[], |row| {
+        Ok(ContentDatabaseRow {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            location: row.get(2)?,
+            active_store_id: row.get(3)?,
+            minimum_size: row.get(4)?,
+        })
+    })
+}
+
+/// Registers a content database.
+pub fn insert_database(transaction: &mut Transaction<'_>, row: &ContentDatabaseRow, now: Timestamp) -> Result<()> {
+    let values = params![row.id, &row.name, &row.location, row.active_store_id, row.minimum_size, now];
+    transaction.execute(INSERT_DATABASE, &values).map(drop)
+}
+
+/// Changes where new BLOBs of a content database go.
+pub fn update_policy(transaction: &mut Transaction<'_>, id: Id, active_store: Id, minimum_size: i64) -> Result<u64> {
+    transaction.execute(UPDATE_POLICY, &params![id, active_store, minimum_size])
+}
+
+/// All BLOB stores, oldest first.
+pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<StoreRow>> {
+    reader.query(LIST_STORES, &[], |row| {
+        Ok(StoreRow {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            kind: row.get(2)?,
+            state: row.get(3)?,
+            location: row.get(4)?,
+        })
+    })
+}
+
+/// Registers a BLOB store.
+pub fn insert_store(transaction: &mut Transaction<'_>, row: &StoreRow, now: Timestamp) -> Result<()> {
+    let values = params![row.id, &row.name, &row.kind, &row.state, &row.location, now];
+    transaction.execute(INSERT_STORE, &values).map(drop)
+}

@@ -1,0 +1,61 @@
+//! The farm's map of site collections: which content database holds which address.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    LIST = "SELECT id, folded, path, title, database_id, created_at FROM site_collection ORDER BY folded";
+    INSERT = "INSERT INTO site_collection (id, folded, path, title, database_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    RETITLE = "UPDATE site_collection SET title = $2 WHERE id = $1";
+    DELETE = "DELETE FROM site_collection WHERE id = $1";
+}
+
+/// A site collection's entry in the farm's map.
+#[derive(Clone, Debug)]
+pub struct SiteCollectionRow {
+    /// Identifier, also of its root site.
+    pub id: Id,
+    /// Folded address, the empty text for the root site collection.
+    pub folded: String,
+    /// Address as it was given.
+    pub path: String,
+    /// Title.
+    pub title: String,
+    /// The content database that holds it.
+    pub database_id: Id,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<SiteCollectionRow> {
+    Ok(SiteCollectionRow {
+        id: row.get(0)?,
+        folded: row.get(1)?,
+        path: row.get(2)?,
+        title: row.get(3)?,
+        database_id: row.get(4)?,
+        created_at: row.get(5)?,
+    })
+}
+
+/// All site collections by address.
+pub fn list(reader: &mut Reader<'_>) -> Result<Vec<SiteCollectionRow>> {
+    reader.query(LIST, &[], read)
+}
+
+/// Adds a site collection to the map; a taken address is a conflict.
+pub fn insert(transaction: &mut Transaction<'_>, row: &SiteCollectionRow) -> Result<()> {
+    let values = params![row.id, &row.folded, &row.path, &row.title, row.database_id, row.created_at];
+    transaction.execute(INSERT, &values).map(drop)
+}
+
+/// Changes a title.
+pub fn retitle(transaction: &mut Transaction<'_>, id: Id, title: &str) -> Result<u64> {
+    transaction.execute(RETITLE, &params![id, title])
+}
+
+/// Takes a site collection out of the map.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<u64> {
+    transaction.execute(DELETE, &params![id])
+}

@@ -1,0 +1,95 @@
+//! Site collections: the version of their tree and permissions, quota and use.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    FIND = "SELECT id, path, tree_version, quota_bytes, audit_reads FROM collection WHERE id = $1";
+    LOCK = "SELECT id, path, tree_version, quota_bytes, audit_reads FROM collection WHERE id = $1 {for_update}";
+    INSERT = "INSERT INTO collection (id, path, tree_version, quota_bytes, audit_reads, created_at)
+        VALUES ($1, $2, 1, NULL, $3, $4)";
+    CHANGE_TREE = "UPDATE collection SET tree_version = tree_version + 1 WHERE id = $1";
+    SET_QUOTA = "UPDATE collection SET quota_bytes = $2 WHERE id = $1";
+    SET_AUDIT_READS = "UPDATE collection SET audit_reads = $2 WHERE id = $1";
+    USAGE = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT), CAST(COALESCE(SUM(documents), 0) AS BIGINT)
+        FROM collection_usage WHERE collection_id = $1";
+    ADD_USAGE = "INSERT INTO collection_usage (collection_id, slot, bytes, documents) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (collection_id, slot) DO UPDATE SET bytes = collection_usage.bytes + excluded.bytes,
+        documents = collection_usage.documents + excluded.documents";
+    DELETE = "DELETE FROM collection WHERE id = $1";
+}
+
+/// Counters are spread over this many rows, so that concurrent uploads to one site do not wait for each other.
+const USAGE_SLOTS: i64 = 16;
+
+/// A site collection as its content database stores it.
+#[derive(Clone, Debug)]
+pub struct CollectionRow {
+    /// Identifier, also of its root site.
+    pub id: Id,
+    /// Its address in the farm.
+    pub path: String,
+    /// Raised with every change of scopes and grants, and with every move or deletion of a site, library or folder.
+    pub tree_version: i64,
+    /// Most bytes of all versions together; none is no limit.
+    pub quota_bytes: Option<i64>,
+    /// Whether opening a document is an event.
+    pub audit_reads: bool,
+}
+
+fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
+    Ok(CollectionRow {
+        id: row.get(0)?,
+        path: row.get(1)?,
+        tree_version: row.get(2)?,
+        quota_bytes: row.get(3)?,
+        audit_reads: row.get(4)?,
+    })
+}
+
+/// The site collection with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<CollectionRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// The site collection, which no other transaction can change until this one ends.
+pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<CollectionRow>> {
+    transaction.find(LOCK, &params![id], read)
+}
+
+/// Adds a site collection without quota.
+pub fn insert(transaction: &mut Transaction<'_>, id: Id, path: &str, now: Timestamp) -> Result<()> {
+    transaction.execute(INSERT, &params![id, path, false, now]).map(drop)
+}
+
+/// Raises the version of the tree; rights and places that were read under an older one must be read again.
+pub fn change_tree(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(CHANGE_TREE, &params![id]).map(drop)
+}
+
+/// Sets or removes the quota, in bytes.
+pub fn set_quota(transaction: &mut Transaction<'_>, id: Id, bytes: Option<i64>) -> Result<()> {
+    transaction.execute(SET_QUOTA, &params![id, bytes]).map(drop)
+}
+
+/// Sets whether opening a document is an event.
+pub fn set_audit_reads(transaction: &mut Transaction<'_>, id: Id, on: bool) -> Result<()> {
+    transaction.execute(SET_AUDIT_READS, &params![id, on]).map(drop)
+}
+
+/// Bytes of all versions and number of documents, the recycle bin included.
+pub fn usage(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(USAGE, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// Adds to (or takes from) the counters; `salt` chooses the row.
+pub fn add_usage(transaction: &mut Transaction<'_>, id: Id, salt: Id, bytes: i64, documents: i64) -> Result<()> {
+    let slot = salt.get().rem_euclid(USAGE_SLOTS);
+    transaction.execute(ADD_USAGE, &params![id, slot, bytes, documents]).map(drop)
+}
+
+/// Removes a site collection's row and counters.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}

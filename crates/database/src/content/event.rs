@@ -1,0 +1,61 @@
+//! Events: the audit log of a content database, and the outbox that feeds what follows it.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT = "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES ($1, $2, $3, $4, $5, $6)";
+    OF_NODE = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
+        WHERE node_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
+    OF_COLLECTION = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
+        WHERE collection_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
+}
+
+/// Who did what to which item.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    /// Order of events in this content database.
+    pub sequence: i64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor_id: Id,
+    /// The site collection.
+    pub collection_id: Id,
+    /// The item.
+    pub node_id: Id,
+    /// What, such as `document.upload`.
+    pub action: String,
+    /// The item's path and what else matters, in words.
+    pub detail: String,
+}
+
+fn read(row: &Row<'_>) -> Result<EventRow> {
+    Ok(EventRow {
+        sequence: row.get(0)?,
+        at: row.get(1)?,
+        actor_id: row.get(2)?,
+        collection_id: row.get(3)?,
+        node_id: row.get(4)?,
+        action: row.get(5)?,
+        detail: row.get(6)?,
+    })
+}
+
+/// Adds an event; its `sequence` is given by the database.
+pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
+    let values =
+        params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail];
+    transaction.execute(INSERT, &values).map(drop)
+}
+
+/// Events of an item, newest first, older than `before`.
+pub fn of_node(reader: &mut Reader<'_>, node: Id, before: Option<i64>, limit: usize) -> Result<Vec<EventRow>> {
+    reader.query(OF_NODE, &params![node, before.unwrap_or(i64::MAX), limit as i64], read)
+}
+
+/// Events of a site collection, newest first, older than `before`.
+pub fn of_collection(reader: &mut Reader<'_>, id: Id, before: Option<i64>, limit: usize) -> Result<Vec<EventRow>> {
+    reader.query(OF_COLLECTION, &params![id, before.unwrap_or(i64::MAX), limit as i64], read)
+}

@@ -1,0 +1,16 @@
+//! Statements over a content database: site collections, scopes, items, versions, BLOB references, columns, the
+//! recycle bin and events. One module per table or small family of tables. Knows no rule and no permission.
+
+pub mod blob;
+pub mod collection;
+pub mod column;
+pub mod event;
+pub mod idempotency;
+pub mod library;
+pub mod listing;
+pub mod node;
+pub mod recycle;
+pub mod scope;
+pub mod tree;
+pub mod upload;
+pub mod version;

@@ -1,0 +1,255 @@
+//! Items: sites, libraries, folders and documents, one row each.
+
+use model::{Error, Id, NodeKind, Result, Timestamp, VersionNumber};
+
+use crate::{Reader, Row, Sql, Transaction, params, statements};
+
+statements! {
+    FIND = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE id = $1";
+    FIND_CHILD = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE parent_id = $1 AND folded = $2";
+    LOCK = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE id = $1 {for_update}";
+    HOLD = "SELECT id FROM node WHERE id = $1 {for_share}";
+    HELD_BY = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+    INSERT = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at,
+        created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+    UPDATE_CONTENT = "UPDATE node SET size = $2, media_type = $3, version_id = $4, published_id = $5, major = $6,
+        minor = $7, modified_at = $8, modified_by = $9 WHERE id = $1";
+    PLACE = "UPDATE node SET parent_id = $2, name = $3, folded = $4 WHERE id = $1";
+    TOUCH = "UPDATE node SET modified_at = $2, modified_by = $3 WHERE id = $1";
+    SET_CONTENT_TYPE = "UPDATE node SET content_type_id = $2 WHERE id = $1";
+    CHECK_OUT = "UPDATE node SET holder_id = $2, held_at = $3 WHERE id = $1";
+    SET_WORKING = "UPDATE node SET working_id = $2 WHERE id = $1";
+    RELEASE = "UPDATE node SET holder_id = NULL, held_at = NULL, working_id = NULL WHERE id = $1";
+    SET_OWNERSHIP = "UPDATE node SET created_at = $2, created_by = $3, modified_at = $4, modified_by = $5 WHERE id = $1";
+    DELETE = "DELETE FROM node WHERE id = $1";
+}
+
+/// An item as it is stored.
+#[derive(Clone, Debug)]
+pub struct NodeRow {
+    /// Identifier.
+    pub id: Id,
+    /// The site collection that it belongs to.
+    pub collection_id: Id,
+    /// The item that holds it; [`Id::NONE`] for a root site, the recycle bin's entry for a deleted item.
+    pub parent_id: Id,
+    /// The library that it is in, itself for a library, [`Id::NONE`] for a site.
+    pub library_id: Id,
+    /// The permission scope that it inherits or owns.
+    pub scope_id: Id,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Name as it was given.
+    pub name: String,
+    /// Name as it is compared.
+    pub folded: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Who created it.
+    pub created_by: Id,
+    /// When its content or columns were last changed.
+    pub modified_at: Timestamp,
+    /// Who changed them.
+    pub modified_by: Id,
+    /// Its content type, if it has one.
+    pub content_type_id: Option<Id>,
+    /// Bytes of the latest version.
+    pub size: i64,
+    /// Media type of the latest version.
+    pub media_type: String,
+    /// The latest version; none for what is not a document, and for a document that was never checked in.
+    pub version_id: Option<Id>,
+    /// The latest published version.
+    pub published_id: Option<Id>,
+    /// Number of the latest version.
+    pub number: VersionNumber,
+    /// Who has it checked out.
+    pub holder_id: Option<Id>,
+    /// Since when.
+    pub held_at: Option<Timestamp>,
+    /// The holder's working copy, which nobody else sees.
+    pub working_id: Option<Id>,
+}
+
+impl NodeRow {
+    /// A new item that holds no content yet.
+    pub fn new(id: Id, parent: &NodeRow, kind: NodeKind, name: &model::Name, by: Id, now: Timestamp) -> Self {
+        Self {
+            id,
+            collection_id: parent.collection_id,
+            parent_id: parent.id,
+            library_id: if kind == NodeKind::Library { id } else { parent.library_id },
+            scope_id: parent.scope_id,
+            kind,
+            name: name.as_str().to_owned(),
+            folded: name.folded(),
+            created_at: now,
+            created_by: by,
+            modified_at: now,
+            modified_by: by,
+            content_type_id: None,
+            size: 0,
+            media_type: String::new(),
+            version_id: None,
+            published_id: None,
+            number: VersionNumber::new(0, 0),
+            holder_id: None,
+            held_at: None,
+            working_id: None,
+        }
+    }
+}
+
+/// Reads an item from the first 22 columns of a row, in the order of the statements of this module.
+pub(crate) fn read(row: &Row<'_>) -> Result<NodeRow> {
+    Ok(NodeRow {
+        id: row.get(0)?,
+        collection_id: row.get(1)?,
+        parent_id: row.get(2)?,
+        library_id: row.get(3)?,
+        scope_id: row.get(4)?,
+        kind: NodeKind::parse(row.get::<String>(5)?.as_str())?,
+        name: row.get(6)?,
+        folded: row.get(7)?,
+        created_at: row.get(8)?,
+        created_by: row.get(9)?,
+        modified_at: row.get(10)?,
+        modified_by: row.get(11)?,
+        content_type_id: row.get(12)?,
+        size: row.get(13)?,
+        media_type: row.get(14)?,
+        version_id: row.get(15)?,
+        published_id: row.get(16)?,
+        number: VersionNumber::new(number(row, 17)?, number(row, 18)?),
+        holder_id: row.get(19)?,
+        held_at: row.get(20)?,
+        working_id: row.get(21)?,
+    })
+}
+
+pub(crate) fn number(row: &Row<'_>, index: usize) -> Result<u32> {
+    let value: i64 = row.get(index)?;
+    u32::try_from(value).map_err(|_| Error::corrupt(format!("a stored version has the number {value}")))
+}
+
+/// The item with this identifier, wherever it is, the recycle bin included.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<NodeRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// The child of `parent` with this folded name.
+pub fn find_child(reader: &mut Reader<'_>, parent: Id, folded: &str) -> Result<Option<NodeRow>> {
+    reader.find(FIND_CHILD, &params![parent, folded], read)
+}
+
+/// The item with this identifier, which no other transaction can change until this one ends.
+pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
+    transaction.find(LOCK, &params![id], read)
+}
+
+/// Keeps an item from being moved or deleted until this transaction ends; false when it is gone.
+pub fn hold(transaction: &mut Transaction<'_>, id: Id) -> Result<bool> {
+    Ok(transaction.find(HOLD, &params![id], |_| Ok(()))?.is_some())
+}
+
+/// Documents that `holder` has checked out, by identifier.
+pub fn held_by(reader: &mut Reader<'_>, holder: Id, after: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(HELD_BY, &params![holder, after, limit as i64], read)
+}
+
+/// Adds an item; a name that is taken in its parent is a conflict with code `unique_violation`.
+pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
+    const STATEMENT: Sql = INSERT;
+    let values = params![
+        node.id,
+        node.collection_id,
+        node.parent_id,
+        node.library_id,
+        node.scope_id,
+        node.kind.as_str(),
+        &node.name,
+        &node.folded,
+        node.created_at,
+        node.created_by,
+        node.modified_at,
+        node.modified_by,
+        node.content_type_id,
+        node.size,
+        &node.media_type,
+        node.version_id,
+        node.published_id,
+        node.number.major,
+        node.number.minor
+    ];
+    transaction.execute(STATEMENT, &values).map(drop)
+}
+
+/// Stores the fields that describe a document's latest and published version.
+pub fn update_content(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
+    let values = params![
+        node.id,
+        node.size,
+        &node.media_type,
+        node.version_id,
+        node.published_id,
+        node.number.major,
+        node.number.minor,
+        node.modified_at,
+        node.modified_by
+    ];
+    transaction.execute(UPDATE_CONTENT, &values).map(drop)
+}
+
+/// Puts an item under another parent or name; a name that is taken there is a conflict.
+pub fn place(transaction: &mut Transaction<'_>, id: Id, parent: Id, name: &str, folded: &str) -> Result<()> {
+    transaction.execute(PLACE, &params![id, parent, name, folded]).map(drop)
+}
+
+/// Notes who changed an item, and when.
+pub fn touch(transaction: &mut Transaction<'_>, id: Id, at: Timestamp, by: Id) -> Result<()> {
+    transaction.execute(TOUCH, &params![id, at, by]).map(drop)
+}
+
+/// Sets or clears an item's content type.
+pub fn set_content_type(transaction: &mut Transaction<'_>, id: Id, content_type: Option<Id>) -> Result<()> {
+    transaction.execute(SET_CONTENT_TYPE, &params![id, content_type]).map(drop)
+}
+
+/// Notes who holds a document.
+pub fn check_out(transaction: &mut Transaction<'_>, id: Id, holder: Id, at: Timestamp) -> Result<()> {
+    transaction.execute(CHECK_OUT, &params![id, holder, at]).map(drop)
+}
+
+/// Notes the holder's working copy.
+pub fn set_working(transaction: &mut Transaction<'_>, id: Id, version: Option<Id>) -> Result<()> {
+    transaction.execute(SET_WORKING, &params![id, version]).map(drop)
+}
+
+/// Ends a check-out.
+pub fn release(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(RELEASE, &params![id]).map(drop)
+}
+
+/// Sets who created and changed an item, and when, as an import found it.
+pub fn set_ownership(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    created: (Timestamp, Id),
+    modified: (Timestamp, Id),
+) -> Result<()> {
+    transaction.execute(SET_OWNERSHIP, &params![id, created.0, created.1, modified.0, modified.1]).map(drop)
+}
+
+/// Removes an item's row for good.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}

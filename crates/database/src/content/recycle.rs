@@ -1,0 +1,149 @@
+//! Entries of the recycle bins: one for each deletion, whatever was below the deleted item.
+
+use model::{Id, NodeKind, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT = "INSERT INTO recycled (id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size,
+        documents, deleted_at, deleted_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    FIND = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
+        deleted_at, deleted_by FROM recycled WHERE id = $1";
+    OF_PERSON = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
+        deleted_at, deleted_by FROM recycled
+        WHERE collection_id = $1 AND deleted_by = $2 AND stage = 'person' AND id < $3 ORDER BY id DESC LIMIT $4";
+    OF_SITE = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
+        deleted_at, deleted_by FROM recycled WHERE collection_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    TO_SITE = "UPDATE recycled SET stage = 'site' WHERE id = $1";
+    DELETE = "DELETE FROM recycled WHERE id = $1";
+    EXPIRED = "SELECT id, collection_id, node_id, parent_id, library_id, scope_id, kind, name, path, stage, size, documents,
+        deleted_at, deleted_by FROM recycled WHERE deleted_at < $1 ORDER BY id LIMIT $2";
+}
+
+/// Which bin an entry is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The bin of the person who deleted it.
+    Person,
+    /// The site's bin, after the person emptied theirs.
+    Site,
+}
+
+/// One deletion.
+#[derive(Clone, Debug)]
+pub struct RecycledRow {
+    /// Identifier, and the parent of the deleted item while it is here.
+    pub id: Id,
+    /// The site collection.
+    pub collection_id: Id,
+    /// The deleted item.
+    pub node_id: Id,
+    /// Where it was.
+    pub parent_id: Id,
+    /// The library where it was.
+    pub library_id: Id,
+    /// The scope that it had: who could not see it before does not see it here.
+    pub scope_id: Id,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its name.
+    pub name: String,
+    /// Its path in the site collection at that time, for people.
+    pub path: String,
+    /// Which bin it is in.
+    pub stage: Stage,
+    /// Bytes of all its versions.
+    pub size: i64,
+    /// Number of documents.
+    pub documents: i64,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+    /// By whom.
+    pub deleted_by: Id,
+}
+
+fn read(row: &Row<'_>) -> Result<RecycledRow> {
+    Ok(RecycledRow {
+        id: row.get(0)?,
+        collection_id: row.get(1)?,
+        node_id: row.get(2)?,
+        parent_id: row.get(3)?,
+        library_id: row.get(4)?,
+        scope_id: row.get(5)?,
+        kind: NodeKind::parse(row.get::<String>(6)?.as_str())?,
+        name: row.get(7)?,
+        path: row.get(8)?,
+        stage: if row.get::<String>(9)? == "person" { Stage::Person } else { Stage::Site },
+        size: row.get(10)?,
+        documents: row.get(11)?,
+        deleted_at: row.get(12)?,
+        deleted_by: row.get(13)?,
+    })
+}
+
+/// Adds an entry.
+pub fn insert(transaction: &mut Transaction<'_>, entry: &RecycledRow) -> Result<()> {
+    let values = params![
+        entry.id,
+        entry.collection_id,
+        entry.node_id,
+        entry.parent_id,
+        entry.library_id,
+        entry.scope_id,
+        entry.kind.as_str(),
+        &entry.name,
+        &entry.path,
+        match entry.stage {
+            Stage::Person => "person",
+            Stage::Site => "site",
+        },
+        entry.size,
+        entry.documents,
+        entry.deleted_at,
+        entry.deleted_by
+    ];
+    transaction.execute(INSERT, &values).map(drop)
+}
+
+/// The entry with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<RecycledRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// A person's bin, newest first, older than `before`.
+pub fn of_person(
+    reader: &mut Reader<'_>,
+    collection: Id,
+    person: Id,
+    before: Option<Id>,
+    limit: usize,
+) -> Result<Vec<RecycledRow>> {
+    let before = before.unwrap_or(Id::new(i64::MAX));
+    reader.query(OF_PERSON, &params![collection, person, before, limit as i64], read)
+}
+
+/// Everything in a site collection's bins, newest first, older than `before`.
+pub fn of_site(
+    reader: &mut Reader<'_>,
+    collection: Id,
+    before: Option<Id>,
+    limit: usize,
+) -> Result<Vec<RecycledRow>> {
+    let before = before.unwrap_or(Id::new(i64::MAX));
+    reader.query(OF_SITE, &params![collection, before, limit as i64], read)
+}
+
+/// Moves an entry from the person's bin to the site's.
+pub fn to_site(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(TO_SITE, &params![id]).map(drop)
+}
+
+/// Removes an entry.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}
+
+/// Entries deleted before `time`, oldest first.
+pub fn expired(reader: &mut Reader<'_>, time: Timestamp, limit: usize) -> Result<Vec<RecycledRow>> {
+    reader.query(EXPIRED, &params![time, limit as i64], read)
+}

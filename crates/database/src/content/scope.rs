@@ -1,0 +1,82 @@
+//! Permission scopes and the roles granted on them.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    INSERT = "INSERT INTO scope (id, collection_id, node_id) VALUES ($1, $2, $3)";
+    OWNER = "SELECT node_id FROM scope WHERE id = $1";
+    OF_NODE = "SELECT id FROM scope WHERE node_id = $1";
+    DELETE = "DELETE FROM scope WHERE id = $1";
+    GRANTS = "SELECT principal_id, role_id, granted_at, granted_by FROM scope_grant WHERE scope_id = $1
+        ORDER BY principal_id, role_id";
+    GRANTED_TO = "SELECT g.scope_id, g.role_id, s.node_id FROM scope_grant g JOIN scope s ON s.id = g.scope_id
+        WHERE g.principal_id = $1 AND s.collection_id = $2";
+    GRANT = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (scope_id, principal_id, role_id) DO NOTHING";
+    REVOKE = "DELETE FROM scope_grant WHERE scope_id = $1 AND principal_id = $2 AND role_id = $3";
+    COPY = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by)
+        SELECT $2, principal_id, role_id, $3, $4 FROM scope_grant WHERE scope_id = $1";
+}
+
+/// One role granted to one principal on a scope.
+#[derive(Clone, Debug)]
+pub struct GrantRow {
+    /// The user or group.
+    pub principal_id: Id,
+    /// The role.
+    pub role_id: Id,
+    /// Since when.
+    pub granted_at: Timestamp,
+    /// By whom.
+    pub granted_by: Id,
+}
+
+/// Adds a scope that `node` owns.
+pub fn insert(transaction: &mut Transaction<'_>, id: Id, collection: Id, node: Id) -> Result<()> {
+    transaction.execute(INSERT, &params![id, collection, node]).map(drop)
+}
+
+/// The item that owns a scope.
+pub fn owner(reader: &mut Reader<'_>, id: Id) -> Result<Option<Id>> {
+    reader.find(OWNER, &params![id], |row| row.get(0))
+}
+
+/// The scope that an item owns, if it does not inherit.
+pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Option<Id>> {
+    reader.find(OF_NODE, &params![node], |row| row.get(0))
+}
+
+/// Removes a scope and its grants.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}
+
+/// All grants on a scope.
+pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
+    reader.query(GRANTS, &params![scope], |row| {
+        Ok(GrantRow { principal_id: row.get(0)?, role_id: row.get(1)?, granted_at: row.get(2)?, granted_by: row.get(3)? })
+    })
+}
+
+/// What is granted to a principal in a site collection: scope, role and the item that owns the scope.
+pub fn granted_to(reader: &mut Reader<'_>, principal: Id, collection: Id) -> Result<Vec<(Id, Id, Id)>> {
+    reader.query(GRANTED_TO, &params![principal, collection], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// Grants a role; granting it again changes nothing and returns 0.
+pub fn grant(transaction: &mut Transaction<'_>, scope: Id, grant: &GrantRow) -> Result<u64> {
+    let values = params![scope, grant.principal_id, grant.role_id, grant.granted_at, grant.granted_by];
+    transaction.execute(GRANT, &values)
+}
+
+/// Takes a role away; returns how many grants were removed, 0 or 1.
+pub fn revoke(transaction: &mut Transaction<'_>, scope: Id, principal: Id, role: Id) -> Result<u64> {
+    transaction.execute(REVOKE, &params![scope, principal, role])
+}
+
+/// Copies all grants of one scope to another.
+pub fn copy(transaction: &mut Transaction<'_>, from: Id, to: Id, by: Id, now: Timestamp) -> Result<()> {
+    transaction.execute(COPY, &params![from, to, now, by]).map(drop)
+}

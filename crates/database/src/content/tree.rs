@@ -1,0 +1,109 @@
+//! Statements over whole subtrees, by recursive queries.
+
+use model::{Id, Result};
+
+use super::node::{NodeRow, read};
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    SUBTREE = "WITH RECURSIVE below (id, depth) AS (
+            SELECT id, 0 FROM node WHERE id = $1
+            UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
+            n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id,
+            n.published_id, n.major, n.minor, n.holder_id, n.held_at, n.working_id
+        FROM below b JOIN node n ON n.id = b.id ORDER BY b.depth, n.id";
+    SET_SCOPE = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id WHERE n.scope_id = $2)
+        UPDATE node SET scope_id = $3 WHERE id IN (SELECT id FROM below) AND scope_id = $2";
+    SET_LIBRARY = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        UPDATE node SET library_id = $2, content_type_id = NULL WHERE id IN (SELECT id FROM below)";
+    SCOPES = "WITH RECURSIVE below (id, scope_id) AS (
+            SELECT id, scope_id FROM node WHERE id = $1
+            UNION ALL SELECT n.id, n.scope_id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT DISTINCT scope_id FROM below";
+    TOTALS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT CAST(COALESCE(SUM(v.size), 0) AS BIGINT), COUNT(DISTINCT v.node_id) FROM version v JOIN below b ON v.node_id = b.id";
+    COUNT = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT COUNT(*) FROM below";
+    HELD = "WITH RECURSIVE below (id, name, kind, holder_id) AS (
+            SELECT id, name, kind, holder_id FROM node WHERE id = $1
+            UNION ALL SELECT n.id, n.name, n.kind, n.holder_id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT id, name, holder_id FROM below WHERE holder_id IS NOT NULL AND holder_id <> $2 LIMIT 1";
+    HEIGHT = "WITH RECURSIVE below (id, depth) AS (
+            SELECT id, 0 FROM node WHERE id = $1
+            UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id WHERE n.kind <> 'document')
+        SELECT CAST(COALESCE(MAX(depth), 0) AS BIGINT) FROM below";
+    DELETE_VALUES = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM column_value WHERE node_id IN (SELECT id FROM below)";
+    DELETE_VERSIONS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM version WHERE node_id IN (SELECT id FROM below)";
+    DELETE_SCOPES = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM scope WHERE node_id IN (SELECT id FROM below)";
+    DELETE_NODES = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM node WHERE id IN (SELECT id FROM below)";
+}
+
+/// An item and everything below it, parents before children.
+pub fn subtree(reader: &mut Reader<'_>, id: Id) -> Result<Vec<NodeRow>> {
+    reader.query(SUBTREE, &params![id], read)
+}
+
+/// Number of items in a subtree, its top included.
+pub fn count(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
+    Ok(reader.find(COUNT, &params![id], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Levels of folders below an item, documents counted too.
+pub fn height(reader: &mut Reader<'_>, id: Id) -> Result<usize> {
+    let height: i64 = reader.find(HEIGHT, &params![id], |row| row.get(0))?.unwrap_or(0);
+    Ok(usize::try_from(height).unwrap_or(usize::MAX))
+}
+
+/// Gives an item, and all below it that inherit the scope `from`, the scope `to`.
+pub fn set_scope(transaction: &mut Transaction<'_>, id: Id, from: Id, to: Id) -> Result<u64> {
+    transaction.execute(SET_SCOPE, &params![id, from, to])
+}
+
+/// Makes a subtree part of another library; content types belong to libraries and are cleared.
+pub fn set_library(transaction: &mut Transaction<'_>, id: Id, library: Id) -> Result<u64> {
+    transaction.execute(SET_LIBRARY, &params![id, library])
+}
+
+/// All permission scopes that items of a subtree have.
+pub fn scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
+    reader.query(SCOPES, &params![id], |row| row.get(0))
+}
+
+/// Bytes of all versions in a subtree, and the number of documents that have any.
+pub fn totals(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(TOTALS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// A document in the subtree that somebody else than `caller` has checked out: its name and the holder.
+pub fn held_by_another(reader: &mut Reader<'_>, id: Id, caller: Id) -> Result<Option<(String, Id)>> {
+    reader.find(HELD, &params![id, caller], |row| Ok((row.get(1)?, row.get(2)?)))
+}
+
+/// Removes a subtree's rows for good: values, versions, scopes, items. BLOBs stay until they are collected.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    for statement in [DELETE_VALUES, DELETE_VERSIONS, DELETE_SCOPES, DELETE_NODES] {
+        transaction.execute(statement, &params![id])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Versions of documents, and where their bytes are.
+
+use model::{Digest, Id, Result, Timestamp, VersionNumber};
+
+use super::node::number;
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    FIND = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
+        v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id = $1";
+    FIND_NUMBER = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
+        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM version v JOIN blob b ON b.id = v.blob_id
+        WHERE v.node_id = $1 AND v.major = $2 AND v.minor = $3 AND NOT v.working";
+    LIST = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
+        v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM version v JOIN blob b ON b.id = v.blob_id
+        WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.id DESC LIMIT $3";
+    INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at, created_by,
+        modified_at, comment) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    PROMOTE = "UPDATE version SET working = $2, major = $3, minor = $4, comment = $5, created_at = $6 WHERE id = $1";
+    RENUMBER = "UPDATE version SET major = $2, minor = $3, comment = $4 WHERE id = $1";
+    DELETE = "DELETE FROM version WHERE id = $1";
+    EXCESS_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY id DESC LIMIT 100 OFFSET $2";
+    NTH_MAJOR = "SELECT major FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY id DESC LIMIT 1 OFFSET $2";
+    OLD_DRAFTS = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND major < $2";
+    BELOW_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND id < $2";
+}
+
+/// A version as it is stored, with the place of its bytes.
+#[derive(Clone, Debug)]
+pub struct VersionRow {
+    /// Identifier; later versions have greater ones.
+    pub id: Id,
+    /// The document.
+    pub node_id: Id,
+    /// The row of its BLOB.
+    pub blob_id: Id,
+    /// Its number.
+    pub number: VersionNumber,
+    /// Whether this is the holder's working copy, which has no number yet.
+    pub working: bool,
+    /// Bytes.
+    pub size: i64,
+    /// Media type.
+    pub media_type: String,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When the content was last changed, as the client said, or `created_at`.
+    pub modified_at: Timestamp,
+    /// What its author said about it.
+    pub comment: String,
+    /// Digest of its bytes.
+    pub digest: Digest,
+    /// The store that holds them.
+    pub store_id: Id,
+    /// Where the store last had them.
+    pub locator: Option<Vec<u8>>,
+}
+
+fn read(row: &Row<'_>) -> Result<VersionRow> {
+    Ok(VersionRow {
+        id: row.get(0)?,
+        node_id: row.get(1)?,
+        blob_id: row.get(2)?,
+        number: VersionNumber::new(number(row, 3)?, number(row, 4)?),
+        working: row.get(5)?,
+        size: row.get(6)?,
+        media_type: row.get(7)?,
+        created_at: row.get(8)?,
+        created_by: row.get(9)?,
+        modified_at: row.get(10)?,
+        comment: row.get(11)?,
+        digest: row.get(12)?,
+        store_id: row.get(13)?,
+        locator: row.get(14)?,
+    })
+}
+
+/// The version with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<VersionRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// The version of a document with this number.
+pub fn find_number(reader: &mut Reader<'_>, node: Id, number: VersionNumber) -> Result<Option<VersionRow>> {
+    reader.find(FIND_NUMBER, &params![node, number.major, number.minor], read)
+}
+
+/// Versions of a document, newest first, older than `before`.
+pub fn list(reader: &mut Reader<'_>, node: Id, before: Option<Id>, limit: usize) -> Result<Vec<VersionRow>> {
+    let before = before.unwrap_or(Id::new(i64::MAX));
+    reader.query(LIST, &params![node, before, limit as i64], read)
+}
+
+/// Adds a version; `digest`, `store_id` and `locator` belong to its BLOB's row and are not stored here.
+pub fn insert(transaction: &mut Transaction<'_>, version: &VersionRow) -> Result<()> {
+    let values = params![
+        version.id,
+        version.node_id,
+        version.blob_id,
+        version.number.major,
+        version.number.minor,
+        version.working,
+        version.size,
+        &version.media_type,
+        version.created_at,
+        version.created_by,
+        version.modified_at,
+        &version.comment
+    ];
+    transaction.execute(INSERT, &values).map(drop)
+}
+
+/// Makes a working copy a version with a number.
+pub fn promote(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    number: VersionNumber,
+    comment: &str,
+    now: Timestamp,
+) -> Result<()> {
+    transaction.execute(PROMOTE, &params![id, false, number.major, number.minor, comment, now]).map(drop)
+}
+
+/// Gives a version another number and comment, when a draft is published or taken back.
+pub fn renumber(transaction: &mut Transaction<'_>, id: Id, number: VersionNumber, comment: &str) -> Result<()> {
+    transaction.execute(RENUMBER, &params![id, number.major, number.minor, comment]).map(drop)
+}
+
+/// Removes a version's row for good.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}
+
+/// Published versions beyond the newest `keep`, at most 100: identifiers and sizes.
+pub fn excess_major(reader: &mut Reader<'_>, node: Id, keep: u32) -> Result<Vec<(Id, i64)>> {
+    reader.query(EXCESS_MAJOR, &params![node, keep], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Drafts that belong to none of the newest `keep` published versions: identifiers and sizes.
+pub fn excess_drafts(reader: &mut Reader<'_>, node: Id, keep: u32) -> Result<Vec<(Id, i64)>> {
+    let oldest: Option<i64> = reader.find(NTH_MAJOR, &params![node, keep.saturating_sub(1)], |row| row.get(0))?;
+    match oldest {
+        Some(major) => reader.query(OLD_DRAFTS, &params![node, major], |row| Ok((row.get(0)?, row.get(1)?))),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Drafts older than the version `before`: identifiers and sizes.
+pub fn drafts_before(reader: &mut Reader<'_>, node: Id, before: Id) -> Result<Vec<(Id, i64)>> {
+    reader.query(BELOW_MAJOR, &params![node, before], |row| Ok((row.get(0)?, row.get(1)?)))
+}

@@ -123,12 +123,7 @@ pub fn of_person(
 }
 
 /// Everything in a site collection's bins, newest first, older than `before`.
-pub fn of_site(
-    reader: &mut Reader<'_>,
-    collection: Id,
-    before: Option<Id>,
-    limit: usize,
-) -> Result<Vec<RecycledRow>> {
+pub fn of_site(reader: &mut Reader<'_>, collection: Id, before: Option<Id>, limit: usize) -> Result<Vec<RecycledRow>> {
     let before = before.unwrap_or(Id::new(i64::MAX));
     reader.query(OF_SITE, &params![collection, before, limit as i64], read)
 }

@@ -56,7 +56,12 @@ pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
 /// All grants on a scope.
 pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
     reader.query(GRANTS, &params![scope], |row| {
-        Ok(GrantRow { principal_id: row.get(0)?, role_id: row.get(1)?, granted_at: row.get(2)?, granted_by: row.get(3)? })
+        Ok(GrantRow {
+            principal_id: row.get(0)?,
+            role_id: row.get(1)?,
+            granted_at: row.get(2)?,
+            granted_by: row.get(3)?,
+        })
     })
 }
 

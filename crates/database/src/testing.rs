@@ -1,1 +1,70 @@
-//! placeholder
+//! Owns what tests need to run on real databases of both engines: a PostgreSQL server for the test process and fresh,
+//! empty databases. Nothing here is part of the product.
+//!
+//! Everything panics instead of returning errors: a test that cannot have its server must fail, with the reason.
+
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test without its database must fail, never go on")]
+
+mod server;
+
+use std::future::Future;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+
+pub use server::{Server, postgres};
+
+use crate::{Database, Engine, Location, Options, Schema};
+
+/// A database for one test; a file of it is removed when this is dropped, a server's database when the server stops.
+pub struct Fresh {
+    /// Where it is.
+    pub location: Location,
+    _directory: Option<TempDir>,
+}
+
+/// A new, empty database on the engine.
+pub async fn fresh_database(engine: Engine) -> Fresh {
+    match engine {
+        Engine::Sqlite => {
+            let directory = tempfile::tempdir().unwrap();
+            let location = Location::Sqlite(directory.path().join("test.db"));
+            Fresh { location, _directory: Some(directory) }
+        }
+        Engine::Postgres => {
+            let location = Location::Postgres(fresh_postgres().await);
+            Fresh { location, _directory: None }
+        }
+    }
+}
+
+/// The address of a new, empty database on the PostgreSQL server of this process.
+pub async fn fresh_postgres() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("test_{}_{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let server = tokio::task::spawn_blocking(postgres).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(&server.address("postgres"), NoTls).await.unwrap();
+    let carrier = tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+    drop(client);
+    carrier.await.unwrap().unwrap();
+    server.address(&name)
+}
+
+/// Runs the test on a fresh database of each engine, one after the other.
+pub async fn each_engine<F, Fut>(schema: Schema, test: F)
+where
+    F: Fn(Database) -> Fut,
+    Fut: Future<Output = ()>,
+{
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        // Shown with a failure, to tell which engine it happened on.
+        println!("on {}", engine.as_str());
+        let fresh = fresh_database(engine).await;
+        let database = Database::open(&fresh.location, schema, &Options::default()).await.unwrap();
+        test(database.clone()).await;
+        database.close().await;
+    }
+}

@@ -29,6 +29,19 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// What it is, without what it says: for messages and logs.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "nothing",
+            Self::Integer(_) => "an integer",
+            Self::Real(_) => "a number",
+            Self::Bool(_) => "a boolean",
+            Self::Text(_) => "text",
+            Self::Bytes(_) => "bytes",
+            Self::Integers(_) => "a set of integers",
+        }
+    }
+
     /// Refuses what only one of the two engines could store.
     pub(crate) fn check(&self) -> Result<()> {
         match self {

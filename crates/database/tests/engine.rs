@@ -1,6 +1,7 @@
 //! What callers may rely on, whatever the engine.
 
-use database::{Database, Location, Options, Schema, Sql, params};
+use database::testing::each_engine;
+use database::{Database, Schema, Sql, params};
 use model::ErrorKind;
 
 const CREATE: Sql = Sql::new("CREATE TABLE thing (id BIGINT NOT NULL PRIMARY KEY, name TEXT, size BIGINT NOT NULL)");
@@ -9,18 +10,18 @@ const FIND: Sql = Sql::new("SELECT name, size FROM thing WHERE id = $1 AND id <=
 
 #[tokio::test]
 async fn smoke() {
-    let directory = tempfile::tempdir().unwrap();
-    let location = Location::Sqlite(directory.path().join("x.db"));
-    let db = Database::open(&location, Schema::Content, &Options::default()).await.unwrap();
-    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
-    let n = db.write(|t| t.execute(INSERT, &params![1i64, "a", 3i64])).await.unwrap();
-    assert_eq!(n, 1);
-    let error = db.write(|t| t.execute(INSERT, &params![1i64, "b", 3i64])).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "unique_violation"));
-    let found = db
-        .read(|r| r.find(FIND, &params![1i64], |row| Ok((row.get::<Option<String>>(0)?, row.get::<i64>(1)?))))
-        .await
-        .unwrap();
-    assert_eq!(found, Some((Some("a".into()), 3)));
-    db.close().await;
+    each_engine(Schema::Content, |db: Database| async move {
+        db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+        let n = db.write(|t| t.execute(INSERT, &params![1i64, "a", 3i64])).await.unwrap();
+        assert_eq!(n, 1);
+        let error = db.write(|t| t.execute(INSERT, &params![1i64, "b", 3i64])).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "unique_violation"));
+        let found = db
+            .read(|r| r.find(FIND, &params![1i64], |row| Ok((row.get::<Option<String>>(0)?, row.get::<i64>(1)?))))
+            .await
+            .unwrap();
+        assert_eq!(found, Some((Some("a".into()), 3)));
+        assert!(db.size_bytes().await.unwrap() > 1000);
+    })
+    .await;
 }

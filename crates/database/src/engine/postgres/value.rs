@@ -1,6 +1,7 @@
 //! Owns how values travel to and from PostgreSQL.
 
 use std::error::Error as StdError;
+use std::fmt;
 
 use bytes::BytesMut;
 use model::{Error, Result};
@@ -12,8 +13,14 @@ use crate::value::Column;
 type Failure = Box<dyn StdError + Sync + Send>;
 
 /// A parameter, encoded as what the server expects at its place.
-#[derive(Debug)]
 pub(super) struct Bound<'v>(pub(super) &'v Value<'v>);
+
+/// The driver writes parameters to its log in this form; what people store does not belong there.
+impl fmt::Debug for Bound<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.kind())
+    }
+}
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Failure> {
@@ -27,7 +34,7 @@ impl ToSql for Bound<'_> {
             (Value::Text(v), &Type::TEXT | &Type::VARCHAR | &Type::NAME | &Type::BPCHAR) => v.to_sql(kind, out),
             (Value::Bytes(v), &Type::BYTEA) => v.as_ref().to_sql(kind, out),
             (Value::Integers(v), &Type::INT8_ARRAY) => v.as_ref().to_sql(kind, out),
-            (value, kind) => Err(format!("{value:?} does not fit a parameter of type {kind}").into()),
+            (value, kind) => Err(format!("{} does not fit a parameter of type {kind}", value.kind()).into()),
         }
     }
 

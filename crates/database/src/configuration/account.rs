@@ -1,0 +1,206 @@
+//! Statements over accounts: who can sign in, and what the farm knows about them.
+//!
+//! Must not know how passwords are checked or who may change what.
+
+use model::{Id, LoginName, Preferences, Result, Theme, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT_ACCOUNT = "INSERT INTO account (id, login, display_name, email, password_hash, password_version, \
+        farm_administrator, disabled, deleted, language, theme, created_at, signed_in_at) \
+        VALUES ($1, $2, $3, $4, $5, 1, $6, FALSE, FALSE, $7, $8, $9, NULL)";
+    FIND_ACCOUNT = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, theme, \
+        created_at, signed_in_at FROM account WHERE id = $1";
+    FIND_ACCOUNT_BY_LOGIN = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, \
+        theme, created_at, signed_in_at FROM account WHERE login = $1";
+    LIST_ACCOUNTS = "SELECT id, login, display_name, email, farm_administrator, disabled, deleted, language, theme, \
+        created_at, signed_in_at FROM account WHERE login > $1 AND NOT deleted ORDER BY login LIMIT $2";
+    FIRST_FARM_ADMINISTRATOR = "SELECT id FROM account WHERE farm_administrator AND NOT disabled ORDER BY id LIMIT 1";
+    OTHER_FARM_ADMINISTRATOR = "SELECT id FROM account WHERE farm_administrator AND NOT disabled AND id <> $1 LIMIT 1";
+    FIND_PASSWORD = "SELECT id, password_hash, password_version, disabled FROM account WHERE login = $1";
+    UPDATE_ACCOUNT = "UPDATE account SET login = $2, display_name = $3, email = $4, farm_administrator = $5, \
+        disabled = $6, deleted = $7 WHERE id = $1";
+    UPDATE_PASSWORD = "UPDATE account SET password_hash = $2, password_version = password_version + 1 WHERE id = $1";
+    UPDATE_PREFERENCES = "UPDATE account SET language = $2, theme = $3 WHERE id = $1";
+    UPDATE_SIGNED_IN = "UPDATE account SET signed_in_at = $2 WHERE id = $1";
+    FIND_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
+        a.theme, f.directory_version FROM account a CROSS JOIN farm f WHERE a.id = $1 AND NOT a.disabled";
+}
+
+/// What the farm knows about a user, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The user's identifier, never given to another.
+    pub id: Id,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// E-mail address, or empty.
+    pub email: String,
+    /// Whether the user administers the farm.
+    pub farm_administrator: bool,
+    /// Whether all credentials of the user are refused.
+    pub disabled: bool,
+    /// Whether the account is kept for its name in the history only. Such an account is always disabled.
+    pub deleted: bool,
+    /// Language and theme.
+    pub preferences: Preferences,
+    /// When the account was made.
+    pub created_at: Timestamp,
+    /// When the user last signed in with the password.
+    pub signed_in_at: Option<Timestamp>,
+}
+
+/// What a request needs to know about the account whose credential it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The account.
+    pub account: Id,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// Whether the user administers the farm.
+    pub farm_administrator: bool,
+    /// Rises with each change of the password.
+    pub password_version: i64,
+    /// Language and theme.
+    pub preferences: Preferences,
+    /// The farm's directory version at this moment.
+    pub directory_version: i64,
+}
+
+/// What is needed to check a password.
+pub struct StoredPassword {
+    /// The account.
+    pub account: Id,
+    /// The hash in PHC text form; `None` for an account that cannot sign in with a password.
+    pub hash: Option<String>,
+    /// Rises with each change of the password.
+    pub version: i64,
+    /// Whether the account is disabled.
+    pub disabled: bool,
+}
+
+/// Adds an enabled account with `password_version` 1.
+pub fn insert(tx: &mut Transaction, account: &Account, password_hash: Option<&str>) -> Result<()> {
+    tx.execute(
+        INSERT_ACCOUNT,
+        &params![
+            account.id,
+            account.login.as_str(),
+            account.display_name.as_str(),
+            account.email.as_str(),
+            password_hash,
+            account.farm_administrator,
+            account.preferences.language.as_str(),
+            account.preferences.theme.as_str(),
+            account.created_at
+        ],
+    )?;
+    Ok(())
+}
+
+/// The account with this identifier, also when it is disabled or deleted.
+pub fn find(reader: &mut Reader, id: Id) -> Result<Option<Account>> {
+    reader.find(FIND_ACCOUNT, &params![id], account)
+}
+
+/// The account with this login, also when it is disabled or deleted.
+pub fn find_by_login(reader: &mut Reader, login: &LoginName) -> Result<Option<Account>> {
+    reader.find(FIND_ACCOUNT_BY_LOGIN, &params![login.as_str()], account)
+}
+
+/// Up to `limit` accounts that are not deleted, by login, behind `after`.
+pub fn list(reader: &mut Reader, after: &str, limit: usize) -> Result<Vec<Account>> {
+    reader.query(LIST_ACCOUNTS, &params![after, limit as i64], account)
+}
+
+/// The oldest enabled farm administrator.
+pub fn first_farm_administrator(reader: &mut Reader) -> Result<Option<Id>> {
+    reader.find(FIRST_FARM_ADMINISTRATOR, &params![], |row| row.get(0))
+}
+
+/// Whether an enabled account other than `id` administers the farm.
+pub fn has_other_farm_administrator(tx: &mut Transaction, id: Id) -> Result<bool> {
+    let other: Option<Id> = tx.find(OTHER_FARM_ADMINISTRATOR, &params![id], |row| row.get(0))?;
+    Ok(other.is_some())
+}
+
+/// The stored password of the account with this login.
+pub fn find_password(reader: &mut Reader, login: &LoginName) -> Result<Option<StoredPassword>> {
+    reader.find(FIND_PASSWORD, &params![login.as_str()], |row| {
+        Ok(StoredPassword { account: row.get(0)?, hash: row.get(1)?, version: row.get(2)?, disabled: row.get(3)? })
+    })
+}
+
+/// The identity behind an enabled account, with the directory version of the same moment.
+pub fn find_identity(reader: &mut Reader, id: Id) -> Result<Option<Identity>> {
+    reader.find(FIND_IDENTITY, &params![id], |row| identity(row, 0))
+}
+
+/// Takes over login, names and flags of `account`.
+pub fn update(tx: &mut Transaction, account: &Account) -> Result<u64> {
+    tx.execute(
+        UPDATE_ACCOUNT,
+        &params![
+            account.id,
+            account.login.as_str(),
+            account.display_name.as_str(),
+            account.email.as_str(),
+            account.farm_administrator,
+            account.disabled,
+            account.deleted
+        ],
+    )
+}
+
+/// Replaces the password hash and raises the password version, which ends all sessions.
+pub fn set_password(tx: &mut Transaction, id: Id, hash: Option<&str>) -> Result<u64> {
+    tx.execute(UPDATE_PASSWORD, &params![id, hash])
+}
+
+/// Replaces language and theme.
+pub fn set_preferences(tx: &mut Transaction, id: Id, preferences: &Preferences) -> Result<u64> {
+    tx.execute(UPDATE_PREFERENCES, &params![id, preferences.language.as_str(), preferences.theme.as_str()])
+}
+
+/// Notes that the user signed in.
+pub fn set_signed_in(tx: &mut Transaction, id: Id, at: Timestamp) -> Result<u64> {
+    tx.execute(UPDATE_SIGNED_IN, &params![id, at])
+}
+
+/// Reads the columns of an [`Identity`], which begin at column `first`.
+pub(super) fn identity(row: &Row, first: usize) -> Result<Identity> {
+    Ok(Identity {
+        account: row.get(first)?,
+        login: row.get(first + 1)?,
+        display_name: row.get(first + 2)?,
+        farm_administrator: row.get(first + 3)?,
+        password_version: row.get(first + 4)?,
+        preferences: preferences(row, first + 5)?,
+        directory_version: row.get(first + 7)?,
+    })
+}
+
+fn account(row: &Row) -> Result<Account> {
+    Ok(Account {
+        id: row.get(0)?,
+        login: row.get(1)?,
+        display_name: row.get(2)?,
+        email: row.get(3)?,
+        farm_administrator: row.get(4)?,
+        disabled: row.get(5)?,
+        deleted: row.get(6)?,
+        preferences: preferences(row, 7)?,
+        created_at: row.get(9)?,
+        signed_in_at: row.get(10)?,
+    })
+}
+
+fn preferences(row: &Row, first: usize) -> Result<Preferences> {
+    let theme: String = row.get(first + 1)?;
+    Ok(Preferences { language: row.get(first)?, theme: Theme::parse(&theme)? })
+}

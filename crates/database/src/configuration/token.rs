@@ -1,0 +1,106 @@
+//! Statements over personal access tokens.
+//!
+//! Knows the hashes of the secrets only.
+
+use model::{Id, Result, Timestamp};
+
+use super::account::{Identity, identity};
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT_TOKEN = "INSERT INTO access_token (id, account_id, name, hash, created_at, expires_at, used_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, NULL)";
+    FIND_TOKEN_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
+        a.theme, f.directory_version, t.id, t.expires_at, t.used_at \
+        FROM access_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f \
+        WHERE t.hash = $1 AND NOT a.disabled";
+    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at FROM access_token WHERE account_id = $1 \
+        ORDER BY id LIMIT $2";
+    COUNT_TOKENS = "SELECT COUNT(*) FROM access_token WHERE account_id = $1";
+    TOUCH_TOKEN = "UPDATE access_token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $3)";
+    DELETE_TOKEN = "DELETE FROM access_token WHERE account_id = $1 AND id = $2";
+    DELETE_TOKENS = "DELETE FROM access_token WHERE account_id = $1";
+}
+
+/// A token as its owner sees it; the secret was shown once, when it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The token's identifier.
+    pub id: Id,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends by itself, if ever.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, exact to about a minute.
+    pub used_at: Option<Timestamp>,
+}
+
+/// A token that was shown, with the identity behind it.
+pub struct TokenIdentity {
+    /// The identity.
+    pub identity: Identity,
+    /// The token.
+    pub token: Id,
+    /// When it ends by itself, if ever.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, exact to about a minute.
+    pub used_at: Option<Timestamp>,
+}
+
+/// Adds a token with the hash of its secret.
+pub fn insert(tx: &mut Transaction, account: Id, token: &Token, hash: &[u8]) -> Result<()> {
+    tx.execute(
+        INSERT_TOKEN,
+        &params![token.id, account, token.name.as_str(), hash, token.created_at, token.expires_at],
+    )?;
+    Ok(())
+}
+
+/// The token with this hash of an enabled account; whether it has expired is for the caller to see.
+pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIdentity>> {
+    reader.find(FIND_TOKEN_IDENTITY, &params![hash], |row| {
+        Ok(TokenIdentity {
+            identity: identity(row, 0)?,
+            token: row.get(8)?,
+            expires_at: row.get(9)?,
+            used_at: row.get(10)?,
+        })
+    })
+}
+
+/// Up to `limit` tokens of an account, oldest first.
+pub fn list(reader: &mut Reader, account: Id, limit: usize) -> Result<Vec<Token>> {
+    reader.query(LIST_TOKENS, &params![account, limit as i64], token)
+}
+
+/// How many tokens an account has.
+pub fn count(tx: &mut Transaction, account: Id) -> Result<i64> {
+    Ok(tx.find(COUNT_TOKENS, &params![account], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Notes the use at `now`, unless one after `unless_after` is noted already.
+pub fn touch(tx: &mut Transaction, token: Id, now: Timestamp, unless_after: Timestamp) -> Result<u64> {
+    tx.execute(TOUCH_TOKEN, &params![token, now, unless_after])
+}
+
+/// Removes one token of an account; says how many there were.
+pub fn remove(tx: &mut Transaction, account: Id, token: Id) -> Result<u64> {
+    tx.execute(DELETE_TOKEN, &params![account, token])
+}
+
+/// Removes all tokens of an account.
+pub fn remove_all(tx: &mut Transaction, account: Id) -> Result<u64> {
+    tx.execute(DELETE_TOKENS, &params![account])
+}
+
+fn token(row: &Row) -> Result<Token> {
+    Ok(Token {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        created_at: row.get(2)?,
+        expires_at: row.get(3)?,
+        used_at: row.get(4)?,
+    })
+}

@@ -3,6 +3,8 @@
 //! It owns the server, the routes, the protocols and the pages; it alone knows axum. It must not know SQL, BLOB stores
 //! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
 
+mod content;
+mod csrf;
 mod edge;
 mod error;
 mod health;

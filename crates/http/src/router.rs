@@ -9,7 +9,7 @@ use axum::routing::get;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::state::AppState;
-use crate::{edge, health, ui};
+use crate::{csrf, edge, health, ui};
 
 /// Longest silence inside a request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,6 +29,7 @@ pub fn router(state: AppState) -> Router {
         .method_not_allowed_fallback(edge::no_such_method)
         .layer(DefaultBodyLimit::max(MEMORY_BODY))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
+        .layer(middleware::from_fn(csrf::same_origin))
         .layer(middleware::from_fn(edge::around))
         .with_state(state)
 }

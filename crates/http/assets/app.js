@@ -1,0 +1,7 @@
+// Everything here is a convenience: each page works without it.
+import "./dialog.js";
+import "./menu.js";
+import "./selection.js";
+import "./time.js";
+import "./toast.js";
+import "./upload.js";

@@ -1,0 +1,45 @@
+// One menu serves all rows of a listing: it is copied from a template for the row whose button is pressed. Without
+// script the button is a link to the page of the item, which offers the same.
+
+function fill(menu, row) {
+  for (const entry of menu.querySelectorAll("[data-for]")) {
+    if (!entry.dataset.for.split(" ").includes(row.dataset.kind)) entry.remove();
+  }
+  for (const link of menu.querySelectorAll("a[href]")) {
+    link.setAttribute("href", link.getAttribute("href").replaceAll("ITEM", row.dataset.id).replaceAll("CONTENT", row.dataset.content ?? ""));
+  }
+}
+
+function show(button, template) {
+  document.querySelector(".menu.of-row")?.remove();
+  const menu = document.createElement("div");
+  menu.className = "menu of-row";
+  menu.popover = "auto";
+  menu.append(template.content.cloneNode(true));
+  fill(menu, button.closest("[data-id]"));
+  button.closest("td").append(menu);
+  menu.addEventListener("toggle", (event) => {
+    if (event.newState === "closed") menu.remove();
+    else menu.querySelector("a, button")?.focus({ focusVisible: false });
+  });
+  menu.showPopover({ source: button });
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("a[data-menu]");
+  const template = button && document.getElementById(button.dataset.menu);
+  if (!template || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  show(button, template);
+});
+
+// Arrow keys move inside any open menu.
+document.addEventListener("keydown", (event) => {
+  const menu = document.activeElement?.closest(".menu") ?? document.querySelector(".menu:popover-open");
+  if (!menu || !["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) return;
+  const entries = [...menu.querySelectorAll("a, button")];
+  const at = entries.indexOf(document.activeElement);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  entries.at(next % entries.length)?.focus();
+  event.preventDefault();
+});

@@ -1,0 +1,17 @@
+// Notes about what was done: closed by their button, or after a while; one that offers an undo stays longer.
+
+function watch(toast) {
+  const button = toast.querySelector("[data-close-toast]");
+  button.hidden = false;
+  button.addEventListener("click", () => toast.remove());
+  const seconds = toast.querySelector("form") ? 15 : 6;
+  let timer = setTimeout(() => toast.remove(), seconds * 1000);
+  const hold = () => clearTimeout(timer);
+  const release = () => { timer = setTimeout(() => toast.remove(), 4000); };
+  toast.addEventListener("pointerenter", hold);
+  toast.addEventListener("focusin", hold);
+  toast.addEventListener("pointerleave", release);
+  toast.addEventListener("focusout", release);
+}
+
+document.querySelectorAll("[data-toast]").forEach(watch);

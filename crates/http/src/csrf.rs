@@ -1,0 +1,109 @@
+//! Against requests that another site makes a browser send: the origin of every change is checked, and forms of the
+//! pages carry a token besides.
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use model::{Error, Result};
+
+use crate::error::Problem;
+
+/// A layer that refuses changes which a browser says come from another site, whatever credentials they carry.
+pub async fn same_origin(request: Request, next: Next) -> Response {
+    if is_reading(request.method()) || is_ours(request.headers()) {
+        return next.run(request).await;
+    }
+    Problem::from(foreign()).into_response()
+}
+
+fn is_reading(method: &Method) -> bool {
+    matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "SEARCH" | "TRACE")
+}
+
+/// `Sec-Fetch-Site` decides where a browser sends it; otherwise `Origin` must name this host. Clients that are not
+/// browsers send neither.
+fn is_ours(headers: &HeaderMap) -> bool {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return site == "same-origin" || site == "none";
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let origin = origin.to_str().unwrap_or_default();
+    let host = headers.get(header::HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
+    let origin_host = origin.split_once("://").map(|(_, host)| host);
+    !host.is_empty() && origin_host.is_some_and(|o| o.eq_ignore_ascii_case(host))
+}
+
+fn foreign() -> Error {
+    Error::forbidden("this change was asked for by another site; open the page here and try again")
+        .with_code("foreign_origin")
+}
+
+/// A form token for the holder of `secret`. Each call gives another text, so that a compressed page does not
+/// give the token away bit by bit.
+pub fn token(secret: &str) -> String {
+    let mut mask = [0u8; 16];
+    if getrandom::fill(&mut mask).is_err() {
+        return String::new();
+    }
+    let mut bytes = mask.to_vec();
+    bytes.extend(derived(secret).iter().zip(mask).map(|(a, b)| a ^ b));
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// Refuses a token that [`token`] did not make for the same secret.
+pub fn check(secret: &str, token: &str) -> Result<()> {
+    let wrong = || {
+        Error::forbidden("the form is too old; go back, load the page again and repeat what you did")
+            .with_code("form_expired")
+    };
+    let bytes: [u8; 32] =
+        URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;
+    let (mask, masked) = bytes.split_at(16);
+    // No early exit, so that the time says nothing.
+    let difference = derived(secret).iter().zip(mask).zip(masked).fold(0, |sum, ((a, b), c)| sum | (a ^ b ^ c));
+    if secret.is_empty() || difference != 0 { Err(wrong()) } else { Ok(()) }
+}
+
+fn derived(secret: &str) -> [u8; 16] {
+    let key = blake3::derive_key("strongroom form token v1", secret.as_bytes());
+    std::array::from_fn(|i| key[i])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_belong_to_their_secret() {
+        let (one, two) = (token("s1"), token("s1"));
+        assert_ne!(one, two);
+        assert!(check("s1", &one).is_ok() && check("s1", &two).is_ok());
+        for (secret, bad) in [("s2", one.as_str()), ("s1", ""), ("s1", "AAAA"), ("", &token("")), ("s1", "!")] {
+            assert_eq!(check(secret, bad).unwrap_err().code(), "form_expired");
+        }
+    }
+
+    #[test]
+    fn only_our_own_pages_and_programs_may_change() {
+        let ours = |fields: &[(&'static str, &'static str)]| {
+            is_ours(&fields.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect())
+        };
+        assert!(ours(&[("host", "a.example")]));
+        assert!(ours(&[("host", "a.example:8080"), ("origin", "http://a.example:8080")]));
+        assert!(ours(&[("host", "inner"), ("origin", "https://outer"), ("sec-fetch-site", "same-origin")]));
+        for bad in [
+            &[("host", "a.example"), ("origin", "http://evil.example")][..],
+            &[("host", "a.example"), ("origin", "null")],
+            &[("host", "a.example"), ("origin", "http://a.example.evil")],
+            &[("host", "a.example"), ("origin", "http://evil/a.example")],
+            &[("origin", "http://")],
+            &[("host", "a.example"), ("sec-fetch-site", "cross-site")],
+            &[("host", "a.example"), ("origin", "http://a.example"), ("sec-fetch-site", "same-site")],
+        ] {
+            assert!(!ours(bad), "{bad:?}");
+        }
+    }
+}

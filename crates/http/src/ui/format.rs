@@ -1,0 +1,203 @@
+//! Sizes and times as people read them, and the small pieces of markup that templates share.
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use model::Timestamp;
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+use super::assets;
+use super::texts::Language;
+
+/// A size with three digits of precision and the unit in which it has at most three digits before the point. Units
+/// are those of file managers: 1 KB is 1,024 bytes.
+pub fn size(language: Language, bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1024 {
+        return language.count("size.bytes", bytes);
+    }
+    let (mut value, mut unit) = (bytes as f64 / 1024.0, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    let mut text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    if language == Language::German {
+        text = text.replace('.', ",");
+    }
+    format!("{text}\u{a0}{}", UNITS[unit])
+}
+
+/// How long ago something was: seconds up to weeks, then the date.
+pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.seconds() - then.seconds();
+    let count = |key: &str, n: i64| language.count(key, n.unsigned_abs());
+    match seconds {
+        ..-60 => date(then),
+        -60..45 => language.text("time.now").to_owned(),
+        45..2_700 => count("time.minutes", (seconds + 30) / 60),
+        2_700..79_200 => count("time.hours", (seconds + 1_800) / 3_600),
+        79_200..2_246_400 => count("time.days", (seconds + 43_200) / 86_400),
+        _ => date(then),
+    }
+}
+
+/// The day, as in `2026-11-21`: the same in every language.
+pub fn date(time: Timestamp) -> String {
+    written(time, format_description!("[year]-[month]-[day]"))
+}
+
+/// To the second, in UTC.
+pub fn exact(time: Timestamp) -> String {
+    written(time, format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC"))
+}
+
+fn machine(time: Timestamp) -> String {
+    written(time, format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z"))
+}
+
+fn written(time: Timestamp, form: &[BorrowedFormatItem<'_>]) -> String {
+    OffsetDateTime::from_unix_timestamp(time.seconds())
+        .ok()
+        .and_then(|time| time.format(form).ok())
+        .unwrap_or_else(|| "?".to_owned())
+}
+
+/// A time as markup: relative to now, exact when pointed at.
+pub struct When {
+    language: Language,
+    time: Timestamp,
+}
+
+/// A time for a template.
+pub fn when(language: Language, time: Timestamp) -> When {
+    When { language, time }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (machine, exact) = (machine(self.time), exact(self.time));
+        let relative = ago(self.language, self.time, Timestamp::now());
+        write!(f, "<time datetime=\"{machine}\" title=\"{exact}\">{relative}</time>")
+    }
+}
+
+// Digits, and texts of our own: nothing in it comes from people.
+impl HtmlSafe for When {}
+
+/// An icon of the sprite as markup; it says nothing to screen readers, so there must be words beside it.
+pub struct Icon(&'static str, &'static str);
+
+/// An icon for a template.
+pub fn icon(name: &'static str) -> Icon {
+    Icon(name, "")
+}
+
+/// An icon in one of the tones of the style sheet.
+pub fn toned(name: &'static str, tone: &'static str) -> Icon {
+    Icon(name, tone)
+}
+
+impl fmt::Display for Icon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(name, tone) = self;
+        let sprite = assets::url("icons.svg");
+        write!(f, "<svg class=\"icon {tone}\" aria-hidden=\"true\"><use href=\"{sprite}#{name}\"/></svg>")
+    }
+}
+
+// Only names that stand in our own sources.
+impl HtmlSafe for Icon {}
+
+/// The icon of a document by the extension of its name.
+pub fn file_icon(extension: &str) -> Icon {
+    match extension {
+        "pdf" => toned("file-text", "tone-red"),
+        "doc" | "docx" | "odt" | "rtf" | "dotx" => toned("file-text", "tone-blue"),
+        "xls" | "xlsx" | "ods" | "csv" | "tsv" => toned("file-sheet", "tone-green"),
+        "ppt" | "pptx" | "odp" | "key" => toned("file-slides", "tone-orange"),
+        "png" | "jpg" | "jpeg" | "gif" | "webp" | "svg" | "tif" | "tiff" | "bmp" | "heic" => {
+            toned("file-image", "tone-violet")
+        }
+        "zip" | "tar" | "gz" | "xz" | "zst" | "7z" | "rar" | "bz2" => toned("file-archive", "tone-yellow"),
+        "html" | "htm" | "xml" | "json" | "js" | "ts" | "rs" | "py" | "c" | "h" | "java" | "sql" | "sh" | "css" => {
+            toned("file-code", "tone-soft")
+        }
+        "mp3" | "mp4" | "mov" | "avi" | "mkv" | "wav" | "ogg" | "webm" => toned("file-media", "tone-violet"),
+        "eml" | "msg" => toned("mail", "tone-blue"),
+        "txt" | "md" | "log" => toned("file-text", "tone-soft"),
+        _ => toned("file", "tone-soft"),
+    }
+}
+
+/// One or two letters that stand for a person.
+pub fn initials(name: &str) -> String {
+    let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
+    let first = words.next().unwrap_or('?');
+    first.to_uppercase().chain(words.next_back().into_iter().flat_map(char::to_uppercase)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short_and_in_the_language() {
+        let cases = [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1,023 bytes"),
+            (1024, "1\u{a0}KB"),
+            (1536, "1.5\u{a0}KB"),
+            (102_400, "100\u{a0}KB"),
+            (1_048_575, "1\u{a0}MB"),
+            (5 << 30, "5\u{a0}GB"),
+            (u64::MAX, "16\u{a0}EB"),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(size(Language::English, bytes), expected);
+        }
+        assert_eq!(size(Language::German, 1536), "1,5\u{a0}KB");
+    }
+
+    #[test]
+    fn times_are_relative_while_that_helps() {
+        let now = Timestamp::from_micros(1_700_000_000_000_000);
+        let before = |seconds: i64| Timestamp::from_micros(now.micros() - seconds * 1_000_000);
+        let cases = [
+            (0, "just now"),
+            (-30, "just now"),
+            (60, "1 minute ago"),
+            (185, "3 minutes ago"),
+            (3 * 3600, "3 hours ago"),
+            (2 * 86_400, "2 days ago"),
+            (90 * 86_400, "2023-08-16"),
+            (-86_400, "2023-11-15"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(ago(Language::English, before(seconds), now), expected, "{seconds}");
+        }
+        assert_eq!(ago(Language::German, before(185), now), "vor 3 Minuten");
+        assert_eq!(exact(now), "2023-11-14 22:13:20 UTC");
+        assert_eq!(exact(Timestamp::from_micros(i64::MAX)), "?");
+    }
+
+    #[test]
+    fn people_have_initials() {
+        assert_eq!(initials("Anna Maria Berg"), "AB");
+        assert_eq!(initials("ärzte"), "Ä");
+        assert_eq!(initials("  "), "?");
+    }
+}

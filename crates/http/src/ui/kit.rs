@@ -1,0 +1,85 @@
+//! `/ui-kit`: every piece of the interface on one page, to look at and to test.
+
+use askama::Template;
+use axum::response::Response;
+use model::Timestamp;
+
+use super::flash::Flash;
+use super::form::{Choice, Field, Form, Input};
+use super::format::icon;
+use super::page::{NavGroup, NavLink, Page, Who};
+use super::html;
+
+#[derive(Template)]
+#[template(path = "kit.html")]
+struct Kit<'a> {
+    page: &'a Page,
+    now: Timestamp,
+    files: Vec<(&'static str, u64)>,
+    colours: &'static [&'static str],
+}
+
+const COLOURS: &[&str] = &["red", "orange", "yellow", "green", "blue", "violet", "accent", "soft"];
+
+/// The page of pieces.
+pub async fn kit(mut page: Page) -> Response {
+    sample_frame(&mut page);
+    page.flash = Some(Flash { key: "toast.saved", name: "Offer 2026.docx".into(), undo: "1".into() });
+    let files = vec![
+        ("Annual report.pdf", 2_412_993),
+        ("Offer 2026.docx", 48_120),
+        ("Budget.xlsx", 91_022),
+        ("Kick-off.pptx", 7_340_032),
+        ("Façade at night, seen from the river, with a very long name that has to break somewhere.jpeg", 5_140_110),
+        ("Sources.zip", 120_340_110),
+        ("notes.txt", 812),
+    ];
+    html(&Kit { page: &page, now: Timestamp::now(), files, colours: COLOURS })
+}
+
+/// A form with a field of every kind.
+pub async fn form(mut page: Page) -> Response {
+    sample_frame(&mut page);
+    let choices = || {
+        vec![
+            Choice::new("read", "Read", true).hint("Open documents and their earlier versions"),
+            Choice::new("contribute", "Contribute", false).hint("Add, change and delete documents"),
+        ]
+    };
+    let fields = vec![
+        Field::paragraph("A paragraph that explains what this is for."),
+        Field::line("name", "Name", "Offer 2026").required().hint("As people will see it"),
+        Field::of("comment", "Comment", Input::Lines),
+        Field::of("role", "Role", Input::Radio(choices())),
+        Field::of("kind", "Kind", Input::Select(choices())),
+        Field::of("rights", "Rights", Input::Ticks(choices())),
+        Field::of("notify", "Tell them by mail", Input::Tick(true)),
+        Field::of("file", "File", Input::File),
+    ];
+    html(&Form {
+        page: &page,
+        title: "A form".into(),
+        icon: icon("pencil"),
+        action: "/ui-kit/form".into(),
+        fields,
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: "/ui-kit".into(),
+        fault: "The name is taken; choose another.".into(),
+    })
+}
+
+fn sample_frame(page: &mut Page) {
+    page.who = Some(Who { login: "anna".into(), name: "Anna Berg".into(), administrator: true });
+    let link = |icon_name: &'static str, label: &str, current| NavLink {
+        href: "/ui-kit".into(),
+        icon: icon(icon_name),
+        label: label.into(),
+        current,
+    };
+    page.nav = vec![
+        NavGroup { title: String::new(), links: vec![link("home", "Strongroom", false), link("trash", "Recycle bin", false)] },
+        NavGroup { title: "Libraries".into(), links: vec![link("library", "Documents", true), link("library", "Offers", false)] },
+        NavGroup { title: "Sites".into(), links: vec![link("site", "Sales", false)] },
+    ];
+}

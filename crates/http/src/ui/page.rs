@@ -1,0 +1,218 @@
+//! What every page needs: language, theme, who is signed in, the form token and the note about what was just done.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+
+use super::assets;
+use super::cookies;
+use super::flash::Flash;
+use super::format;
+use super::texts::Language;
+use crate::state::AppState;
+
+/// Cookie that holds a language tag for people who are not signed in.
+pub const LANGUAGE: &str = "strongroom_language";
+/// Cookie that holds the theme.
+pub const THEME: &str = "strongroom_theme";
+
+/// Colours of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system is set.
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Theme {
+    /// All themes.
+    pub const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
+
+    /// The word in the cookie and in `data-theme`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// Reads the word; anything else means the system's.
+    pub fn parse(word: &str) -> Self {
+        Self::ALL.into_iter().find(|theme| theme.as_str() == word).unwrap_or(Self::System)
+    }
+}
+
+/// A link of the side bar.
+pub struct NavLink {
+    /// Where it leads.
+    pub href: String,
+    /// Its icon.
+    pub icon: format::Icon,
+    /// What it says.
+    pub label: String,
+    /// Whether this is where we are.
+    pub current: bool,
+}
+
+/// A titled part of the side bar.
+pub struct NavGroup {
+    /// Its title; may be empty.
+    pub title: String,
+    /// Its links.
+    pub links: Vec<NavLink>,
+}
+
+/// Who is signed in, as the top bar shows it.
+#[derive(Clone)]
+pub struct Who {
+    /// The login name.
+    pub login: String,
+    /// The name that people see.
+    pub name: String,
+    /// Whether the farm's administration is offered.
+    pub administrator: bool,
+}
+
+/// The common part of all pages; templates call its short methods for every text.
+pub struct Page {
+    /// Language of all texts.
+    pub language: Language,
+    /// Colours.
+    pub theme: Theme,
+    /// Who is signed in.
+    pub who: Option<Who>,
+    /// Token that each form carries.
+    pub form_token: String,
+    /// What was just done.
+    pub flash: Option<Flash>,
+    /// Path and query of this page.
+    pub here: String,
+    /// The side bar; empty for none.
+    pub nav: Vec<NavGroup>,
+}
+
+impl Page {
+    /// The page of a request, before it is known who asks.
+    pub fn of(headers: &HeaderMap, here: String) -> Self {
+        let accepted =
+            || headers.get(header::ACCEPT_LANGUAGE).and_then(|field| field.to_str().ok()).map(Language::accepted);
+        let chosen = cookies::get(headers, LANGUAGE).and_then(|tag| Language::parse(&tag));
+        Self {
+            language: chosen.or_else(accepted).unwrap_or(Language::English),
+            theme: cookies::get(headers, THEME).map_or(Theme::System, |word| Theme::parse(&word)),
+            who: None,
+            form_token: String::new(),
+            flash: Flash::of(headers),
+            here,
+            nav: Vec::new(),
+        }
+    }
+
+    /// The text with this key.
+    pub fn s(&self, key: &str) -> &'static str {
+        self.language.text(key)
+    }
+
+    /// The text with this key and one value.
+    pub fn f1(&self, key: &str, value: impl ToString) -> String {
+        self.language.fill(key, &[&value.to_string()])
+    }
+
+    /// The text with this key and two values.
+    pub fn f2(&self, key: &str, first: impl ToString, second: impl ToString) -> String {
+        self.language.fill(key, &[&first.to_string(), &second.to_string()])
+    }
+
+    /// The text for a number of things.
+    pub fn n(&self, key: &str, n: impl TryInto<u64>) -> String {
+        self.language.count(key, n.try_into().unwrap_or(u64::MAX))
+    }
+
+    /// A size.
+    pub fn size(&self, bytes: &u64) -> String {
+        format::size(self.language, *bytes)
+    }
+
+    /// A time, relative to now.
+    pub fn when(&self, time: &model::Timestamp) -> format::When {
+        format::when(self.language, *time)
+    }
+
+    /// An icon.
+    pub fn icon(&self, name: &'static str) -> format::Icon {
+        format::icon(name)
+    }
+
+    /// The icon of a document.
+    pub fn file_icon(&self, extension: &str) -> format::Icon {
+        format::file_icon(extension)
+    }
+
+    /// Letters that stand for a person.
+    pub fn initials(&self, name: &str) -> String {
+        format::initials(name)
+    }
+
+    /// The address of an asset.
+    pub fn asset(&self, name: &str) -> String {
+        assets::url(name)
+    }
+
+    /// The address of this page as a value in a query string.
+    pub fn here_coded(&self) -> String {
+        crate::protocol::segments::encode_query(&self.here)
+    }
+}
+
+impl FromRequestParts<AppState> for Page {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Infallible> {
+        let here = parts.uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
+        Ok(Self::of(&parts.headers, here))
+    }
+}
+
+/// Where to go after something was done: only a path on this server, else `fallback`.
+///
+/// Browsers read `//host` and `/\host` as another host, and drop tabs and line ends before they look.
+pub fn safe_next(next: Option<&str>, fallback: &str) -> String {
+    let is_local = |next: &&str| {
+        next.starts_with('/')
+            && !next.starts_with("//")
+            && next.len() <= 2_000
+            && next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\')
+    };
+    next.filter(is_local).unwrap_or(fallback).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_stay_on_this_server() {
+        assert_eq!(safe_next(Some("/browse/a%20b?x=1"), "/"), "/browse/a%20b?x=1");
+        for bad in [
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/\t/evil.example",
+            "/\n/evil",
+            "",
+            "evil",
+            "/ü",
+            "\\\\evil",
+        ] {
+            assert_eq!(safe_next(Some(bad), "/home"), "/home", "{bad:?}");
+        }
+        assert_eq!(safe_next(None, "/home"), "/home");
+    }
+}

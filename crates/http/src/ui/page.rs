@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use model::Theme;
 
 use super::assets;
 use super::cookies;
@@ -17,36 +18,6 @@ use crate::state::AppState;
 pub const LANGUAGE: &str = "strongroom_language";
 /// Cookie that holds the theme.
 pub const THEME: &str = "strongroom_theme";
-
-/// Colours of the pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
-    /// As the system is set.
-    System,
-    /// Dark on light.
-    Light,
-    /// Light on dark.
-    Dark,
-}
-
-impl Theme {
-    /// All themes.
-    pub const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
-
-    /// The word in the cookie and in `data-theme`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
-    /// Reads the word; anything else means the system's.
-    pub fn parse(word: &str) -> Self {
-        Self::ALL.into_iter().find(|theme| theme.as_str() == word).unwrap_or(Self::System)
-    }
-}
 
 /// A link of the side bar.
 pub struct NavLink {
@@ -105,7 +76,7 @@ impl Page {
         let chosen = cookies::get(headers, LANGUAGE).and_then(|tag| Language::parse(&tag));
         Self {
             language: chosen.or_else(accepted).unwrap_or(Language::English),
-            theme: cookies::get(headers, THEME).map_or(Theme::System, |word| Theme::parse(&word)),
+            theme: cookies::get(headers, THEME).and_then(|word| Theme::parse(&word).ok()).unwrap_or_default(),
             who: None,
             form_token: String::new(),
             flash: Flash::of(headers),

@@ -41,8 +41,10 @@ pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
         "text/css" => "text/css; charset=utf-8",
         other => other,
     };
-    let fields =
-        [(header::CACHE_CONTROL, HeaderValue::from_static(keep)), (header::CONTENT_TYPE, HeaderValue::from_static(kind))];
+    let fields = [
+        (header::CACHE_CONTROL, HeaderValue::from_static(keep)),
+        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+    ];
     (fields, file.data).into_response()
 }
 

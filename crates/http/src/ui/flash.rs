@@ -35,7 +35,11 @@ impl Flash {
         let key = KNOWN.iter().find(|key| **key == word)?;
         let (undo, name) = (parts.next()?, parts.next()?);
         let plain = undo.bytes().all(|b| b.is_ascii_digit() || b == b',');
-        Some(Self { key, name: name.chars().take(80).collect(), undo: if plain { undo.to_owned() } else { String::new() } })
+        Some(Self {
+            key,
+            name: name.chars().take(80).collect(),
+            undo: if plain { undo.to_owned() } else { String::new() },
+        })
     }
 
     /// Lets the next page show the note.

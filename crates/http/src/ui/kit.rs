@@ -7,8 +7,8 @@ use model::Timestamp;
 use super::flash::Flash;
 use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
-use super::page::{NavGroup, NavLink, Page, Who};
 use super::html;
+use super::page::{NavGroup, NavLink, Page, Who};
 
 #[derive(Template)]
 #[template(path = "kit.html")]
@@ -78,8 +78,14 @@ fn sample_frame(page: &mut Page) {
         current,
     };
     page.nav = vec![
-        NavGroup { title: String::new(), links: vec![link("home", "Strongroom", false), link("trash", "Recycle bin", false)] },
-        NavGroup { title: "Libraries".into(), links: vec![link("library", "Documents", true), link("library", "Offers", false)] },
+        NavGroup {
+            title: String::new(),
+            links: vec![link("home", "Strongroom", false), link("trash", "Recycle bin", false)],
+        },
+        NavGroup {
+            title: "Libraries".into(),
+            links: vec![link("library", "Documents", true), link("library", "Offers", false)],
+        },
         NavGroup { title: "Sites".into(), links: vec![link("site", "Sales", false)] },
     ];
 }

@@ -40,8 +40,10 @@ fn html(template: &impl Template) -> Response {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");
             ([(header::CONTENT_TYPE, kind)], text).into_response()
         }
-        Err(error) => Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))
-            .into_response(),
+        Err(error) => {
+            Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))
+                .into_response()
+        }
     }
 }
 

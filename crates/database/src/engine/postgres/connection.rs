@@ -12,9 +12,10 @@ use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 use model::{Error, Result};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Config, Statement};
 
 use super::classify::{self, Failure, classify, outcome_unknown};
+use super::config::connect;
 use super::value::Bound;
 use crate::engine::row::{Inner, Row};
 use crate::engine::session::{Scan, Visit};
@@ -46,6 +47,7 @@ impl Mode {
 pub(crate) struct Connection {
     client: Client,
     runtime: Arc<Runtime>,
+    config: Arc<Config>,
     server: Arc<str>,
     statements: HashMap<&'static str, Statement>,
     mode: Mode,
@@ -54,9 +56,22 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(client: Client, runtime: Arc<Runtime>, server: Arc<str>) -> Self {
-        let statements = HashMap::new();
-        Self { client, runtime, server, statements, mode: Mode::Read, begun: false, failure: None }
+    /// Opens a connection, in one attempt.
+    pub(super) fn open(
+        runtime: &Arc<Runtime>,
+        config: &Arc<Config>,
+        server: &Arc<str>,
+    ) -> std::result::Result<Self, tokio_postgres::Error> {
+        Ok(Self {
+            client: runtime.block_on(connect(config))?,
+            runtime: Arc::clone(runtime),
+            config: Arc::clone(config),
+            server: Arc::clone(server),
+            statements: HashMap::new(),
+            mode: Mode::Read,
+            begun: false,
+            failure: None,
+        })
     }
 
     /// Whether it is known that the connection was cut.
@@ -147,6 +162,30 @@ impl Connection {
     }
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
+        let is_first_read = !self.begun && self.mode == Mode::Read;
+        let mut seen = false;
+        let outcome = self.scan_once(sql, params, &mut |row| {
+            seen = true;
+            visit(row)
+        });
+        // A read cannot be run again once it has seen anything. But a connection that was cut while it was idle mostly
+        // shows with the first statement, and then the read can begin on another one.
+        if is_first_read && !seen && self.failure == Some(Failure::Lost) && self.reopen() {
+            return self.scan_once(sql, params, visit);
+        }
+        outcome
+    }
+
+    fn reopen(&mut self) -> bool {
+        let Ok(client) = self.runtime.block_on(connect(&self.config)) else { return false };
+        self.client = client;
+        self.statements.clear();
+        self.begun = false;
+        self.failure = None;
+        true
+    }
+
+    fn scan_once(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let statement = self.checked(sql, params)?;
         let begin = self.begin_text();
         let (begun, ran, result) = self.runtime.block_on(async {

@@ -8,7 +8,6 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Config;
 
 use super::classify::{Failure, classify};
-use super::config::connect;
 use super::connection::{Connection, Mode};
 use super::queue::{Job, Queue};
 use crate::engine::job::{Read, Write};
@@ -112,10 +111,8 @@ impl Worker {
         let mut connection = self.connection.take().filter(|connection| !connection.is_closed());
         let mut pause = Duration::from_millis(20);
         while connection.is_none() {
-            match runtime.block_on(connect(&self.config)) {
-                Ok(client) => {
-                    connection = Some(Connection::new(client, Arc::clone(&runtime), Arc::clone(&self.server)));
-                }
+            match Connection::open(&runtime, &self.config, &self.server) {
+                Ok(opened) => connection = Some(opened),
                 Err(error) => {
                     if is_final(&error) || Instant::now() + pause >= deadline {
                         return Err(refused(error, &self.server));

@@ -101,7 +101,7 @@ pub(in crate::engine) fn check_violation() -> Error {
 
 pub(super) fn full(path: &Path) -> Error {
     Error::exhausted(format!(
-        "the disk that holds the database {} is full; nothing was changed. Reading and freeing space go on",
+        "the disk that holds the database {} is full; nothing was changed. Reading goes on; free space on that disk",
         path.display()
     ))
     .with_code("disk_full")

@@ -1,0 +1,288 @@
+//! Owns what may be done with accounts: made, changed, disabled, deleted, given a password.
+
+use database::Transaction;
+use database::configuration::{account, event, farm, group, principal, token, web_session};
+use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp};
+
+use super::throttle::{self, Subject};
+use super::{Account, Client, FarmEvent, password, text};
+use crate::Session;
+
+/// A user to be.
+#[derive(Clone, Debug, Default)]
+pub struct NewAccount {
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see; the login when it is empty.
+    pub display_name: String,
+    /// E-mail address, or empty.
+    pub email: String,
+    /// The password; without one, only tokens work until an administrator sets one.
+    pub password: Option<String>,
+    /// Whether the user administers the farm.
+    pub farm_administrator: bool,
+}
+
+/// What to change of an account; `None` leaves a thing as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AccountChange {
+    /// The name under which the user signs in.
+    pub login: Option<String>,
+    /// The name that people see.
+    pub display_name: Option<String>,
+    /// E-mail address, or empty.
+    pub email: Option<String>,
+    /// Whether the user administers the farm.
+    pub farm_administrator: Option<bool>,
+    /// Whether all credentials of the user are refused. Disabling ends all sessions; enabling also brings a deleted
+    /// account back.
+    pub disabled: Option<bool>,
+}
+
+impl Session {
+    /// Makes an account.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; Invalid for a text outside its limits; Conflict with code
+    /// `login_taken`.
+    pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
+        self.require_farm_administrator("create accounts")?;
+        let login = LoginName::new(&new.login)?;
+        let shown = if new.display_name.trim().is_empty() { login.as_str() } else { &new.display_name };
+        let account = Account {
+            id: self.repository.inner.ids.next(),
+            login: login.as_str().to_owned(),
+            display_name: text::display_name("the name of a person", shown)?,
+            email: text::email(&new.email)?,
+            farm_administrator: new.farm_administrator,
+            disabled: false,
+            deleted: false,
+            preferences: Preferences::default(),
+            created_at: Timestamp::now(),
+            signed_in_at: None,
+        };
+        let hash = match &new.password {
+            Some(password) => Some(self.hash(password).await?),
+            None => None,
+        };
+        let (created, actor) = (account.clone(), self.principal.id);
+        let create = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            refuse_taken(tx, &login)?;
+            account::insert(tx, &account, hash.as_deref())?;
+            set_terms(tx, &account)?;
+            record(tx, actor, "account.create", account.id, &account.login)
+        };
+        self.repository.inner.configuration.write(create).await?;
+        Ok(created)
+    }
+
+    /// Up to `limit` accounts (at most 1,000) by login, behind the login `after`; deleted ones are left out.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn accounts(&self, after: &str, limit: usize) -> Result<Vec<Account>> {
+        self.require_farm_administrator("list accounts")?;
+        let after = after.to_owned();
+        let list = self.repository.inner.configuration.read(move |r| account::list(r, &after, limit.min(MAX_PAGE)));
+        list.await
+    }
+
+    /// An account, also a disabled or deleted one.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators and the user; NotFound.
+    pub async fn account(&self, id: Id) -> Result<Account> {
+        self.require_self_or_administrator(id, "see another account")?;
+        let found = self.repository.inner.configuration.read(move |reader| account::find(reader, id)).await?;
+        found.ok_or_else(|| missing(id))
+    }
+
+    /// The account with this login, also a disabled or deleted one.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound.
+    pub async fn account_by_login(&self, login: &str) -> Result<Account> {
+        self.require_farm_administrator("see accounts")?;
+        let login = LoginName::new(login)?;
+        let none = Error::not_found(format!("there is no account with the login \"{login}\""));
+        let find = self.repository.inner.configuration.read(move |reader| account::find_by_login(reader, &login));
+        find.await?.ok_or(none)
+    }
+
+    /// Changes an account and returns it as it is then.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound; Invalid; Conflict with code `login_taken`, or with code
+    /// `last_administrator` when the farm would have no administrator left.
+    pub async fn update_account(&self, id: Id, change: AccountChange) -> Result<Account> {
+        self.require_farm_administrator("change accounts")?;
+        let login = change.login.as_deref().map(LoginName::new).transpose()?;
+        let display_name = change.display_name.as_deref().map(|n| text::display_name("the name of a person", n));
+        let display_name = display_name.transpose()?;
+        let email = change.email.as_deref().map(text::email).transpose()?;
+        let actor = self.principal.id;
+        let update = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            let before = account::find(tx, id)?.ok_or_else(|| missing(id))?;
+            let mut after = before.clone();
+            if let Some(login) = &login
+                && login.as_str() != before.login
+            {
+                refuse_taken(tx, login)?;
+                after.login = login.as_str().to_owned();
+            }
+            after.display_name = display_name.clone().unwrap_or(after.display_name);
+            after.email = email.clone().unwrap_or(after.email);
+            after.farm_administrator = change.farm_administrator.unwrap_or(after.farm_administrator);
+            after.disabled = change.disabled.unwrap_or(after.disabled);
+            after.deleted &= after.disabled;
+            store(tx, &before, &after)?;
+            record(tx, actor, "account.change", id, &difference(&before, &after))?;
+            Ok(after)
+        };
+        self.repository.inner.configuration.write(update).await
+    }
+
+    /// Deletes an account: no credential of it works again, it is in no group, and it is listed no more. Its name stays where
+    /// it acted, and its login stays taken; enabling the account brings it back, without a password.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound; Conflict with code `last_administrator`.
+    pub async fn delete_account(&self, id: Id) -> Result<()> {
+        self.require_farm_administrator("delete accounts")?;
+        let actor = self.principal.id;
+        let delete = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            let before = account::find(tx, id)?.filter(|account| !account.deleted).ok_or_else(|| missing(id))?;
+            let after = Account { farm_administrator: false, disabled: true, deleted: true, ..before.clone() };
+            store(tx, &before, &after)?;
+            account::set_password(tx, id, None)?;
+            token::remove_all(tx, id)?;
+            group::remove_memberships(tx, id)?;
+            record(tx, actor, "account.delete", id, &before.login)
+        };
+        self.repository.inner.configuration.write(delete).await
+    }
+
+    /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password`.
+    pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
+        self.require_farm_administrator("set another's password")?;
+        self.store_password(id, new).await
+    }
+
+    /// Changes the caller's own password, which ends all of the caller's sessions. Tokens go on working.
+    ///
+    /// # Errors
+    /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`; Invalid
+    /// with code `invalid_password`.
+    pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
+        password::check(new)?;
+        let checked = self.repository.authenticate(&self.principal.login, old, client, true).await?;
+        if checked.is_none_or(|identity| identity.account != self.principal.id) {
+            return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));
+        }
+        self.store_password(self.principal.id, new).await
+    }
+
+    /// Sets the caller's own language and theme.
+    pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
+        let preferences = Preferences::new(&preferences.language, preferences.theme)?;
+        let id = self.principal.id;
+        let set = move |tx: &mut Transaction| account::set_preferences(tx, id, &preferences).map(drop);
+        self.repository.inner.configuration.write(set).await
+    }
+
+    /// Up to `limit` entries (at most 1,000) of the farm's audit log before the place `before`, newest first.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn farm_events(&self, before: Option<i64>, limit: usize) -> Result<Vec<FarmEvent>> {
+        self.require_farm_administrator("read the audit log of the farm")?;
+        let before = before.unwrap_or(i64::MAX);
+        self.repository.inner.configuration.read(move |reader| event::list(reader, before, limit.min(MAX_PAGE))).await
+    }
+
+    pub(super) fn require_self_or_administrator(&self, account: Id, what: &str) -> Result<()> {
+        if account == self.principal.id { Ok(()) } else { self.require_farm_administrator(what) }
+    }
+
+    async fn hash(&self, new: &str) -> Result<String> {
+        password::check(new)?;
+        self.repository.inner.identities.hasher.hash(new).await
+    }
+
+    async fn store_password(&self, id: Id, new: &str) -> Result<()> {
+        let hash = self.hash(new).await?;
+        let actor = self.principal.id;
+        let set = move |tx: &mut Transaction| {
+            let account = account::find(tx, id)?.filter(|a| !a.deleted).ok_or_else(|| missing(id))?;
+            account::set_password(tx, id, Some(&hash))?;
+            web_session::remove_all(tx, id)?;
+            throttle::forget(tx, &Subject::login(&LoginName::new(&account.login)?))?;
+            record(tx, actor, "account.password", id, &account.login)
+        };
+        self.repository.inner.configuration.write(set).await
+    }
+}
+
+/// Stores what changed between two states of an account, unless the farm would lose its last administrator.
+fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> {
+    let administers = |account: &Account| account.farm_administrator && !account.disabled;
+    if administers(before) && !administers(after) && !account::has_other_farm_administrator(tx, before.id)? {
+        return Err(Error::conflict(format!(
+            "{} is the last administrator of the farm; give that task to another account first",
+            before.login
+        ))
+        .with_code("last_administrator"));
+    }
+    account::update(tx, after)?;
+    if after.disabled {
+        web_session::remove_all(tx, after.id)?;
+    }
+    set_terms(tx, after)
+}
+
+/// Only accounts that are enabled are offered when somebody looks for a person.
+fn set_terms(tx: &mut Transaction, account: &Account) -> Result<()> {
+    let terms = if account.disabled { vec![] } else { text::terms(Some(&account.login), &account.display_name) };
+    principal::set_terms(tx, account.id, &terms)
+}
+
+fn refuse_taken(tx: &mut Transaction, login: &LoginName) -> Result<()> {
+    let Some(other) = account::find_by_login(tx, login)? else { return Ok(()) };
+    let why = if other.deleted { "belonged to an account that was deleted; enable that one again" } else { "is taken" };
+    Err(Error::conflict(format!("the login \"{login}\" {why}")).with_code("login_taken"))
+}
+
+fn difference(before: &Account, after: &Account) -> String {
+    let mut parts = Vec::new();
+    if before.login != after.login {
+        parts.push(format!("login {} becomes {}", before.login, after.login));
+    }
+    if before.display_name != after.display_name {
+        parts.push(format!("name {} becomes {}", before.display_name, after.display_name));
+    }
+    if before.email != after.email {
+        parts.push("e-mail address".to_owned());
+    }
+    if before.farm_administrator != after.farm_administrator {
+        let word = if after.farm_administrator { "administers the farm" } else { "no longer administers the farm" };
+        parts.push(word.to_owned());
+    }
+    if before.disabled != after.disabled {
+        parts.push(if after.disabled { "disabled" } else { "enabled" }.to_owned());
+    }
+    format!("{}: {}", before.login, if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") })
+}
+
+fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: &str) -> Result<()> {
+    event::record(tx, Timestamp::now(), actor, action, &format!("account {account}"), detail)
+}
+
+pub(super) fn missing(id: Id) -> Error {
+    Error::not_found(format!("there is no account with the identifier {id}"))
+}

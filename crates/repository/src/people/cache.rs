@@ -1,0 +1,204 @@
+//! Owns what is kept in memory between requests: group memberships, names and passwords that were just verified.
+//!
+//! Nothing here decides alone: each entry is good for one directory version or password version, and that version is read
+//! from the database for each request. All maps are bounded.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use database::configuration::principal::PrincipalName;
+use model::{Id, Result, Timestamp};
+
+const MOST_ACCOUNTS: usize = 20_000;
+const MOST_NAMES: usize = 20_000;
+const MOST_PASSWORDS: usize = 4_096;
+const MOST_TOUCHES: usize = 20_000;
+/// How long a password that was verified once is taken as right without running argon2 again.
+const VERIFIED_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// Groups of accounts, each list as of one directory version.
+#[derive(Default)]
+pub(crate) struct GroupCache(Mutex<HashMap<Id, Groups>>);
+
+/// A directory version, and the groups that an account was in then.
+type Groups = (i64, Arc<[Id]>);
+
+impl GroupCache {
+    /// The groups of `account` at the directory version `version`, from memory or from `load`.
+    pub(crate) fn get(&self, account: Id, version: i64, load: impl FnOnce() -> Result<Vec<Id>>) -> Result<Arc<[Id]>> {
+        if let Some((_, groups)) = lock(&self.0).get(&account).filter(|(at, _)| *at == version) {
+            return Ok(groups.clone());
+        }
+        let groups: Arc<[Id]> = load()?.into();
+        make_room(lock(&self.0), MOST_ACCOUNTS).insert(account, (version, groups.clone()));
+        Ok(groups)
+    }
+}
+
+/// Names of users and groups as of one directory version.
+#[derive(Default)]
+pub(crate) struct NameCache(Mutex<(i64, HashMap<Id, PrincipalName>)>);
+
+impl NameCache {
+    /// Those of `ids` that are known at this version, and those that have to be looked up.
+    pub(crate) fn get(&self, version: i64, ids: &[Id]) -> (HashMap<Id, PrincipalName>, Vec<Id>) {
+        let kept = lock(&self.0);
+        let (mut known, mut missing) = (HashMap::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            match kept.1.get(id).filter(|_| kept.0 == version) {
+                Some(name) => drop(known.insert(*id, name.clone())),
+                None => missing.push(*id),
+            }
+        }
+        (known, missing)
+    }
+
+    /// Keeps names that were looked up at this version or later.
+    pub(crate) fn put<'n>(&self, version: i64, names: impl Iterator<Item = &'n PrincipalName>) {
+        let mut kept = lock(&self.0);
+        if kept.0 > version {
+            return;
+        }
+        if kept.0 < version || kept.1.len() > MOST_NAMES {
+            *kept = (version, HashMap::new());
+        }
+        kept.1.extend(names.map(|name| (name.id, name.clone())));
+    }
+}
+
+/// A password that was right for an account at a password version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verified {
+    pub(crate) account: Id,
+    pub(crate) password_version: i64,
+}
+
+/// Passwords that were verified a short time ago, by a hash that only this process can compute.
+pub(crate) struct VerifiedPasswords {
+    key: [u8; 32],
+    kept: Mutex<HashMap<[u8; 32], (Verified, Instant)>>,
+    turns: [tokio::sync::Mutex<()>; 64],
+}
+
+impl VerifiedPasswords {
+    /// An empty cache with a new random key.
+    pub(crate) fn new() -> Result<Self> {
+        let mut key = [0u8; 32];
+        super::secret::fill_random(&mut key)?;
+        Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
+    }
+
+    /// What a login and a password are kept under.
+    pub(crate) fn digest(&self, login: &str, password: &str) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&(login.len() as u64).to_le_bytes()).update(login.as_bytes()).update(password.as_bytes());
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The account for which this password was right within the last minutes.
+    pub(crate) fn get(&self, digest: &[u8; 32]) -> Option<Verified> {
+        lock(&self.kept).get(digest).filter(|(_, at)| at.elapsed() < VERIFIED_FOR).map(|(verified, _)| *verified)
+    }
+
+    /// Keeps a password that was just verified.
+    pub(crate) fn put(&self, digest: [u8; 32], verified: Verified) {
+        let mut kept = lock(&self.kept);
+        if kept.len() >= MOST_PASSWORDS {
+            kept.retain(|_, (_, at)| at.elapsed() < VERIFIED_FOR);
+        }
+        make_room(kept, MOST_PASSWORDS).insert(digest, (verified, Instant::now()));
+    }
+
+    /// Forgets a password that turned out to be old.
+    pub(crate) fn remove(&self, digest: &[u8; 32]) {
+        lock(&self.kept).remove(digest);
+    }
+
+    /// Lets one request at a time verify the same password; the others find it in the cache afterwards.
+    pub(crate) async fn turn(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
+    }
+}
+
+/// Which credentials had their time of last use written lately, so that parallel requests write it once.
+#[derive(Default)]
+pub(crate) struct Touches(Mutex<HashMap<Id, Timestamp>>);
+
+impl Touches {
+    /// Whether the caller shall write: nobody in this process did since `after`.
+    pub(crate) fn claim(&self, credential: Id, now: Timestamp, after: Timestamp) -> bool {
+        let kept = lock(&self.0);
+        if kept.get(&credential).is_some_and(|at| *at > after && *at <= now) {
+            return false;
+        }
+        make_room(kept, MOST_TOUCHES).insert(credential, now);
+        true
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Entries are whole at every moment, so a panic elsewhere while the lock was held spoils nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Empties a full map: simpler than ages, and the next requests fill it with what is in use.
+fn make_room<K, V>(mut map: MutexGuard<'_, HashMap<K, V>>, most: usize) -> MutexGuard<'_, HashMap<K, V>> {
+    if map.len() >= most {
+        map.clear();
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_read_once_for_each_directory_version() {
+        let cache = GroupCache::default();
+        let id = Id::new(1000);
+        assert_eq!(*cache.get(id, 1, || Ok(vec![Id::new(7)])).unwrap(), [Id::new(7)]);
+        assert_eq!(*cache.get(id, 1, || panic!("must not be read again")).unwrap(), [Id::new(7)]);
+        assert_eq!(*cache.get(id, 2, || Ok(vec![])).unwrap(), []);
+    }
+
+    #[test]
+    fn names_of_an_older_version_are_not_shown_and_do_not_replace_newer_ones() {
+        let cache = NameCache::default();
+        let name = |text: &str| PrincipalName {
+            id: Id::new(1000),
+            kind: model::PrincipalKind::Group,
+            name: text.to_owned(),
+            login: None,
+            disabled: false,
+        };
+        cache.put(2, [name("new")].iter());
+        cache.put(1, [name("old")].iter());
+        assert_eq!(cache.get(2, &[Id::new(1000)]).0[&Id::new(1000)].name, "new");
+        assert_eq!(cache.get(3, &[Id::new(1000)]).1, [Id::new(1000)]);
+    }
+
+    #[test]
+    fn login_and_password_cannot_be_shifted_into_each_other() {
+        let cache = VerifiedPasswords::new().unwrap();
+        assert_ne!(cache.digest("ab", "c"), cache.digest("a", "bc"));
+        assert_ne!(cache.digest("ab", "c"), VerifiedPasswords::new().unwrap().digest("ab", "c"));
+        let verified = Verified { account: Id::new(1000), password_version: 1 };
+        for n in 0..3 * MOST_PASSWORDS {
+            cache.put(cache.digest("ann", &n.to_string()), verified);
+        }
+        assert!(lock(&cache.kept).len() <= MOST_PASSWORDS);
+        assert_eq!(cache.get(&cache.digest("ann", &(3 * MOST_PASSWORDS - 1).to_string())), Some(verified));
+    }
+
+    #[test]
+    fn a_use_is_written_by_one_of_many() {
+        let touches = Touches::default();
+        let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+        assert!(touches.claim(Id::new(1), at(100), at(40)));
+        assert!(!touches.claim(Id::new(1), at(130), at(70)));
+        assert!(touches.claim(Id::new(1), at(161), at(101)));
+        assert!(touches.claim(Id::new(1), at(50), at(0)), "the clock went back");
+    }
+}

@@ -1,0 +1,204 @@
+//! Owns who stands behind a credential that a request shows: a session, a token, or login and password.
+//!
+//! Sessions and tokens run for every request: one short read of the configuration database, in which everything that can
+//! revoke the credential is looked at. What is unknown, expired, revoked or disabled gives the same answer: nobody.
+
+use std::time::Duration;
+
+use database::configuration::account::{self, Identity};
+use database::configuration::{group, token, web_session};
+use database::{Reader, Transaction};
+use metrics::counter;
+use model::{Error, Id, Preferences, Principal, Result, Timestamp};
+
+use super::secret::{self, SecretKind};
+use super::{Client, Identities};
+use crate::Repository;
+
+/// A session that is not used ends after this time.
+pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How exactly the time of last use is known.
+const TOUCH_EVERY: Duration = Duration::from_secs(60);
+/// How far the clocks of two servers of a farm may differ. A session from further in the future was begun by a clock that
+/// ran ahead; it would outlive its time, so it ends.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
+
+/// With what a request proved whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// A session that began with a sign-in.
+    Session {
+        /// The session's identifier.
+        id: Id,
+        /// Key for form tokens of this session, derived from its secret.
+        csrf_key: [u8; 32],
+    },
+    /// A personal access token.
+    Token {
+        /// The token's identifier.
+        id: Id,
+    },
+    /// Login and password with the request itself.
+    Password,
+}
+
+/// Who makes a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The user with all groups.
+    pub principal: Principal,
+    /// How the user proved it.
+    pub credential: Credential,
+    /// Language and theme.
+    pub preferences: Preferences,
+}
+
+impl Repository {
+    /// Who holds the session with this secret; nobody when it is unknown, ended or its account disabled.
+    ///
+    /// # Errors
+    /// Unavailable or Corrupt from the configuration database.
+    pub async fn caller_from_session(&self, secret: &str) -> Result<Option<Caller>> {
+        let caller = self.session_at(secret, Timestamp::now()).await?;
+        count("session", caller.is_some());
+        Ok(caller)
+    }
+
+    /// Who holds the token with this secret; nobody when it is unknown, expired or its account disabled.
+    ///
+    /// # Errors
+    /// Unavailable or Corrupt from the configuration database.
+    pub async fn caller_from_token(&self, secret: &str) -> Result<Option<Caller>> {
+        let caller = self.token_at(secret, Timestamp::now()).await?;
+        count("token", caller.is_some());
+        Ok(caller)
+    }
+
+    /// Who has this login and password; nobody when they do not fit or the account is disabled. A password that was right
+    /// is not checked by argon2 again for some minutes, but each call looks whether it still is the account's password.
+    ///
+    /// # Errors
+    /// Exhausted with code `too_many_attempts` after too many failures; Unavailable or Corrupt from the configuration
+    /// database.
+    pub async fn caller_from_password(&self, login: &str, password: &str, client: &Client) -> Result<Option<Caller>> {
+        let identity = self.authenticate(login, password, client, true).await?;
+        count("password", identity.is_some());
+        let Some(identity) = identity else { return Ok(None) };
+        let repository = self.clone();
+        let caller = self
+            .inner
+            .configuration
+            .read(move |reader| caller(reader, &repository.inner.identities, identity, Credential::Password));
+        caller.await.map(Some)
+    }
+
+    /// The oldest enabled farm administrator, as whom commands on the data directory itself work.
+    ///
+    /// # Errors
+    /// Corrupt when the farm has none.
+    pub async fn farm_administrator(&self) -> Result<Principal> {
+        let repository = self.clone();
+        let find = move |reader: &mut Reader| {
+            let identity = match account::first_farm_administrator(reader)? {
+                Some(id) => account::find_identity(reader, id)?,
+                None => None,
+            };
+            let identity = identity.ok_or_else(|| Error::corrupt("the farm has no administrator who is enabled"))?;
+            principal(reader, &repository.inner.identities, identity)
+        };
+        self.inner.configuration.read(find).await
+    }
+
+    pub(super) async fn session_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
+        let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(None) };
+        let (repository, csrf_key) = (self.clone(), secret::csrf_key(secret));
+        let find = move |reader: &mut Reader| {
+            let Some(found) = web_session::find_identity(reader, &hash)? else { return Ok(None) };
+            let ended = found.password_version != found.identity.password_version
+                || found.expires_at <= now
+                || found.seen_at <= now.before(SESSION_IDLE)
+                || found.seen_at > now.after(CLOCK_TOLERANCE);
+            if ended {
+                return Ok(None);
+            }
+            let credential = Credential::Session { id: found.session, csrf_key };
+            let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
+            Ok(Some((caller, found.seen_at, found.session)))
+        };
+        let Some((caller, seen_at, session)) = self.inner.configuration.read(find).await? else { return Ok(None) };
+        self.touch(session, Some(seen_at), now, web_session::touch);
+        Ok(Some(caller))
+    }
+
+    pub(super) async fn token_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
+        let Some(hash) = secret::hash(SecretKind::Token, secret) else { return Ok(None) };
+        let repository = self.clone();
+        let find = move |reader: &mut Reader| {
+            let found = token::find_identity(reader, &hash)?;
+            let Some(found) = found.filter(|found| found.expires_at.is_none_or(|end| end > now)) else {
+                return Ok(None);
+            };
+            let credential = Credential::Token { id: found.token };
+            let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
+            Ok(Some((caller, found.used_at, found.token)))
+        };
+        let Some((caller, used_at, token)) = self.inner.configuration.read(find).await? else { return Ok(None) };
+        self.touch(token, used_at, now, token::touch);
+        Ok(Some(caller))
+    }
+
+    /// Writes the time of last use beside the request when the stored one is old. That it fails on a full disk must not
+    /// stop reading.
+    fn touch(
+        &self,
+        credential: Id,
+        last: Option<Timestamp>,
+        now: Timestamp,
+        write: fn(&mut Transaction, Id, Timestamp, Timestamp) -> Result<u64>,
+    ) {
+        let limit = now.before(TOUCH_EVERY);
+        if last.is_some_and(|last| last > limit) || !self.inner.identities.touches.claim(credential, now, limit) {
+            return;
+        }
+        let configuration = self.inner.configuration.clone();
+        tokio::spawn(async move {
+            if let Err(error) = configuration.write(move |tx| write(tx, credential, now, limit)).await {
+                tracing::warn!(error = %error.report(), "the time of last use of a credential was not stored");
+            }
+        });
+    }
+}
+
+/// The principal of an identity, with its groups of the same snapshot.
+pub(super) fn principal(reader: &mut Reader, identities: &Identities, identity: Identity) -> Result<Principal> {
+    let (id, version) = (identity.account, identity.directory_version);
+    let groups = identities.groups.get(id, version, || {
+        let mut groups = group::of_account(reader, id)?;
+        groups.push(Principal::EVERYONE);
+        groups.sort_unstable();
+        Ok(groups)
+    })?;
+    Ok(Principal {
+        id,
+        login: identity.login,
+        display_name: identity.display_name,
+        farm_administrator: identity.farm_administrator,
+        groups: groups.to_vec(),
+        directory_version: version,
+    })
+}
+
+fn caller(
+    reader: &mut Reader,
+    identities: &Identities,
+    mut identity: Identity,
+    credential: Credential,
+) -> Result<Caller> {
+    let preferences = std::mem::take(&mut identity.preferences);
+    Ok(Caller { principal: principal(reader, identities, identity)?, credential, preferences })
+}
+
+fn count(credential: &'static str, found: bool) {
+    let outcome = if found { "found" } else { "refused" };
+    counter!("strongroom_identity_lookups_total", "credential" => credential, "outcome" => outcome).increment(1);
+}

@@ -1,0 +1,64 @@
+//! People: accounts, groups, roles, and how a request proves whose it is.
+//!
+//! Identity functions stand on [`Repository`](crate::Repository), because nobody is known before them; everything else stands
+//! on [`Session`](crate::Session) and asks first what the caller may do. This module must not know content.
+
+mod accounts;
+mod cache;
+mod first_start;
+mod groups;
+mod identity;
+mod names;
+mod password;
+mod roles;
+mod secret;
+mod sign_in;
+mod text;
+mod throttle;
+mod tokens;
+mod web_sessions;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::AtomicI64;
+
+pub use accounts::{AccountChange, NewAccount};
+pub use database::configuration::account::Account;
+pub use database::configuration::event::Event as FarmEvent;
+pub use database::configuration::group::{Group, Member};
+pub use database::configuration::principal::PrincipalName;
+pub use database::configuration::token::Token;
+pub use database::configuration::web_session::WebSession;
+pub use identity::{Caller, Credential};
+pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
+pub use sign_in::{Client, SignedIn};
+pub use tokens::NewToken;
+
+/// What the identity functions keep in memory, once for each open farm.
+pub(crate) struct Identities {
+    hasher: password::Hasher,
+    verified: cache::VerifiedPasswords,
+    groups: cache::GroupCache,
+    names: cache::NameCache,
+    touches: cache::Touches,
+    /// When this process last dropped old counters and sessions, in microseconds.
+    purged_at: AtomicI64,
+}
+
+impl Identities {
+    /// Nothing in memory yet.
+    ///
+    /// # Errors
+    /// Unavailable, when the operating system gives no random numbers.
+    pub(crate) fn new() -> model::Result<Self> {
+        Ok(Self {
+            hasher: password::Hasher::new(),
+            verified: cache::VerifiedPasswords::new()?,
+            groups: cache::GroupCache::default(),
+            names: cache::NameCache::default(),
+            touches: cache::Touches::default(),
+            purged_at: AtomicI64::new(0),
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! Owns what may be done with roles. Who has which role where is content's business.
+
+use database::Transaction;
+use database::configuration::{event, farm, role};
+use model::{Error, Id, Name, Result, Rights, Role, Timestamp};
+
+use crate::Session;
+
+/// Most roles of a farm.
+const MOST_ROLES: usize = 1_000;
+
+impl Session {
+    /// All roles, the built-in ones first. Everybody who is signed in may know them.
+    pub async fn roles(&self) -> Result<Vec<Role>> {
+        self.repository.inner.configuration.read(role::list).await
+    }
+
+    /// The role with this name, compared without case.
+    ///
+    /// # Errors
+    /// NotFound; Invalid for what cannot be a name.
+    pub async fn role_by_name(&self, name: &str) -> Result<Role> {
+        let name = Name::new(name)?;
+        let none = Error::not_found(format!("there is no role \"{name}\""));
+        self.repository.inner.configuration.read(move |reader| role::find_by_name(reader, &name)).await?.ok_or(none)
+    }
+
+    /// Makes a role.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; Invalid for a bad name; Conflict with code `name_taken`; Exhausted when
+    /// there are 1,000 roles already.
+    pub async fn create_role(&self, name: &str, rights: Rights) -> Result<Role> {
+        self.require_farm_administrator("create roles")?;
+        let name = Name::new(name)?;
+        let (id, actor) = (self.repository.inner.ids.next(), self.principal.id);
+        let created = Role { id, name: name.as_str().to_owned(), rights };
+        let create = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            refuse_taken(tx, &name, id)?;
+            if role::list(tx)?.len() >= MOST_ROLES {
+                return Err(Error::exhausted(format!("a farm has at most {MOST_ROLES} roles; delete one first")));
+            }
+            role::insert(tx, id, &name, rights)?;
+            record(tx, actor, "role.create", id, name.as_str())
+        };
+        self.repository.inner.configuration.write(create).await?;
+        Ok(created)
+    }
+
+    /// Changes name and rights; `None` leaves one as it is. Takes effect on the next request of all who have the role.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound; Invalid for a bad name and, with code `built_in`, for a role
+    /// that came with the farm; Conflict with code `name_taken`.
+    pub async fn update_role(&self, id: Id, name: Option<&str>, rights: Option<Rights>) -> Result<Role> {
+        self.require_farm_administrator("change roles")?;
+        let name = name.map(Name::new).transpose()?;
+        let actor = self.principal.id;
+        let update = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            let before = changeable(tx, id)?;
+            let name = match &name {
+                Some(name) => name.clone(),
+                None => Name::new(before.name.as_str())?,
+            };
+            refuse_taken(tx, &name, id)?;
+            let rights = rights.unwrap_or(before.rights);
+            role::update(tx, id, &name, rights)?;
+            let detail =
+                format!("{} becomes {name}, rights {} become {}", before.name, words(before.rights), words(rights));
+            record(tx, actor, "role.change", id, &detail)?;
+            Ok(Role { id, name: name.as_str().to_owned(), rights })
+        };
+        self.repository.inner.configuration.write(update).await
+    }
+
+    /// Deletes a role. Wherever it was assigned, it allows nothing from the next request on.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; NotFound; Invalid with code `built_in` for a role that came with the
+    /// farm.
+    pub async fn delete_role(&self, id: Id) -> Result<()> {
+        self.require_farm_administrator("delete roles")?;
+        let actor = self.principal.id;
+        let delete = move |tx: &mut Transaction| {
+            farm::change_directory(tx)?;
+            let role = changeable(tx, id)?;
+            role::remove(tx, id)?;
+            record(tx, actor, "role.delete", id, &role.name)
+        };
+        self.repository.inner.configuration.write(delete).await
+    }
+}
+
+fn changeable(tx: &mut Transaction, id: Id) -> Result<Role> {
+    let none = || Error::not_found(format!("there is no role with the identifier {id}"));
+    let role = role::find(tx, id)?.ok_or_else(none)?;
+    if role.is_built_in() {
+        let text = format!("the role {} came with the farm and cannot be changed; create one of your own", role.name);
+        return Err(Error::invalid(text).with_code("built_in"));
+    }
+    Ok(role)
+}
+
+fn refuse_taken(tx: &mut Transaction, name: &Name, id: Id) -> Result<()> {
+    match role::find_by_name(tx, name)?.filter(|other| other.id != id) {
+        Some(other) => {
+            Err(Error::conflict(format!("there is a role \"{}\" already", other.name)).with_code("name_taken"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn words(rights: Rights) -> String {
+    let words: Vec<&str> = rights.iter().map(|right| right.as_str()).collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(" ") }
+}
+
+fn record(tx: &mut Transaction, actor: Id, action: &str, role: Id, detail: &str) -> Result<()> {
+    event::record(tx, Timestamp::now(), actor, action, &format!("role {role}"), detail)
+}

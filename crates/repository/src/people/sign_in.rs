@@ -1,0 +1,267 @@
+//! Owns checking a login and a password, and the sessions that begin with it.
+//!
+//! A wrong password, an unknown login, an account without a password and a disabled one take the same time and give the same
+//! answer. What is not right is counted by [`throttle`] before it is checked.
+
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::account::{self, Identity, StoredPassword};
+use database::configuration::{event, web_session};
+use metrics::counter;
+use model::{Error, Id, LoginName, Principal, Result, Timestamp};
+
+use super::cache::Verified;
+use super::identity::principal;
+use super::secret::{self, SecretKind};
+use super::throttle::{self, Admission, Reservation, Subject};
+use super::{MAX_PASSWORD_CHARS, WebSession, password, text};
+use crate::Repository;
+
+/// A session ends after this time, however much it is used.
+pub(super) const SESSION_LENGTH: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// Most sessions of one account; the oldest end first.
+pub(super) const MOST_SESSIONS: usize = 100;
+/// How often old counters and sessions are dropped.
+const PURGE_EVERY: Duration = Duration::from_secs(60);
+
+/// From where somebody signs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The other end of the connection; never an address that the request itself claims.
+    pub address: IpAddr,
+    /// What the client calls itself, or empty.
+    pub agent: String,
+}
+
+/// A session that has just begun.
+pub struct SignedIn {
+    /// What the client shows from now on; it is not stored and cannot be shown again.
+    pub secret: String,
+    /// When the session ends, however much it is used.
+    pub expires_at: Timestamp,
+    /// Who signed in.
+    pub principal: Principal,
+}
+
+impl Repository {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// Forbidden with code `sign_in_failed`, whatever was wrong; Exhausted with code `too_many_attempts` after too many
+    /// failures; Unavailable or Corrupt from the configuration database.
+    pub async fn sign_in(&self, login: &str, password: &str, client: &Client) -> Result<SignedIn> {
+        self.sign_in_at(login, password, client, Timestamp::now()).await
+    }
+
+    /// Ends the session with this secret; nothing happens when there is none.
+    pub async fn sign_out(&self, secret: &str) -> Result<()> {
+        let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(()) };
+        let end = move |tx: &mut Transaction| {
+            let Some(found) = web_session::find_identity(tx, &hash)? else { return Ok(()) };
+            web_session::remove_by_hash(tx, &hash)?;
+            record(tx, found.identity.account, "sign-out", found.identity.account, String::new())
+        };
+        self.inner.configuration.write(end).await
+    }
+
+    pub(super) async fn sign_in_at(
+        &self,
+        login: &str,
+        password: &str,
+        client: &Client,
+        now: Timestamp,
+    ) -> Result<SignedIn> {
+        let Some(identity) = self.authenticate(login, password, client, false).await? else {
+            return Err(failed());
+        };
+        let (secret, hash) = secret::new(SecretKind::Session)?;
+        let session = WebSession {
+            id: self.inner.ids.next(),
+            created_at: now,
+            expires_at: now.after(SESSION_LENGTH),
+            seen_at: now,
+            address: client.address.to_canonical().to_string(),
+            agent: text::shown(&client.agent, 200),
+        };
+        let (repository, expires_at) = (self.clone(), session.expires_at);
+        let begin = move |tx: &mut Transaction| {
+            let Some(identity) = still(tx, identity.account, identity.password_version)? else { return Ok(None) };
+            let account = identity.account;
+            web_session::insert(tx, account, identity.password_version, &session, &hash)?;
+            web_session::trim(tx, account, MOST_SESSIONS)?;
+            account::set_signed_in(tx, account, now)?;
+            throttle::forget(tx, &Subject::login(&LoginName::new(&identity.login)?))?;
+            record(tx, account, "sign-in.success", account, format!("session from {}", session.address))?;
+            principal(tx, &repository.inner.identities, identity).map(Some)
+        };
+        let principal = self.inner.configuration.write(begin).await?.ok_or_else(failed)?;
+        Ok(SignedIn { secret, expires_at, principal })
+    }
+
+    /// The enabled account with this login and password. `each_request` says that no session begins, so that the success is
+    /// recorded here.
+    pub(super) async fn authenticate(
+        &self,
+        login: &str,
+        password: &str,
+        client: &Client,
+        each_request: bool,
+    ) -> Result<Option<Identity>> {
+        let verified = &self.inner.identities.verified;
+        // Neither a login nor a password outside the rules exists. It is handled like any other that does not fit.
+        let possible = password.chars().take(MAX_PASSWORD_CHARS + 1).count() <= MAX_PASSWORD_CHARS;
+        let login = LoginName::new(login).ok().filter(|_| possible);
+        let password = if possible { password } else { "" };
+        let digest = verified.digest(login.as_ref().map_or("", LoginName::as_str), password);
+        if let Some(identity) = self.verified_before(&digest, login.as_ref()).await? {
+            return Ok(Some(identity));
+        }
+        let attempt = Attempt::new(login, client);
+        self.refuse_while_waiting(&attempt).await?;
+        let _alone = verified.turn(&digest).await;
+        if let Some(identity) = self.verified_before(&digest, attempt.login.as_ref()).await? {
+            return Ok(Some(identity));
+        }
+        let identity = self.check(&attempt, password, each_request).await?;
+        if let Some(identity) = &identity {
+            let known = Verified { account: identity.account, password_version: identity.password_version };
+            verified.put(digest, known);
+        }
+        Ok(identity)
+    }
+
+    /// The account, when this password was right a short time ago and nothing changed since.
+    async fn verified_before(&self, digest: &[u8; 32], login: Option<&LoginName>) -> Result<Option<Identity>> {
+        let verified = &self.inner.identities.verified;
+        let Some(Verified { account, password_version }) = verified.get(digest) else { return Ok(None) };
+        let identity = self.inner.configuration.read(move |reader| account::find_identity(reader, account)).await?;
+        let same = |identity: &Identity| {
+            identity.password_version == password_version && login.is_some_and(|login| login.as_str() == identity.login)
+        };
+        let identity = identity.filter(same);
+        if identity.is_none() {
+            verified.remove(digest);
+        }
+        Ok(identity)
+    }
+
+    /// Turns away who has to wait, before that costs anything.
+    async fn refuse_while_waiting(&self, attempt: &Attempt) -> Result<()> {
+        let (subjects, now) = (attempt.subjects.clone(), Timestamp::now());
+        let waiting = self.inner.configuration.read(move |reader| throttle::waiting(reader, &subjects, now)).await?;
+        waiting.map_or(Ok(()), |wait| Err(refused(wait)))
+    }
+
+    /// Counts one attempt and runs it.
+    async fn check(&self, attempt: &Attempt, password: &str, each_request: bool) -> Result<Option<Identity>> {
+        // The turn comes first: otherwise many at once would count as failed attempts while they wait.
+        let turn = self.inner.identities.hasher.turn().await?;
+        let (reservation, stored) = self.reserve(attempt).await?;
+        let (known, hash) = match stored {
+            Some(stored) => (Some((stored.account, stored.version, stored.disabled)), stored.hash),
+            None => (None, None),
+        };
+        let right = password::verify(turn, password, hash).await?;
+        let address = attempt.address;
+        let settle = move |tx: &mut Transaction| {
+            let identity = match known {
+                Some((account, version, false)) if right => still(tx, account, version)?,
+                _ => None,
+            };
+            match &identity {
+                Some(identity) => {
+                    throttle::succeeded(tx, &reservation)?;
+                    if each_request {
+                        let detail = format!("password with each request, from {address}");
+                        record(tx, identity.account, "sign-in.success", identity.account, detail)?;
+                    }
+                }
+                None => {
+                    let account = known.map_or(Id::NONE, |(account, ..)| account);
+                    record(tx, Id::NONE, "sign-in.failure", account, format!("from {address}"))?;
+                }
+            }
+            Ok(identity)
+        };
+        let identity = self.inner.configuration.write(settle).await?;
+        count(if identity.is_some() { "success" } else { "failure" });
+        Ok(identity)
+    }
+
+    /// Counts an attempt before it is made, and reads what it has to match.
+    async fn reserve(&self, attempt: &Attempt) -> Result<(Reservation, Option<StoredPassword>)> {
+        let (subjects, login) = (attempt.subjects.clone(), attempt.login.clone());
+        let now = Timestamp::now();
+        let purge = self.claim_purge(now);
+        let reserve = move |tx: &mut Transaction| {
+            if purge {
+                throttle::purge(tx, now)?;
+                web_session::purge(tx, now)?;
+            }
+            let admission = throttle::reserve(tx, &subjects, now)?;
+            let stored = match &login {
+                Some(login) => account::find_password(tx, login)?,
+                None => None,
+            };
+            Ok((admission, stored))
+        };
+        match self.inner.configuration.write(reserve).await? {
+            (Admission::Admitted(reservation), stored) => Ok((reservation, stored)),
+            (Admission::Refused(wait), _) => Err(refused(wait)),
+        }
+    }
+
+    fn claim_purge(&self, now: Timestamp) -> bool {
+        let last = self.inner.identities.purged_at.load(Ordering::Relaxed);
+        let due = last <= now.before(PURGE_EVERY).micros() || last > now.micros();
+        due && self
+            .inner
+            .identities
+            .purged_at
+            .compare_exchange(last, now.micros(), Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// One try at a password.
+struct Attempt {
+    login: Option<LoginName>,
+    address: IpAddr,
+    subjects: Vec<Subject>,
+}
+
+impl Attempt {
+    fn new(login: Option<LoginName>, client: &Client) -> Self {
+        // Always in this order, so that two servers that count at the same time cannot wait for each other.
+        let subjects = login.as_ref().map(Subject::login).into_iter();
+        let subjects = subjects.chain([Subject::address(client.address)]).collect();
+        Self { login, address: client.address.to_canonical(), subjects }
+    }
+}
+
+/// The enabled account, if its password is still the one of this version.
+fn still(tx: &mut Transaction, account: Id, password_version: i64) -> Result<Option<Identity>> {
+    Ok(account::find_identity(tx, account)?.filter(|identity| identity.password_version == password_version))
+}
+
+/// The login itself is not recorded: people type their password there by mistake.
+fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: String) -> Result<()> {
+    let subject = if account.is_none() { "account unknown".to_owned() } else { format!("account {account}") };
+    event::record(tx, Timestamp::now(), actor, action, &subject, &detail)
+}
+
+fn failed() -> Error {
+    Error::forbidden("the name or the password is wrong").with_code("sign_in_failed")
+}
+
+fn refused(wait: Duration) -> Error {
+    count("throttled");
+    throttle::refusal(wait)
+}
+
+fn count(outcome: &'static str) {
+    counter!("strongroom_sign_ins_total", "outcome" => outcome).increment(1);
+}

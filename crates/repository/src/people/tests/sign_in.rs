@@ -1,0 +1,200 @@
+//! Signing in, and what the credentials of a request tell.
+
+use std::time::{Duration, Instant};
+
+use model::{Id, Preferences, Principal, Theme, Timestamp};
+
+use super::super::identity::SESSION_IDLE;
+use super::super::sign_in::SESSION_LENGTH;
+use super::super::{AccountChange, Credential};
+use super::{ADMIN_PASSWORD, Farm, PASSWORD, client, code, on_each_engine};
+
+on_each_engine! {
+    a_session_begins_and_ends,
+    whatever_is_wrong_looks_the_same,
+    sessions_end_by_themselves,
+    tokens_end_by_themselves,
+    the_time_of_last_use_is_stored,
+    the_first_start_makes_one_administrator,
+}
+
+async fn a_session_begins_and_ends(farm: Farm) {
+    let ann = farm.account("Ann").await;
+    let here = client("10.0.0.1");
+    let signed_in = farm.repository.sign_in("aNN", PASSWORD, &here).await.unwrap();
+    assert_eq!((signed_in.principal.id, signed_in.principal.login.as_str()), (ann.id, "ann"));
+
+    let caller = farm.repository.caller_from_session(&signed_in.secret).await.unwrap().unwrap();
+    assert_eq!(caller.principal, signed_in.principal);
+    assert_eq!(caller.principal.groups, [Principal::EVERYONE]);
+    let Credential::Session { id, csrf_key } = caller.credential else { panic!("{:?}", caller.credential) };
+
+    let session = farm.repository.as_caller(caller.principal);
+    let preferences = Preferences { language: "de".into(), theme: Theme::Dark };
+    session.set_preferences(preferences.clone()).await.unwrap();
+    let caller = farm.repository.caller_from_session(&signed_in.secret).await.unwrap().unwrap();
+    assert_eq!(caller.preferences, preferences);
+    assert_eq!(caller.credential, Credential::Session { id, csrf_key }, "the key stays the same");
+
+    let sessions = session.web_sessions(ann.id).await.unwrap();
+    assert_eq!((sessions.len(), sessions[0].id, sessions[0].address.as_str()), (1, id, "10.0.0.1"));
+    assert!(session.account(ann.id).await.unwrap().signed_in_at.is_some());
+
+    let other = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap();
+    assert_ne!(other.secret, signed_in.secret);
+    farm.repository.sign_out(&signed_in.secret).await.unwrap();
+    farm.repository.sign_out(&signed_in.secret).await.unwrap();
+    assert_eq!(farm.repository.caller_from_session(&signed_in.secret).await.unwrap(), None);
+    assert!(farm.repository.caller_from_session(&other.secret).await.unwrap().is_some());
+    assert_eq!(farm.events("sign-out").await.len(), 1);
+    assert_eq!(farm.events("sign-in.success").await.len(), 2);
+    farm.close().await;
+}
+
+async fn whatever_is_wrong_looks_the_same(farm: Farm) {
+    let session = farm.administrator().await;
+    farm.account("ann").await;
+    let off = farm.account("off").await.id;
+    session.update_account(off, AccountChange { disabled: Some(true), ..AccountChange::default() }).await.unwrap();
+    let gone = farm.account("gone").await.id;
+    session.delete_account(gone).await.unwrap();
+    let tokens_only = super::NewAccount { login: "robot".into(), ..super::NewAccount::default() };
+    session.create_account(tokens_only).await.unwrap();
+
+    let here = client("10.0.0.1");
+    let long = "x".repeat(100_000);
+    let wrong = [
+        ("ann", "another-password"),
+        ("nobody", PASSWORD),
+        ("off", PASSWORD),
+        ("gone", PASSWORD),
+        ("robot", ""),
+        ("ann", ""),
+        ("not a login", PASSWORD),
+        ("ann\0", PASSWORD),
+        ("", ""),
+        ("ann", &long),
+    ];
+    let mut messages = std::collections::HashSet::new();
+    for (login, password) in wrong {
+        let error = farm.repository.sign_in(login, password, &here).await.err().unwrap();
+        messages.insert((error.kind(), error.code(), error.message().to_owned()));
+    }
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert_eq!(farm.events("sign-in.failure").await.len(), wrong.len());
+    assert_eq!(farm.repository.caller_from_password("off", PASSWORD, &here).await.unwrap(), None);
+
+    // Both take one run of argon2; hashing nothing would be a thousand times faster.
+    let quickest = async |login: &str| {
+        let mut best = Duration::MAX;
+        for n in 0..3 {
+            let begun = Instant::now();
+            farm.repository.sign_in(login, "another-password", &client(&format!("10.0.1.{n}"))).await.err().unwrap();
+            best = best.min(begun.elapsed());
+        }
+        best
+    };
+    let (known, unknown) = (quickest("ann").await, quickest("nobody").await);
+    assert!(unknown * 4 > known && known * 4 > unknown, "known {known:?}, unknown {unknown:?}");
+    farm.close().await;
+}
+
+async fn sessions_end_by_themselves(farm: Farm) {
+    farm.account("ann").await;
+    let now = Timestamp::now();
+    let secret = farm.repository.sign_in_at("ann", PASSWORD, &client("10.0.0.1"), now).await.unwrap().secret;
+    let alive = async |at: Timestamp| farm.repository.session_at(&secret, at).await.unwrap().is_some();
+    let minute = Duration::from_secs(60);
+    assert!(!alive(now.after(SESSION_IDLE)).await);
+    assert!(!alive(now.before(60 * minute)).await, "a clock that went back must not make a session outlive its time");
+
+    // Used each half of the idle time, it lives up to its whole length, and no longer.
+    let step = SESSION_IDLE / 2;
+    let steps = u32::try_from(SESSION_LENGTH.as_secs() / step.as_secs()).unwrap();
+    for n in 1..steps {
+        assert!(alive(now.after(step * n)).await, "step {n}");
+        farm.seen(now.after(step * n)).await;
+    }
+    assert!(alive(now.after(SESSION_LENGTH - minute)).await);
+    assert!(!alive(now.after(SESSION_LENGTH)).await);
+    farm.close().await;
+}
+
+async fn tokens_end_by_themselves(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let session = farm.administrator().await;
+    let end = Timestamp::now().after(Duration::from_secs(3_600));
+    let token = session.create_token(ann, "nightly copy", Some(end)).await.unwrap();
+    let just_before = end.before(Duration::from_micros(1));
+    let caller = farm.repository.token_at(&token.secret, just_before).await.unwrap().unwrap();
+    assert_eq!((caller.principal.id, caller.credential), (ann, Credential::Token { id: token.token.id }));
+    assert_eq!(farm.repository.token_at(&token.secret, end).await.unwrap(), None);
+    assert_eq!(farm.repository.caller_from_session(&token.secret).await.unwrap(), None);
+    let past = session.create_token(ann, "late", Some(Timestamp::now())).await;
+    assert_eq!(code(past), "invalid");
+
+    session.revoke_token(ann, token.token.id).await.unwrap();
+    assert_eq!(farm.repository.token_at(&token.secret, just_before).await.unwrap(), None);
+    assert_eq!(code(session.revoke_token(ann, token.token.id).await), "not_found");
+    for bad in ["", "srt_", "srt_0", &"é".repeat(40), &token.secret.to_uppercase()] {
+        assert_eq!(farm.repository.caller_from_token(bad).await.unwrap(), None);
+    }
+    farm.close().await;
+}
+
+async fn the_time_of_last_use_is_stored(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let session = farm.administrator().await;
+    let token = session.create_token(ann, "robot", None).await.unwrap();
+    let now = Timestamp::now();
+    let used = async |at: Timestamp| {
+        farm.repository.token_at(&token.secret, at).await.unwrap().unwrap();
+        session.tokens(ann).await.unwrap()[0].used_at
+    };
+    // It is written beside the request, so it may take a moment until it is seen.
+    while used(now).await.is_none() {
+        tokio::task::yield_now().await;
+    }
+    let second = Duration::from_secs(1);
+    for n in 1..59 {
+        assert_eq!(used(now.after(second * n)).await, Some(now), "after {n} seconds");
+    }
+    let later = now.after(second * 61);
+    while used(later).await != Some(later) {
+        tokio::task::yield_now().await;
+    }
+    farm.close().await;
+}
+
+async fn the_first_start_makes_one_administrator(farm: Farm) {
+    assert_eq!(farm.repository.create_administrator(Some("another-password".into())).await.unwrap(), None);
+    let signed_in = farm.repository.sign_in("admin", ADMIN_PASSWORD, &client("127.0.0.1")).await.unwrap();
+    assert!(signed_in.principal.farm_administrator);
+    assert_eq!(farm.repository.farm_administrator().await.unwrap(), signed_in.principal);
+    let session = farm.administrator().await;
+    assert_eq!(session.roles().await.unwrap(), model::Role::built_in());
+    assert_eq!(session.groups("", 10).await.unwrap()[0].id, Principal::EVERYONE);
+    assert_eq!(session.accounts("", 10).await.unwrap().len(), 1);
+    farm.close().await;
+}
+
+impl Farm {
+    /// Notes that the only session was seen.
+    async fn seen(&self, at: Timestamp) {
+        let sessions = self.administrator().await;
+        let account = sessions.account_by_login("ann").await.unwrap().id;
+        let find = move |reader: &mut database::Reader<'_>| {
+            database::configuration::web_session::list(
+                reader,
+                account,
+                Timestamp::from_micros(0),
+                Timestamp::from_micros(0),
+                1,
+            )
+        };
+        let id: Id = self.repository.inner.configuration.read(find).await.unwrap()[0].id;
+        let touch =
+            move |tx: &mut database::Transaction<'_>| database::configuration::web_session::touch(tx, id, at, at);
+        self.repository.inner.configuration.write(touch).await.unwrap();
+    }
+}

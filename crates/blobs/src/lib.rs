@@ -1,1 +1,27 @@
-//! Placeholder
+//! BLOB stores: where the bytes of documents lie when they do not lie in a content database.
+//!
+//! A [`BlobStore`] is a concrete facade over a [`Provider`]. The `directory` provider is built in; others plug in through
+//! [`BlobStore::from_provider`] and are held to the same contract by the suite in `testing` (feature `testing`).
+//!
+//! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
+
+mod directory;
+mod hasher;
+mod locator;
+mod provider;
+mod reader;
+mod store;
+
+mod verification;
+mod writer;
+
+pub use directory::{DirectoryOptions, Owner};
+pub use hasher::{BlobHasher, digest_of};
+pub use locator::{Locator, MAX_LOCATOR};
+pub use provider::{
+    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+};
+pub use reader::BlobReader;
+pub use store::BlobStore;
+pub use verification::{Checked, Outcome, Reporter, Verification};
+pub use writer::BlobWriter;

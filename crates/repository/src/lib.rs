@@ -1,1 +1,40 @@
-//! Placeholder
+//! What the product does: the deep room behind every protocol and command.
+//!
+//! [`Repository::as_caller`] gives a [`Session`], the only way to content: each of its methods decides what the
+//! caller may do before it reads or changes anything. This room knows no wire format and no SQL text.
+
+mod access;
+mod address;
+mod columns;
+mod database_store;
+mod documents;
+mod events;
+mod farm;
+mod items;
+mod libraries;
+mod locate;
+mod map;
+mod people;
+mod permissions;
+mod recycle;
+mod session;
+mod sites;
+mod status;
+mod view;
+
+pub use address::Target;
+pub use columns::{Column, ColumnChange, ContentType};
+pub use documents::{
+    CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
+    VersionChoice,
+};
+pub use events::Event;
+pub use farm::{Created, Options, Repository};
+pub use items::{BulkOutcome, Page, Sort, SortKey};
+pub use people::*;
+pub use permissions::{Explanation, Grant, PermissionTable};
+pub use recycle::{Bin, RecycledItem};
+pub use session::Session;
+pub use sites::SiteCollection;
+pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
+pub use view::{CheckOut, Item, Person, Version};

@@ -1,4 +1,4 @@
-//! References to BLOBs (which store has the bytes of a digest), and the bytes of those that are kept in the database.
+//! References to BLOBs: which store has the bytes of a digest. The census that check, collection and migration share.
 
 use model::{Digest, Id, Result, Timestamp};
 
@@ -14,14 +14,6 @@ statements! {
     TOTALS = "SELECT store_id, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob GROUP BY store_id";
     DOCUMENTS_OF = "SELECT DISTINCT n.id, n.name FROM blob b JOIN version v ON v.blob_id = b.id JOIN node n ON n.id = v.node_id
         WHERE b.digest = $1 ORDER BY n.id LIMIT $2";
-    CHUNK = "SELECT data FROM blob_chunk WHERE digest = $1 AND part = $2";
-    FIRST_CHUNK = "SELECT part FROM blob_chunk WHERE digest = $1 AND part = 0";
-    INSERT_CHUNK = "INSERT INTO blob_chunk (digest, part, data, stored_at) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (digest, part) DO NOTHING";
-    DELETE_CHUNKS = "DELETE FROM blob_chunk WHERE digest = $1";
-    STORED = "SELECT digest, MIN(stored_at), CAST(SUM(LENGTH(data)) AS BIGINT) FROM blob_chunk WHERE digest > $1
-        GROUP BY digest ORDER BY digest LIMIT $2";
-    STORED_TOTALS = "SELECT COUNT(DISTINCT digest), CAST(COALESCE(SUM(LENGTH(data)), 0) AS BIGINT) FROM blob_chunk";
 }
 
 /// A reference from the content database to a BLOB.
@@ -63,7 +55,7 @@ pub fn relocate(transaction: &mut Transaction<'_>, id: Id, store: Id, locator: O
     transaction.execute(MOVE, &params![id, store, locator]).map(drop)
 }
 
-/// References by identifier, behind `after`: the census that check, collection and migration share.
+/// References by identifier, behind `after`, in bounded pages.
 pub fn after(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     reader.query(AFTER, &params![after, limit as i64], read)
 }
@@ -81,41 +73,4 @@ pub fn totals(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
 /// Documents that have a version with these bytes: identifiers and names, at most `limit`.
 pub fn documents_of(reader: &mut Reader<'_>, digest: &Digest, limit: usize) -> Result<Vec<(Id, String)>> {
     reader.query(DOCUMENTS_OF, &params![*digest, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
-}
-
-/// One part of a BLOB that is kept in the database.
-pub fn chunk(reader: &mut Reader<'_>, digest: &Digest, part: i64) -> Result<Option<Vec<u8>>> {
-    reader.find(CHUNK, &params![*digest, part], |row| row.get(0))
-}
-
-/// Whether the database keeps these bytes itself.
-pub fn has_chunks(reader: &mut Reader<'_>, digest: &Digest) -> Result<bool> {
-    Ok(reader.find(FIRST_CHUNK, &params![*digest], |_| Ok(()))?.is_some())
-}
-
-/// Keeps one part of a BLOB in the database.
-pub fn insert_chunk(
-    transaction: &mut Transaction<'_>,
-    digest: &Digest,
-    part: i64,
-    data: &[u8],
-    now: Timestamp,
-) -> Result<()> {
-    transaction.execute(INSERT_CHUNK, &params![*digest, part, data, now]).map(drop)
-}
-
-/// Removes the bytes of a BLOB from the database.
-pub fn delete_chunks(transaction: &mut Transaction<'_>, digest: &Digest) -> Result<u64> {
-    transaction.execute(DELETE_CHUNKS, &params![*digest])
-}
-
-/// BLOBs kept in the database, by digest: digest, time of storing, bytes.
-pub fn stored(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<(Digest, Timestamp, i64)>> {
-    let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
-    reader.query(STORED, &params![after, limit as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-}
-
-/// Number and bytes of the BLOBs kept in the database.
-pub fn stored_totals(reader: &mut Reader<'_>) -> Result<(i64, i64)> {
-    Ok(reader.find(STORED_TOTALS, &[], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }

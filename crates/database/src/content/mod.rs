@@ -11,6 +11,7 @@ pub mod listing;
 pub mod node;
 pub mod recycle;
 pub mod scope;
+pub mod stored;
 pub mod tree;
 pub mod upload;
 pub mod version;

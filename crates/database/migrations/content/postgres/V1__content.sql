@@ -77,14 +77,21 @@ CREATE TABLE blob (
     created_at BIGINT NOT NULL
 );
 
-CREATE TABLE blob_chunk (
-    digest BYTEA NOT NULL,
-    part BIGINT NOT NULL,
-    data BYTEA NOT NULL,
-    stored_at BIGINT NOT NULL,
-    PRIMARY KEY (digest, part)
+CREATE TABLE stored_blob (
+    id BIGINT NOT NULL PRIMARY KEY,
+    digest BYTEA UNIQUE,
+    size BIGINT NOT NULL,
+    stored_at BIGINT NOT NULL
 );
-ALTER TABLE blob_chunk ALTER COLUMN data SET STORAGE EXTERNAL;
+
+CREATE TABLE stored_chunk (
+    stored_id BIGINT NOT NULL REFERENCES stored_blob (id) ON DELETE CASCADE,
+    part BIGINT NOT NULL,
+    checksum BYTEA NOT NULL,
+    data BYTEA NOT NULL,
+    PRIMARY KEY (stored_id, part)
+);
+ALTER TABLE stored_chunk ALTER COLUMN data SET STORAGE EXTERNAL;
 
 CREATE TABLE version (
     id BIGINT NOT NULL PRIMARY KEY,

@@ -77,12 +77,19 @@ CREATE TABLE blob (
     created_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE blob_chunk (
-    digest BLOB NOT NULL,
+CREATE TABLE stored_blob (
+    id INTEGER NOT NULL PRIMARY KEY,
+    digest BLOB UNIQUE,
+    size INTEGER NOT NULL,
+    stored_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE stored_chunk (
+    stored_id INTEGER NOT NULL REFERENCES stored_blob (id) ON DELETE CASCADE,
     part INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
     data BLOB NOT NULL,
-    stored_at INTEGER NOT NULL,
-    PRIMARY KEY (digest, part)
+    PRIMARY KEY (stored_id, part)
 ) STRICT;
 
 CREATE TABLE version (

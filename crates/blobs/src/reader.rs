@@ -1,0 +1,86 @@
+//! Reading a BLOB or a range of it, chunk by chunk.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use model::{Digest, Error, Result};
+
+use crate::provider::Source;
+
+/// The most that [`BlobReader::next_chunk`] delivers at once, in bytes.
+const CHUNK: u64 = 256 * 1024;
+/// The largest BLOB that [`BlobReader::try_whole`] delivers, in bytes.
+const WHOLE: u64 = 4 * 1024 * 1024;
+
+/// An open BLOB. Everything it delivers is verified; at damage it ends with `ErrorKind::Corrupt`.
+pub struct BlobReader {
+    digest: Digest,
+    size: u64,
+    range: Range<u64>,
+    source: Box<dyn Source>,
+}
+
+impl BlobReader {
+    pub(crate) fn new(digest: Digest, size: u64, source: Box<dyn Source>) -> Self {
+        Self { digest, size, range: 0..size, source }
+    }
+
+    /// Which BLOB this is.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Length of the whole BLOB in bytes, whatever range is set.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Delivers only these bytes from now on; what lies beyond the end is left out.
+    pub fn set_range(&mut self, range: Range<u64>) {
+        let end = range.end.min(self.size);
+        self.range = range.start.min(end)..end;
+    }
+
+    /// The next bytes of the range, at most 256 KiB; `None` at its end.
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
+        if self.range.is_empty() {
+            return Ok(None);
+        }
+        // Later chunks begin at multiples of the chunk length, which is what stores verify by.
+        let aligned = (self.range.start / CHUNK + 1) * CHUNK;
+        let limit = (aligned.min(self.range.end) - self.range.start) as usize;
+        let bytes = match self.source.try_read(self.range.start, limit) {
+            Some(answer) => answer?,
+            None => self.source.read(self.range.start, limit).await?,
+        };
+        self.range.start += self.accept(&bytes, limit)?;
+        Ok(Some(bytes))
+    }
+
+    /// The whole range at once, if it is small and in memory: no waiting, no copying. `None` means: use
+    /// [`next_chunk`](Self::next_chunk). After `Some(Ok(_))` the reader is at its end.
+    pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
+        let length = self.range.end - self.range.start;
+        if length == 0 {
+            return Some(Ok(Bytes::new()));
+        }
+        if length > WHOLE {
+            return None;
+        }
+        match self.source.try_read(self.range.start, length as usize)? {
+            Ok(bytes) if bytes.len() as u64 == length => {
+                self.range.start = self.range.end;
+                Some(Ok(bytes))
+            }
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn accept(&self, bytes: &Bytes, limit: usize) -> Result<u64> {
+        if bytes.is_empty() || bytes.len() > limit {
+            return Err(Error::corrupt(format!("the store delivered a wrong number of bytes of BLOB {}", self.digest)));
+        }
+        Ok(bytes.len() as u64)
+    }
+}

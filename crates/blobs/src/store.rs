@@ -1,0 +1,94 @@
+//! The facade that callers hold.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{Digest, Result};
+
+use crate::directory::{DirectoryOptions, DirectoryProvider, Owner};
+use crate::locator::Locator;
+use crate::provider::{CompactLimits, CompactReport, Page, Provider, Stored, Usage, Whole};
+use crate::reader::BlobReader;
+use crate::verification::Verification;
+use crate::writer::BlobWriter;
+
+/// A BLOB store. Cheap to clone; all clones are one store.
+#[derive(Clone)]
+pub struct BlobStore {
+    provider: Arc<dyn Provider>,
+}
+
+impl BlobStore {
+    /// Opens the store in a directory, creating it at first use. Recovers what a crashed process left; `Conflict` when
+    /// the directory belongs to another farm or holds something else.
+    pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
+        let provider = DirectoryProvider::open(path, owner, options).await?;
+        Ok(Self::from_provider(Arc::new(provider)))
+    }
+
+    /// A store of any kind.
+    pub fn from_provider(provider: Arc<dyn Provider>) -> BlobStore {
+        Self { provider }
+    }
+
+    /// The kind of store: `directory`, `database`, ...
+    pub fn kind(&self) -> &'static str {
+        self.provider.kind()
+    }
+
+    /// Stores a BLOB that is in memory; durable when it answers. `digest` is trusted in release builds (hashing again would
+    /// halve the rate of small uploads) and checked in debug builds; [`Self::writer`] computes it itself.
+    ///
+    /// `existed` says that the store had the bytes before. The caller must then make sure that no collection that decided earlier
+    /// still deletes them.
+    pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<Stored> {
+        self.provider.put(Whole { digest, size: bytes.len() as u64, pieces: vec![bytes] }).await
+    }
+
+    /// Begins a BLOB whose bytes are still coming, in bounded memory. `announced` is its length, if known; another length is
+    /// refused.
+    pub async fn writer(&self, announced: Option<u64>) -> Result<BlobWriter> {
+        BlobWriter::begin(self.provider.clone(), announced).await
+    }
+
+    /// Opens a BLOB for reading. `NotFound` only when it is definitely absent.
+    pub async fn open(&self, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<BlobReader> {
+        let source = self.provider.open(digest, size, locator.copied()).await?;
+        Ok(BlobReader::new(digest, size, source))
+    }
+
+    /// Removes a BLOB; durable when it answers. Removing what is not there succeeds.
+    pub async fn delete(&self, digest: Digest) -> Result<()> {
+        self.provider.delete(digest).await
+    }
+
+    /// Lists BLOBs in rising order of digests, from just above `after`, at most `limit` at a time.
+    pub async fn enumerate(&self, after: Option<Digest>, limit: usize) -> Result<Page> {
+        self.provider.enumerate(after, limit.max(1)).await
+    }
+
+    /// Starts re-reading everything. The findings stream out of the answer; their sizes sum up to what
+    /// [`usage`](Self::usage) calls content, which makes a progress bar.
+    pub fn verify(&self) -> Verification {
+        Verification::start(self.provider.clone())
+    }
+
+    /// What the store holds and takes.
+    pub async fn usage(&self) -> Result<Usage> {
+        self.provider.usage().await
+    }
+
+    /// Gives the space of deleted BLOBs back where that is worth it.
+    pub async fn compact(&self, limits: CompactLimits) -> Result<CompactReport> {
+        self.provider.compact(limits).await
+    }
+
+    /// Finishes what waits and lets go of everything. Later writes fail. A store that is dropped instead is tidied up by
+    /// the next one that opens it.
+    pub async fn close(&self) {
+        if let Err(error) = self.provider.close().await {
+            tracing::warn!(kind = self.kind(), error = error.report(), "a BLOB store was not closed cleanly");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Streaming into a store: gathers small BLOBs in memory, streams large ones.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{Error, Result};
+
+use crate::hasher::BlobHasher;
+use crate::provider::{Provider, Stored, Upload, Whole};
+
+/// A BLOB on its way into a store, in bounded memory. Dropping it without [`finish`](Self::finish) leaves nothing behind.
+pub struct BlobWriter {
+    provider: Arc<dyn Provider>,
+    announced: Option<u64>,
+    hasher: BlobHasher,
+    written: u64,
+    state: State,
+}
+
+enum State {
+    Gathering(Vec<Bytes>),
+    Streaming(Box<dyn Upload>),
+    /// A piece could not be taken, so that the rest would not be the BLOB.
+    Failed,
+}
+
+impl BlobWriter {
+    pub(crate) async fn begin(provider: Arc<dyn Provider>, announced: Option<u64>) -> Result<Self> {
+        let state = match announced {
+            Some(size) if size > provider.put_limit() => State::Streaming(provider.upload(announced).await?),
+            _ => State::Gathering(Vec::new()),
+        };
+        Ok(Self { provider, announced, hasher: BlobHasher::new(), written: 0, state })
+    }
+
+    /// Bytes taken so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Takes the next piece. `Invalid` when more comes than was announced; after any error the writer can only be dropped.
+    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let total = self.written.saturating_add(bytes.len() as u64);
+        // Taken out, so that an error or a dropped future leaves a writer that refuses to finish.
+        let state = std::mem::replace(&mut self.state, State::Failed);
+        if let Some(announced) = self.announced.filter(|announced| total > *announced) {
+            return Err(Error::invalid(format!("more bytes arrived than the {announced} that were announced")));
+        }
+        self.hasher.update(&bytes);
+        self.state = match state {
+            State::Gathering(mut pieces) if total <= self.provider.put_limit() => {
+                pieces.push(bytes);
+                State::Gathering(pieces)
+            }
+            State::Gathering(pieces) => {
+                let mut upload = self.provider.upload(self.announced).await?;
+                for piece in pieces {
+                    upload.write(piece).await?;
+                }
+                upload.write(bytes).await?;
+                State::Streaming(upload)
+            }
+            State::Streaming(mut upload) => {
+                upload.write(bytes).await?;
+                State::Streaming(upload)
+            }
+            State::Failed => return Err(failed_before()),
+        };
+        self.written = total;
+        Ok(())
+    }
+
+    /// Makes the BLOB durable. `Invalid` when fewer bytes came than were announced; then nothing is stored.
+    pub async fn finish(self) -> Result<Stored> {
+        if let Some(announced) = self.announced.filter(|announced| self.written < *announced) {
+            return Err(Error::invalid(format!("only {} of {announced} announced bytes arrived", self.written)));
+        }
+        let (digest, size) = (self.hasher.finish(), self.written);
+        match self.state {
+            State::Gathering(pieces) => self.provider.put(Whole { digest, size, pieces }).await,
+            State::Streaming(upload) => upload.finish(digest, size).await,
+            State::Failed => Err(failed_before()),
+        }
+    }
+}
+
+fn failed_before() -> Error {
+    Error::unavailable("an earlier part of this upload could not be stored; upload it again")
+}

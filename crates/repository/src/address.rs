@@ -1,0 +1,31 @@
+//! How callers say which item they mean.
+
+use model::{Id, NodePath, Result};
+
+/// An item, by identifier or by its path in the farm: address of the site collection, sites, library, folders, name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The item with this identifier, wherever it has been moved.
+    Id(Id),
+    /// What is at this path now.
+    Path(NodePath),
+}
+
+impl Target {
+    /// The item at a path written with slashes.
+    pub fn path(text: &str) -> Result<Self> {
+        NodePath::parse(text).map(Self::Path)
+    }
+}
+
+impl From<Id> for Target {
+    fn from(id: Id) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<NodePath> for Target {
+    fn from(path: NodePath) -> Self {
+        Self::Path(path)
+    }
+}

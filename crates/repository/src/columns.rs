@@ -1,0 +1,262 @@
+//! Columns and content types of libraries, and what documents have in them.
+
+use database::Transaction;
+use database::content::column::{self, ColumnRow};
+use database::content::node;
+use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
+
+use crate::documents::{explain, require_free};
+use crate::{Session, Target};
+
+/// Most columns of one library.
+const MAX_COLUMNS: usize = 200;
+/// Most choices of one choice column.
+const MAX_CHOICES: usize = 500;
+
+/// A column of a library.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Identifier.
+    pub id: Id,
+    /// Name.
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// Whether a document needs a value to be checked in.
+    pub required: bool,
+    /// The content type that it belongs to; none means all documents of the library.
+    pub content_type_id: Option<Id>,
+}
+
+/// What a column is to be.
+#[derive(Clone, Debug)]
+pub struct ColumnChange {
+    /// Name.
+    pub name: Name,
+    /// What it holds; a column that exists keeps its kind, only choices can be changed.
+    pub kind: ColumnKind,
+    /// Whether a document needs a value to be checked in.
+    pub required: bool,
+    /// The content type that it belongs to.
+    pub content_type_id: Option<Id>,
+}
+
+/// A named set of columns within a library.
+#[derive(Clone, Debug)]
+pub struct ContentType {
+    /// Identifier.
+    pub id: Id,
+    /// Name.
+    pub name: String,
+}
+
+impl From<ColumnRow> for Column {
+    fn from(row: ColumnRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            kind: row.kind,
+            required: row.required,
+            content_type_id: row.content_type_id,
+        }
+    }
+}
+
+impl Session {
+    /// Columns and content types of the library that an item is in (or is).
+    pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
+        let (_, found) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                let library = located.node().library_id;
+                Ok((column::list(reader, library)?, column::content_types(reader, library)?))
+            })
+            .await?;
+        let types = found.1.into_iter().map(|(id, name)| ContentType { id, name });
+        Ok((found.0.into_iter().map(Into::into).collect(), types.collect()))
+    }
+
+    /// Adds a column to a library.
+    pub async fn create_column(&self, library: &Target, change: ColumnChange) -> Result<Id> {
+        check_choices(&change.kind)?;
+        let change = &change;
+        self.change_columns(library, "column.create", change.name.as_str(), {
+            let change = change.clone();
+            move |transaction, library, id| {
+                let columns = column::list(transaction, library)?;
+                if columns.len() >= MAX_COLUMNS {
+                    return Err(
+                        Error::exhausted(format!("a library has at most {MAX_COLUMNS} columns")).with_code("too_many")
+                    );
+                }
+                require_type(transaction, library, change.content_type_id)?;
+                let row = ColumnRow {
+                    id,
+                    library_id: library,
+                    content_type_id: change.content_type_id,
+                    name: change.name.as_str().to_owned(),
+                    folded: change.name.folded(),
+                    kind: change.kind.clone(),
+                    required: change.required,
+                    position: columns.last().map_or(0, |last| last.position + 1),
+                };
+                column::insert(transaction, &row)
+            }
+        })
+        .await
+    }
+
+    /// Changes a column's name, choices, need or content type.
+    pub async fn change_column(&self, library: &Target, id: Id, change: ColumnChange) -> Result<()> {
+        check_choices(&change.kind)?;
+        self.change_columns(library, "column.change", change.name.clone().as_str(), move |transaction, library, _| {
+            let mut row = find_column(transaction, library, id)?;
+            if row.kind.as_str() != change.kind.as_str() {
+                return Err(Error::invalid("a column keeps its kind: create another one"));
+            }
+            require_type(transaction, library, change.content_type_id)?;
+            row.name = change.name.as_str().to_owned();
+            row.folded = change.name.folded();
+            row.kind = change.kind.clone();
+            row.required = change.required;
+            row.content_type_id = change.content_type_id;
+            column::update(transaction, &row)
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Removes a column with all that documents have in it.
+    pub async fn delete_column(&self, library: &Target, id: Id) -> Result<()> {
+        self.change_columns(library, "column.delete", &id.to_string(), move |transaction, library, _| {
+            find_column(transaction, library, id)?;
+            column::delete(transaction, id)
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Adds a content type to a library.
+    pub async fn create_content_type(&self, library: &Target, name: &Name) -> Result<Id> {
+        let content_type = name.clone();
+        self.change_columns(library, "content-type.create", name.as_str(), move |transaction, library, id| {
+            column::insert_content_type(transaction, id, library, content_type.as_str(), &content_type.folded())
+        })
+        .await
+    }
+
+    /// Removes a content type with its own columns.
+    pub async fn delete_content_type(&self, library: &Target, id: Id) -> Result<()> {
+        self.change_columns(library, "content-type.delete", &id.to_string(), move |transaction, library, _| {
+            require_type(transaction, library, Some(id))?;
+            column::delete_content_type(transaction, library, id)
+        })
+        .await
+        .map(drop)
+    }
+
+    /// What a document or folder has in its columns.
+    pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
+        let (_, found) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                let columns = column::list(reader, located.node().library_id)?;
+                let mut values = column::values(reader, located.node().id)?;
+                // What came along from another library shows again when the item goes back there.
+                values.retain(|(id, _)| columns.iter().any(|column| column.id == *id));
+                Ok(values)
+            })
+            .await?;
+        Ok(found)
+    }
+
+    /// Sets columns of an item, all or none; a value of `None` empties the column. `content_type` of `Some(None)` takes
+    /// the content type away.
+    pub async fn set_values(
+        &self,
+        target: &Target,
+        values: Vec<(Id, Option<ColumnValue>)>,
+        content_type: Option<Option<Id>>,
+    ) -> Result<()> {
+        let located = self.locate(target).await?;
+        located.require(Right::Edit)?;
+        if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
+            return Err(Error::conflict("columns belong to documents and folders").with_code("wrong_kind"));
+        }
+        self.require_not_held(&located).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            if let Some(content_type) = content_type {
+                require_type(transaction, row.library_id, content_type)?;
+                node::set_content_type(transaction, id, content_type)?;
+            }
+            for (column_id, value) in &values {
+                let column = find_column(transaction, row.library_id, *column_id)?;
+                match value {
+                    None => column::clear_value(transaction, id, column.id)?,
+                    Some(value) => {
+                        column.kind.check(value).map_err(|error| {
+                            Error::invalid(format!("{}: {}", column.name, error.message())).with_code("invalid_value")
+                        })?;
+                        column::put_value(transaction, id, column.id, value)?;
+                    }
+                }
+            }
+            node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            guard.record(transaction, id, "item.columns", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Runs a change of a library's columns; the new identifier is for what the change creates.
+    async fn change_columns(
+        &self,
+        library: &Target,
+        action: &'static str,
+        detail: &str,
+        mut change: impl FnMut(&mut Transaction<'_>, Id, Id) -> Result<()> + Send + 'static,
+    ) -> Result<Id> {
+        let located = self.locate(library).await?;
+        located.require(Right::ManageLibraries)?;
+        located.require_kind(NodeKind::Library)?;
+        let guard = self.guard(&located, &[(located.node().id, Right::ManageLibraries)]);
+        let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let id = guard.next_id();
+            change(transaction, library, id)?;
+            guard.record(transaction, library, action, detail.as_str())?;
+            Ok(id)
+        };
+        located.content.database.write(write).await.map_err(explain)
+    }
+}
+
+fn check_choices(kind: &ColumnKind) -> Result<()> {
+    let ColumnKind::Choice(choices) = kind else { return Ok(()) };
+    let bad =
+        |choice: &String| choice.is_empty() || choice.chars().count() > 255 || choice.chars().any(char::is_control);
+    if choices.is_empty() || choices.len() > MAX_CHOICES || choices.iter().any(bad) {
+        return Err(Error::invalid(format!(
+            "a choice column has 1 to {MAX_CHOICES} choices of 1 to 255 characters without control characters"
+        )));
+    }
+    Ok(())
+}
+
+fn find_column(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<ColumnRow> {
+    let found = column::list(transaction, library)?.into_iter().find(|column| column.id == id);
+    found.ok_or_else(|| Error::not_found("the library has no such column"))
+}
+
+fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {
+    let Some(id) = content_type else { return Ok(()) };
+    if column::content_types(transaction, library)?.iter().any(|(known, _)| *known == id) {
+        return Ok(());
+    }
+    Err(Error::not_found("the library has no such content type"))
+}

@@ -1,0 +1,163 @@
+//! Check-out, check-in, discard: an exclusive edit whose result nobody else sees before it is checked in.
+
+use database::content::{column, node, version};
+use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumber};
+
+use super::rules::{charge, next_number, require_free, trim};
+use super::save::{discard_working, library_of};
+use crate::locate::Located;
+use crate::{Session, Target};
+
+/// How to check a document in.
+#[derive(Clone, Debug, Default)]
+pub struct CheckIn {
+    /// What the author says about the new version.
+    pub comment: String,
+    /// In a library with drafts: publish at once instead of leaving a draft.
+    pub publish: bool,
+    /// Keep the document checked out for the next round.
+    pub keep: bool,
+}
+
+impl Session {
+    /// Finds a document that the caller may change, and refuses with the holder's name when another has it.
+    pub(crate) async fn document_to_change(&self, target: &Target, right: Right) -> Result<Located> {
+        let located = self.locate(target).await?;
+        located.require(right)?;
+        located.require_kind(NodeKind::Document)?;
+        self.require_not_held(&located).await?;
+        Ok(located)
+    }
+
+    /// Refuses with the holder's name when another has the document.
+    pub(crate) async fn require_not_held(&self, located: &Located) -> Result<()> {
+        if let Some(holder) = located.node().holder_id.filter(|holder| *holder != self.principal.id) {
+            let name = self.name_of(holder).await?;
+            require_free(located.node(), self.principal.id, name.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Checks a document out to the caller. Doing it again changes nothing.
+    pub async fn check_out(&self, target: &Target) -> Result<()> {
+        let located = self.document_to_change(target, Right::Edit).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            guard.check(transaction)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            if row.holder_id.is_some() {
+                return Ok(());
+            }
+            node::check_out(transaction, id, guard.caller(), Timestamp::now())?;
+            guard.record(transaction, id, "document.check-out", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Checks a document in: the working copy becomes the next version. Without a working copy the check-out just ends.
+    pub async fn check_in(&self, target: &Target, how: CheckIn) -> Result<VersionNumber> {
+        if how.comment.chars().count() > MAX_COMMENT {
+            return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
+        }
+        let located = self.document_to_change(target, Right::Edit).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            if row.holder_id.is_none() {
+                return Err(not_checked_out(&row.name));
+            }
+            require_columns(transaction, &row)?;
+            let settings = library_of(transaction, &row)?;
+            let now = Timestamp::now();
+            if let Some(working) = row.working_id {
+                let stored = version::find(transaction, working)?
+                    .ok_or_else(|| Error::corrupt(format!("the working copy of \"{}\" is missing", row.name)))?;
+                let number = if how.publish { row.number.next_major() } else { next_number(&settings, row.number) };
+                version::promote(transaction, working, number, &how.comment, now)?;
+                let previous = row.version_id;
+                row.size = stored.size;
+                row.media_type = stored.media_type;
+                row.version_id = Some(working);
+                row.number = number;
+                if number.is_major() {
+                    row.published_id = Some(working);
+                }
+                row.modified_at = stored.modified_at;
+                row.modified_by = guard.caller();
+                node::update_content(transaction, &row)?;
+                let mut freed = trim(transaction, &row, &settings)?;
+                if let Some(previous) = previous.filter(|_| settings.versioning == model::Versioning::None) {
+                    freed += version::find(transaction, previous)?.map_or(0, |version| version.size);
+                    version::delete(transaction, previous)?;
+                }
+                charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+            }
+            node::release(transaction, id)?;
+            if how.keep {
+                node::check_out(transaction, id, guard.caller(), now)?;
+            }
+            guard.record(transaction, id, "document.check-in", format!("{path} {}", row.number))?;
+            Ok(row.number)
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Ends a check-out and throws the working copy away. Another's needs the right to override.
+    pub async fn discard_check_out(&self, target: &Target) -> Result<()> {
+        let located = self.locate(target).await?;
+        located.require_kind(NodeKind::Document)?;
+        let node = located.node();
+        let own = node.holder_id == Some(self.principal.id);
+        let right = if own { Right::Edit } else { Right::Override };
+        if !own && !located.rights().has(Right::Override) {
+            located.require(Right::View)?;
+            self.require_not_held(&located).await?;
+        }
+        located.require(right)?;
+        let guard = self.guard(&located, &[(node.id, right)]);
+        let (id, path) = (node.id, located.path());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            if row.holder_id.is_none() {
+                return Err(not_checked_out(&row.name));
+            }
+            if right != Right::Override {
+                require_free(&row, guard.caller(), None)?;
+            }
+            let freed = discard_working(transaction, &row)?;
+            node::release(transaction, id)?;
+            charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+            guard.record(transaction, id, "document.discard", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+}
+
+fn not_checked_out(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" is not checked out")).with_code("not_checked_out")
+}
+
+/// Refuses a check-in while a required column is empty.
+fn require_columns(transaction: &mut database::Transaction<'_>, row: &node::NodeRow) -> Result<()> {
+    let columns = column::list(transaction, row.library_id)?;
+    let mut required = columns
+        .iter()
+        .filter(|column| column.required)
+        .filter(|column| column.content_type_id.is_none() || column.content_type_id == row.content_type_id)
+        .peekable();
+    if required.peek().is_none() {
+        return Ok(());
+    }
+    let values = column::values(transaction, row.id)?;
+    match required.find(|column| !values.iter().any(|(id, _)| *id == column.id)) {
+        None => Ok(()),
+        Some(column) => Err(Error::conflict(format!("fill in the column \"{}\" before checking in", column.name))
+            .with_code("column_required")),
+    }
+}

@@ -1,0 +1,18 @@
+//! Documents: their content, versions and check-outs.
+
+mod checkout;
+mod open;
+mod rules;
+mod save;
+mod upload;
+mod versions;
+
+pub use checkout::CheckIn;
+pub use open::{Content, ReadRange, VersionChoice};
+pub use rules::Preconditions;
+pub use save::{OnConflict, Ownership, Saved, UploadOptions};
+pub use upload::{Destination, Upload};
+
+pub(crate) use rules::{charge, require_free};
+pub(crate) use save::{held_parent, join, library_of, taken};
+pub(crate) use upload::explain;

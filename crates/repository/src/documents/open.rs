@@ -1,0 +1,142 @@
+//! Opening a document's content.
+
+use blobs::{BlobReader, Locator};
+use bytes::Bytes;
+use database::content::version::{self, VersionRow};
+use model::{Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
+
+use crate::locate::{Located, no_item};
+use crate::view::{Item, Version, etag};
+use crate::{Session, Target};
+
+/// Which version of a document to open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionChoice {
+    /// The one that the caller sees: their working copy, the latest draft, or the published one.
+    Visible,
+    /// The one with this number.
+    Number(VersionNumber),
+}
+
+/// A part of a document, in bytes: from `start`, up to but without `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadRange {
+    /// First byte.
+    pub start: u64,
+    /// The byte behind the last.
+    pub end: u64,
+}
+
+/// A document that was opened: what it is, and its bytes as they are asked for.
+pub struct Content {
+    /// The document.
+    pub item: Item,
+    /// The version that was opened.
+    pub version: Version,
+    reader: BlobReader,
+}
+
+impl Content {
+    /// The strong entity tag of this version, without quotes.
+    pub fn etag(&self) -> String {
+        etag(self.version.id)
+    }
+
+    /// Bytes of the whole version.
+    pub fn size(&self) -> u64 {
+        self.version.size
+    }
+
+    /// Reads only a part from now on.
+    pub fn set_range(&mut self, range: ReadRange) {
+        self.reader.set_range(range.start..range.end);
+    }
+
+    /// The whole of a small document that is in memory already; none means to ask for chunks.
+    pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
+        self.reader.try_whole()
+    }
+
+    /// The next bytes, verified against their digest or checksum; none at the end.
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
+        self.reader.next_chunk().await
+    }
+}
+
+impl Session {
+    /// Opens a document's content.
+    ///
+    /// Errors: `NotFound`; `Corrupt` when its bytes are missing from the store or damaged; `Unavailable` when the store
+    /// does not answer.
+    pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
+        let (located, (item, row)) = self
+            .inspect(target, move |reader, located| {
+                located.require(Right::View)?;
+                located.require_kind(NodeKind::Document)?;
+                let row = choose(reader, located, choice)?;
+                Ok((located.item(reader)?, row))
+            })
+            .await?;
+        let store = located.map.store(row.store_id, &located.content)?;
+        let locator = row.locator.as_deref().map(Locator::from_bytes).transpose()?;
+        let reader = store
+            .open(row.digest, crate::view::size(row.size), locator.as_ref())
+            .await
+            .map_err(|error| explain(error, &item, &row))?;
+        if located.collection.audit_reads {
+            self.record_read(&located, &item).await?;
+        }
+        metrics::counter!("strongroom_downloads_total").increment(1);
+        Ok(Content { version: located.version(&row), item, reader })
+    }
+
+    async fn record_read(&self, located: &Located, item: &Item) -> Result<()> {
+        let guard = self.guard(located, &[]);
+        let (id, path) = (item.id, item.path.clone());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            guard.record(transaction, id, "document.read", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+}
+
+pub(crate) fn choose(
+    reader: &mut database::Reader<'_>,
+    located: &Located,
+    choice: VersionChoice,
+) -> Result<VersionRow> {
+    let number = match choice {
+        VersionChoice::Visible => return located.read_visible(reader),
+        VersionChoice::Number(number) => number,
+    };
+    let row = version::find_number(reader, located.node().id, number)?
+        .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
+    if located.visible_version(located.node()) != Some(row.id) {
+        located.require(Right::ViewVersions)?;
+        require_draft(located, row.number)?;
+    }
+    Ok(row)
+}
+
+/// Drafts are for those who may edit or publish.
+pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<()> {
+    let rights = located.rights();
+    let author = located.node().created_by == located.caller;
+    if number.is_major() || author || rights.has(Right::Edit) || rights.has(Right::Publish) {
+        return Ok(());
+    }
+    Err(no_item())
+}
+
+/// What a reference without bytes means for the reader.
+fn explain(error: Error, item: &Item, row: &VersionRow) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    Error::corrupt(format!(
+        "the content of \"{}\" is missing from its BLOB store: tell an administrator, who finds more with `strongroom blobs check`",
+        item.name
+    ))
+    .with_code("content_missing")
+    .with_source(format!("BLOB {} of version {} is not in store {}", row.digest, Id::get(row.id), row.store_id))
+}

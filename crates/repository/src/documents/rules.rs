@@ -1,0 +1,113 @@
+//! Rules that saving, checking in and restoring share: who may change a held document, preconditions, numbers and
+//! limits of versions, quota.
+
+use database::Transaction;
+use database::content::node::NodeRow;
+use database::content::{collection, version};
+use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning};
+
+use crate::session::Guard;
+use crate::view::etag;
+
+/// What a client demands of the present state before its change is made (RFC 9110, 13.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Entity tags of which one must be the present one; `*` means that the document must exist.
+    pub if_match: Option<Vec<String>>,
+    /// Entity tags of which none may be the present one; `*` means that the document must not exist.
+    pub if_none_match: Option<Vec<String>>,
+}
+
+impl Preconditions {
+    /// Decides for the present version, or for a document that is not there.
+    pub(crate) fn check(&self, present: Option<Id>) -> Result<()> {
+        let present = present.map(etag);
+        let is_in = |tags: &[String]| match &present {
+            Some(tag) => tags.iter().any(|wanted| wanted == "*" || wanted == tag),
+            None => false,
+        };
+        if self.if_match.as_deref().is_some_and(|tags| !is_in(tags)) {
+            return Err(Error::conflict("the document has changed since you read it: read it again, then repeat")
+                .with_code("precondition_failed"));
+        }
+        if self.if_none_match.as_deref().is_some_and(is_in) {
+            return Err(Error::conflict("the document is there already, and the request asked that it must not be")
+                .with_code("precondition_failed"));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
+pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
+    match node.holder_id {
+        Some(id) if id != caller => Err(Error::locked(match holder {
+            Some(name) => format!("\"{}\" is checked out by {name}: ask for a check-in, or wait", node.name),
+            None => format!("\"{}\" was checked out by somebody else a moment ago", node.name),
+        })
+        .with_code("checked_out")),
+        _ => Ok(()),
+    }
+}
+
+/// Number of the version that follows `last` when content is replaced.
+pub(crate) fn next_number(settings: &LibrarySettings, last: VersionNumber) -> VersionNumber {
+    match settings.versioning {
+        Versioning::None => VersionNumber::new(last.major.max(1), 0),
+        Versioning::Major => last.next_major(),
+        Versioning::MajorMinor => last.next_minor(),
+    }
+}
+
+/// Removes versions beyond the library's limits and returns the bytes that they had.
+pub(crate) fn trim(transaction: &mut Transaction<'_>, node: &NodeRow, settings: &LibrarySettings) -> Result<i64> {
+    let mut excess = Vec::new();
+    if settings.major_limit > 0 && node.number.major > settings.major_limit {
+        excess.extend(version::excess_major(transaction, node.id, settings.major_limit)?);
+    }
+    if settings.versioning == Versioning::MajorMinor && settings.minor_limit > 0 && node.number.minor == 0 {
+        excess.extend(version::excess_drafts(transaction, node.id, settings.minor_limit)?);
+    }
+    release_versions(transaction, &excess)
+}
+
+/// Removes versions and returns the bytes that they had.
+pub(crate) fn release_versions(transaction: &mut Transaction<'_>, versions: &[(Id, i64)]) -> Result<i64> {
+    let mut bytes = 0;
+    for (id, size) in versions {
+        version::delete(transaction, *id)?;
+        bytes += size;
+    }
+    Ok(bytes)
+}
+
+/// Counts bytes and documents, and refuses what a quota does not allow. Only a site with a quota makes uploads wait
+/// for each other.
+pub(crate) fn charge(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    quota: Option<i64>,
+    collection_id: Id,
+    bytes: i64,
+    documents: i64,
+) -> Result<()> {
+    if let Some(quota) = quota.filter(|_| bytes > 0) {
+        collection::lock(transaction, collection_id)?;
+        let (used, _) = collection::usage(transaction, collection_id)?;
+        if used.saturating_add(bytes) > quota {
+            return Err(over_quota(used, quota, bytes));
+        }
+    }
+    if bytes == 0 && documents == 0 {
+        return Ok(());
+    }
+    collection::add_usage(transaction, collection_id, guard.next_id(), bytes, documents)
+}
+
+pub(crate) fn over_quota(used: i64, quota: i64, bytes: i64) -> Error {
+    Error::exhausted(format!(
+        "the site's quota of {quota} bytes does not allow {bytes} more: {used} are in use, the recycle bin included; \
+         empty it, delete versions or ask for a greater quota"
+    ))
+    .with_code("quota_exceeded")
+}

@@ -1,0 +1,428 @@
+//! The transaction that makes stored bytes a document or a new version of one.
+
+use blobs::Stored;
+use bytes::Bytes;
+use database::Transaction;
+use database::content::blob::BlobRow;
+use database::content::node::NodeRow;
+use database::content::version::VersionRow;
+use database::content::{blob, idempotency, library, node, stored, version};
+use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+
+use super::rules::{Preconditions, charge, next_number, require_free, trim};
+use crate::database_store;
+use crate::farm::DATABASE_STORE;
+use crate::items::free_name;
+use crate::session::{Checked, Guard};
+use crate::view::etag;
+
+/// What to do when a document of that name is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Make the upload its next version.
+    #[default]
+    Replace,
+    /// Refuse.
+    Fail,
+    /// Store the upload under a free name such as `Plan (2).pdf`.
+    KeepBoth,
+}
+
+/// Who made an item, and when, as an import found it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ownership {
+    /// Who created it.
+    pub created_by: Id,
+    /// When.
+    pub created_at: Timestamp,
+    /// Who changed it last.
+    pub modified_by: Id,
+    /// When.
+    pub modified_at: Timestamp,
+}
+
+/// How to store an upload.
+#[derive(Clone, Debug, Default)]
+pub struct UploadOptions {
+    /// What the client says the content is; used when the name's extension does not tell.
+    pub media_type: Option<String>,
+    /// When the content was last changed; the present when absent.
+    pub modified_at: Option<Timestamp>,
+    /// What the author says about this version.
+    pub comment: String,
+    /// What must hold for the change to be made.
+    pub preconditions: Preconditions,
+    /// What to do when the name is taken by a document.
+    pub on_conflict: OnConflict,
+    /// Whether to create folders that are missing on the way.
+    pub create_parents: bool,
+    /// Whether a library with drafts publishes this version at once.
+    pub publish: bool,
+    /// Authors and times to keep; needs the right to manage the site.
+    pub ownership: Option<Ownership>,
+    /// A key chosen by the client: the same key never stores twice.
+    pub idempotency_key: Option<String>,
+}
+
+/// What became of an upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The document.
+    pub id: Id,
+    /// Its name; another than the one asked for when both were kept.
+    pub name: String,
+    /// Its path in the farm.
+    pub path: String,
+    /// The stored version.
+    pub version_id: Id,
+    /// The version's number.
+    pub number: VersionNumber,
+    /// Bytes.
+    pub size: u64,
+    /// Identity of the bytes.
+    pub digest: Digest,
+    /// Whether the document is new.
+    pub created: bool,
+}
+
+impl Saved {
+    /// The strong entity tag, without quotes.
+    pub fn etag(&self) -> String {
+        etag(self.version_id)
+    }
+}
+
+/// Bytes that are on their way into a document.
+#[derive(Clone)]
+pub(crate) enum Placed {
+    /// Small enough for the content database: stored by the same transaction.
+    Inline { digest: Digest, bytes: Bytes },
+    /// Durable in a store.
+    External { store: Id, stored: Stored },
+}
+
+impl Placed {
+    fn digest(&self) -> Digest {
+        match self {
+            Self::Inline { digest, .. } => *digest,
+            Self::External { stored, .. } => stored.digest,
+        }
+    }
+
+    pub(crate) fn size(&self) -> i64 {
+        match self {
+            Self::Inline { bytes, .. } => bytes.len() as i64,
+            Self::External { stored, .. } => i64::try_from(stored.size).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Writes the reference, and the bytes when they stay in the database.
+    pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<BlobRow> {
+        let (store_id, locator) = match self {
+            Self::Inline { .. } => (DATABASE_STORE, None),
+            Self::External { store, stored } => (*store, Some(stored.locator.as_bytes().to_vec())),
+        };
+        let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
+        let standing = blob::insert(transaction, &row, now)?;
+        if let Self::Inline { digest, bytes } = self
+            && standing.id == id
+            && stored::insert(transaction, id, Some(*digest), standing.size, now)?
+            && !bytes.is_empty()
+        {
+            database_store::insert_part(transaction, id, 0, bytes)?;
+        }
+        Ok(standing)
+    }
+}
+
+/// Everything that the transaction needs; cloned for each attempt.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) guard: Guard,
+    pub(crate) parent: Id,
+    pub(crate) parent_path: String,
+    pub(crate) folders: Vec<Name>,
+    pub(crate) name: Name,
+    pub(crate) media_type: String,
+    pub(crate) options: UploadOptions,
+    pub(crate) placed: Placed,
+}
+
+impl Plan {
+    /// Makes the document or version.
+    pub(crate) fn run(&self, transaction: &mut Transaction<'_>) -> Result<Saved> {
+        let checked = self.guard.check(transaction)?;
+        if let Some(saved) = self.repeated(transaction)? {
+            return Ok(saved);
+        }
+        let now = Timestamp::now();
+        let mut parent = held_parent(transaction, self.parent)?;
+        let mut path = self.parent_path.clone();
+        for folder in &self.folders {
+            parent = self.enter(transaction, &checked, &parent, folder, now)?;
+            path = join(&path, &parent.name);
+        }
+        let present = node::find_child(transaction, parent.id, &self.name.folded())?;
+        let saved = match present {
+            Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
+                self.replace(transaction, &checked, present.id, &path, now)?
+            }
+            Some(present) if present.kind != NodeKind::Document => {
+                return Err(taken(&present.name, present.kind));
+            }
+            present => self.create(transaction, &checked, &parent, present.is_some(), &path, now)?,
+        };
+        self.remember(transaction, &saved, now)?;
+        Ok(saved)
+    }
+
+    /// The folder of this name, made when it is missing.
+    fn enter(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        parent: &NodeRow,
+        name: &Name,
+        now: Timestamp,
+    ) -> Result<NodeRow> {
+        if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
+            if !present.kind.holds_documents() || !checked.access.may_know(present.id, present.scope_id) {
+                return Err(taken(name.as_str(), present.kind));
+            }
+            if !checked.access.rights(present.scope_id).has(Right::Add) {
+                return Err(Error::forbidden(format!("you may not add documents to \"{name}\"")));
+            }
+            return held_parent(transaction, present.id);
+        }
+        let folder = NodeRow::new(self.guard.next_id(), parent, NodeKind::Folder, name, self.guard.caller(), now);
+        node::insert(transaction, &folder)?;
+        self.guard.record(transaction, folder.id, "folder.create", name.as_str())?;
+        Ok(folder)
+    }
+
+    fn create(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        parent: &NodeRow,
+        is_taken: bool,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        if !is_taken {
+            self.options.preconditions.check(None)?;
+        }
+        let name = if is_taken { free_name(transaction, parent.id, &self.name)? } else { self.name.clone() };
+        let settings = library_of(transaction, parent)?;
+        let mut row = NodeRow::new(self.guard.next_id(), parent, NodeKind::Document, &name, self.guard.caller(), now);
+        let first = if self.options.publish { VersionNumber::new(1, 0) } else { next_number(&settings, row.number) };
+        let stored = self.version(transaction, &row, first, false, now)?;
+        self.show(&mut row, &stored, now);
+        if let Some(ownership) = self.options.ownership {
+            row.created_by = ownership.created_by;
+            row.created_at = ownership.created_at;
+        }
+        node::insert(transaction, &row)?;
+        charge(transaction, &self.guard, checked.collection.quota_bytes, checked.collection.id, stored.size, 1)?;
+        let path = join(path, name.as_str());
+        self.guard.record(transaction, row.id, "document.create", path.as_str())?;
+        Ok(self.saved(&row, &stored, path, true))
+    }
+
+    fn replace(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        id: Id,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+        let path = join(path, &row.name);
+        if self.options.on_conflict == OnConflict::Fail {
+            return Err(taken(&row.name, row.kind));
+        }
+        let rights = checked.access.rights(row.scope_id);
+        if !rights.has(Right::Edit) {
+            return Err(if rights.has(Right::View) {
+                Error::forbidden(format!("you may not change \"{}\"", row.name))
+            } else {
+                taken(self.name.as_str(), row.kind)
+            });
+        }
+        let caller = self.guard.caller();
+        require_free(&row, caller, None)?;
+        let held = row.holder_id == Some(caller);
+        let present = if held { row.working_id.or(row.version_id) } else { row.version_id };
+        self.options.preconditions.check(present)?;
+        let settings = library_of(transaction, &row)?;
+        if settings.require_checkout && !held && self.options.ownership.is_none() {
+            return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
+                .with_code("checkout_required"));
+        }
+        let mut freed = 0;
+        let stored = if held {
+            freed += discard_working(transaction, &row)?;
+            let stored = self.version(transaction, &row, row.number, true, now)?;
+            node::set_working(transaction, row.id, Some(stored.id))?;
+            stored
+        } else {
+            let number =
+                if self.options.publish { row.number.next_major() } else { next_number(&settings, row.number) };
+            let previous = row.version_id;
+            let stored = self.version(transaction, &row, number, false, now)?;
+            self.show(&mut row, &stored, now);
+            node::update_content(transaction, &row)?;
+            if let Some(previous) = previous.filter(|_| settings.versioning == Versioning::None) {
+                freed += drop_version(transaction, previous)?;
+            }
+            freed += trim(transaction, &row, &settings)?;
+            stored
+        };
+        let quota = checked.collection.quota_bytes;
+        charge(transaction, &self.guard, quota, checked.collection.id, stored.size - freed, 0)?;
+        self.guard.record(transaction, row.id, "document.replace", path.as_str())?;
+        Ok(self.saved(&row, &stored, path, false))
+    }
+
+    fn version(
+        &self,
+        transaction: &mut Transaction<'_>,
+        row: &NodeRow,
+        number: VersionNumber,
+        working: bool,
+        now: Timestamp,
+    ) -> Result<VersionRow> {
+        let reference = self.placed.reference(transaction, self.guard.next_id(), now)?;
+        let author = self.options.ownership.map_or(self.guard.caller(), |ownership| ownership.modified_by);
+        let stored = VersionRow {
+            id: self.guard.next_id(),
+            node_id: row.id,
+            blob_id: reference.id,
+            number,
+            working,
+            size: self.placed.size(),
+            media_type: self.media_type.clone(),
+            created_at: now,
+            created_by: author,
+            modified_at: self.modified_at(now),
+            comment: self.options.comment.clone(),
+            digest: reference.digest,
+            store_id: reference.store_id,
+            locator: reference.locator,
+        };
+        version::insert(transaction, &stored)?;
+        Ok(stored)
+    }
+
+    fn modified_at(&self, now: Timestamp) -> Timestamp {
+        self.options.ownership.map(|ownership| ownership.modified_at).or(self.options.modified_at).unwrap_or(now)
+    }
+
+    /// Makes `stored` the latest version of the row.
+    fn show(&self, row: &mut NodeRow, stored: &VersionRow, now: Timestamp) {
+        row.size = stored.size;
+        row.media_type.clone_from(&stored.media_type);
+        row.version_id = Some(stored.id);
+        row.number = stored.number;
+        if stored.number.is_major() {
+            row.published_id = Some(stored.id);
+        }
+        row.modified_at = self.modified_at(now);
+        row.modified_by = stored.created_by;
+    }
+
+    fn saved(&self, row: &NodeRow, stored: &VersionRow, path: String, created: bool) -> Saved {
+        Saved {
+            id: row.id,
+            name: row.name.clone(),
+            path,
+            version_id: stored.id,
+            number: stored.number,
+            size: crate::view::size(stored.size),
+            digest: stored.digest,
+            created,
+        }
+    }
+
+    fn key(&self) -> Option<String> {
+        self.options.idempotency_key.as_ref().map(|key| format!("{}:{key}", self.guard.caller()))
+    }
+
+    fn request(&self) -> Vec<u8> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.placed.digest().as_bytes());
+        hasher.update(&self.parent.get().to_le_bytes());
+        for name in self.folders.iter().chain([&self.name]) {
+            hasher.update(name.as_str().as_bytes()).update(b"/");
+        }
+        hasher.finalize().as_bytes().to_vec()
+    }
+
+    /// What an earlier request with the same key did.
+    fn repeated(&self, transaction: &mut Transaction<'_>) -> Result<Option<Saved>> {
+        let Some(key) = self.key() else { return Ok(None) };
+        let Some((request, result)) = idempotency::find(transaction, &key)? else { return Ok(None) };
+        if request != self.request() {
+            return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
+                .with_code("idempotency_key_reused"));
+        }
+        let version: Id = result.parse()?;
+        let stored = version::find(transaction, version)?;
+        let row = match &stored {
+            Some(stored) => node::find(transaction, stored.node_id)?,
+            None => None,
+        };
+        match (stored, row) {
+            (Some(stored), Some(row)) => {
+                let path = join(&self.parent_path, &row.name);
+                Ok(Some(self.saved(&row, &stored, path, true)))
+            }
+            _ => Err(Error::conflict("the document that this idempotency key created was deleted since")
+                .with_code("idempotency_key_reused")),
+        }
+    }
+
+    fn remember(&self, transaction: &mut Transaction<'_>, saved: &Saved, now: Timestamp) -> Result<()> {
+        match self.key() {
+            Some(key) => idempotency::insert(transaction, &key, &self.request(), &saved.version_id.to_string(), now),
+            None => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
+    Error::conflict(format!("there is already a {} named \"{name}\" here: choose another name", kind.as_str()))
+        .with_code("name_taken")
+}
+
+/// The item that will hold a new one, kept from being moved or deleted until the transaction ends.
+pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
+    if !node::hold(transaction, id)? {
+        return Err(Error::not_found("the folder was removed meanwhile"));
+    }
+    node::find(transaction, id)?.ok_or_else(|| Error::not_found("the folder was removed meanwhile"))
+}
+
+pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {
+    library::find(transaction, row.library_id)?
+        .ok_or_else(|| Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind"))
+}
+
+/// Removes a holder's working copy and returns the bytes that it had.
+pub(crate) fn discard_working(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<i64> {
+    match row.working_id {
+        Some(id) => drop_version(transaction, id),
+        None => Ok(0),
+    }
+}
+
+fn drop_version(transaction: &mut Transaction<'_>, id: Id) -> Result<i64> {
+    let size = version::find(transaction, id)?.map_or(0, |version| version.size);
+    version::delete(transaction, id)?;
+    Ok(size)
+}

@@ -1,0 +1,285 @@
+//! Receiving a document's bytes in bounded memory, then saving them.
+
+use std::sync::Arc;
+
+use blobs::BlobWriter;
+use bytes::{Bytes, BytesMut};
+use database::content::{collection, node};
+use model::{Digest, Error, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
+
+use super::rules::{over_quota, require_free};
+use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, taken};
+use crate::locate::{Located, check_depth};
+use crate::map::ContentDatabase;
+use crate::session::Guard;
+use crate::{Session, Target};
+
+/// Where an upload goes.
+#[derive(Clone, Debug)]
+pub enum Destination {
+    /// The document at this path, new or present.
+    Path(NodePath),
+    /// The document of this name in a library or folder, new or present.
+    Child {
+        /// The library or folder.
+        parent: Id,
+        /// The document's name.
+        name: Name,
+    },
+    /// The next version of a document that is there.
+    Document(Id),
+}
+
+/// An upload that is under way. Dropping it stores nothing.
+pub struct Upload {
+    content: Arc<ContentDatabase>,
+    target: Place,
+    options: UploadOptions,
+    inline_limit: u64,
+    store: (Id, blobs::BlobStore),
+    announced: Option<u64>,
+    buffer: BytesMut,
+    writer: Option<BlobWriter>,
+}
+
+/// The place that was found, and what the transaction will ask again.
+struct Place {
+    guard: Guard,
+    parent: Id,
+    parent_path: String,
+    folders: Vec<Name>,
+    name: Name,
+}
+
+impl Session {
+    /// Begins an upload: decides whether the caller may store there before a byte is read.
+    ///
+    /// `announced` is the length in bytes where the client gave it; the upload then fails unless exactly that many come.
+    /// Errors: `Forbidden`, `NotFound`, `Conflict` (a precondition, a name that is taken), `Locked` (another's
+    /// check-out, with the holder's name), `Exhausted` (quota).
+    pub async fn begin_upload(
+        &self,
+        destination: &Destination,
+        options: UploadOptions,
+        announced: Option<u64>,
+    ) -> Result<Upload> {
+        if options.comment.chars().count() > MAX_COMMENT {
+            return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
+        }
+        let (located, name, folders) = match destination {
+            Destination::Path(path) => self.deepest(path, options.create_parents).await?,
+            Destination::Child { parent, name } => (self.locate(&(*parent).into()).await?, name.clone(), Vec::new()),
+            Destination::Document(id) => self.parent_of(*id).await?,
+        };
+        let node = located.node();
+        if !node.kind.holds_documents() {
+            return Err(Error::conflict(format!(
+                "\"{}\" is a {}: documents go into libraries",
+                node.name,
+                node.kind.as_str()
+            ))
+            .with_code("wrong_kind"));
+        }
+        check_depth(&located, folders.len(), &name)?;
+        let needed = self.check_place(&located, &name, &folders, &options).await?;
+        self.check_quota(&located, announced).await?;
+        if options.ownership.is_some() {
+            located.require(Right::ManageSite)?;
+        }
+        let policy = &located.content.row;
+        let store = located.map.store(policy.active_store_id, &located.content)?.clone();
+        let place = Place {
+            guard: self.guard(&located, &[needed]),
+            parent: located.node().id,
+            parent_path: located.path(),
+            folders,
+            name,
+        };
+        Ok(Upload {
+            inline_limit: u64::try_from(policy.minimum_size).unwrap_or(0),
+            store: (policy.active_store_id, store),
+            content: located.content.clone(),
+            target: place,
+            options,
+            announced,
+            buffer: BytesMut::new(),
+            writer: None,
+        })
+    }
+
+    /// Stores a document that is in memory.
+    pub async fn upload_bytes(&self, destination: &Destination, options: UploadOptions, bytes: Bytes) -> Result<Saved> {
+        let mut upload = self.begin_upload(destination, options, Some(bytes.len() as u64)).await?;
+        upload.write(bytes).await?;
+        upload.finish().await
+    }
+
+    /// The deepest folder on the way that is there, the document's name, and the folders that are missing between.
+    async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<(Located, Name, Vec<Name>)> {
+        let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
+        let mut missing = Vec::new();
+        let mut way = parent;
+        loop {
+            match self.locate(&Target::Path(way.clone())).await {
+                Ok(located) => {
+                    missing.reverse();
+                    if !missing.is_empty() && !create_parents {
+                        return Err(Error::not_found(format!("there is no folder \"{}\"", missing[0]))
+                            .with_code("parent_missing"));
+                    }
+                    return Ok((located, name.clone(), missing));
+                }
+                Err(error) if error.kind() == model::ErrorKind::NotFound => {
+                    let (above, last) = way.split_last().ok_or(error)?;
+                    missing.push(last.clone());
+                    way = above;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn parent_of(&self, id: Id) -> Result<(Located, Name, Vec<Name>)> {
+        let mut located = self.locate(&id.into()).await?;
+        located.require_kind(NodeKind::Document)?;
+        let name = Name::new(located.node().name.clone())?;
+        located.chain.pop();
+        Ok((located, name, Vec::new()))
+    }
+
+    /// Decides for the document that is there, or for adding one; the item and right to be checked again at the end.
+    async fn check_place(
+        &self,
+        located: &Located,
+        name: &Name,
+        folders: &[Name],
+        options: &UploadOptions,
+    ) -> Result<(Id, Right)> {
+        let parent = located.node().id;
+        let folded = name.folded();
+        let present = if folders.is_empty() {
+            located.content.database.read(move |reader| node::find_child(reader, parent, &folded)).await?
+        } else {
+            None
+        };
+        let Some(present) = present.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
+            located.require(Right::Add)?;
+            options.preconditions.check(None)?;
+            return Ok((parent, Right::Add));
+        };
+        if present.kind != NodeKind::Document || options.on_conflict == OnConflict::Fail {
+            return Err(taken(&present.name, present.kind));
+        }
+        let rights = located.access.rights(present.scope_id);
+        if !rights.has(Right::View) {
+            located.require(Right::Add)?;
+            return Err(taken(name.as_str(), present.kind));
+        }
+        if !rights.has(Right::Edit) {
+            return Err(Error::forbidden(format!("you may not change \"{}\"", present.name)));
+        }
+        if let Some(holder) = present.holder_id {
+            let name = self.name_of(holder).await?;
+            require_free(&present, self.principal.id, name.as_deref())?;
+        }
+        options.preconditions.check(located.visible_version(&present))?;
+        Ok((present.id, Right::Edit))
+    }
+
+    async fn check_quota(&self, located: &Located, announced: Option<u64>) -> Result<()> {
+        let (Some(quota), Some(announced)) = (located.collection.quota_bytes, announced) else { return Ok(()) };
+        let id = located.collection.id;
+        let (used, _) = located.content.database.read(move |reader| collection::usage(reader, id)).await?;
+        let announced = i64::try_from(announced).unwrap_or(i64::MAX);
+        if used.saturating_add(announced) > quota {
+            return Err(over_quota(used, quota, announced));
+        }
+        Ok(())
+    }
+}
+
+impl Upload {
+    /// Takes the next bytes. Memory stays bounded whatever the document's size.
+    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        let received = self.received() + bytes.len() as u64;
+        if self.announced.is_some_and(|announced| received > announced) {
+            return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
+        }
+        if let Some(writer) = &mut self.writer {
+            return writer.write(bytes).await;
+        }
+        let expected = self.announced.unwrap_or(0).max(received);
+        if expected < self.inline_limit {
+            self.buffer.extend_from_slice(&bytes);
+            return Ok(());
+        }
+        let mut writer = self.store.1.writer(self.announced).await?;
+        if !self.buffer.is_empty() {
+            writer.write(self.buffer.split().freeze()).await?;
+        }
+        writer.write(bytes).await?;
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// Bytes that came so far.
+    pub fn received(&self) -> u64 {
+        self.buffer.len() as u64 + self.writer.as_ref().map_or(0, BlobWriter::written)
+    }
+
+    /// Stores the document: when this returns, content and metadata are on stable storage.
+    ///
+    /// Errors: `Invalid` with code `length_mismatch` when fewer bytes came than were announced; what changed since the
+    /// upload began (permissions, a check-out, a precondition, quota) refuses it here.
+    pub async fn finish(self) -> Result<Saved> {
+        if let Some(announced) = self.announced.filter(|announced| *announced != self.received()) {
+            let received = self.received();
+            return Err(Error::invalid(format!("{received} of {announced} announced bytes came: send it again"))
+                .with_code("length_mismatch"));
+        }
+        let placed = match self.writer {
+            Some(writer) => Placed::External { store: self.store.0, stored: writer.finish().await? },
+            None => {
+                let bytes = self.buffer.freeze();
+                Placed::Inline { digest: Digest::new(*blake3::hash(&bytes).as_bytes()), bytes }
+            }
+        };
+        let plan = Plan {
+            media_type: media_type(&self.target.name, self.options.media_type.as_deref()),
+            guard: self.target.guard,
+            parent: self.target.parent,
+            parent_path: self.target.parent_path,
+            folders: self.target.folders,
+            name: self.target.name,
+            options: self.options,
+            placed,
+        };
+        let saved = self.content.database.write(move |transaction| plan.run(transaction)).await.map_err(explain)?;
+        metrics::counter!("strongroom_uploads_total").increment(1);
+        metrics::counter!("strongroom_upload_bytes_total").increment(saved.size);
+        Ok(saved)
+    }
+}
+
+/// A name taken by a concurrent request.
+pub(crate) fn explain(error: Error) -> Error {
+    if error.code() == "unique_violation" {
+        return Error::conflict("somebody else used this name at the same moment: look, then try again")
+            .with_code("name_taken")
+            .with_source(error);
+    }
+    error
+}
+
+/// Media type by the name's extension, else what the client said when it is well formed, else bytes.
+fn media_type(name: &Name, client: Option<&str>) -> String {
+    if let Some(known) = mime_guess::from_path(name.as_str()).first_raw() {
+        return known.to_owned();
+    }
+    let well_formed = |text: &&str| {
+        text.len() <= 127
+            && text.split('/').count() == 2
+            && text.chars().all(|c| c.is_ascii_graphic() && !"\"<>,".contains(c))
+    };
+    client.filter(well_formed).unwrap_or("application/octet-stream").to_owned()
+}

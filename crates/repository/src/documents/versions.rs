@@ -1,0 +1,133 @@
+//! Versions: listing, restoring, publishing, deleting.
+
+use database::content::{library, node, version};
+use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+
+use super::open::require_draft;
+use super::rules::{charge, next_number, require_free, trim};
+use super::save::library_of;
+use crate::items::Page;
+use crate::view::Version;
+use crate::{Session, Target};
+
+impl Session {
+    /// Versions of a document, newest first, `limit` at most, older than the version `before`.
+    pub async fn versions(&self, target: &Target, before: Option<Id>, limit: usize) -> Result<Page<Version, Id>> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        let (_, page) = self
+            .inspect(target, move |reader, located| {
+                located.require(Right::ViewVersions)?;
+                located.require_kind(NodeKind::Document)?;
+                let rows = version::list(reader, located.node().id, before, limit + 1)?;
+                let next = (rows.len() > limit).then(|| rows[limit - 1].id);
+                let visible = |row: &version::VersionRow| require_draft(located, row.number).is_ok();
+                let rows = rows.iter().take(limit).filter(|row| visible(row));
+                Ok(Page { items: rows.map(|row| located.version(row)).collect(), next })
+            })
+            .await?;
+        Ok(page)
+    }
+
+    /// Makes the content of an earlier version the newest one; nothing is lost, no bytes are copied.
+    pub async fn restore_version(&self, target: &Target, number: VersionNumber) -> Result<VersionNumber> {
+        let located = self.document_to_change(target, Right::Edit).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            if row.holder_id.is_some() {
+                return Err(Error::conflict(
+                    "check the document in, or discard the check-out, before restoring a version",
+                )
+                .with_code("checked_out"));
+            }
+            let settings = library_of(transaction, &row)?;
+            if settings.require_checkout {
+                return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
+                    .with_code("checkout_required"));
+            }
+            let old = version::find_number(transaction, id, number)?
+                .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
+            let now = Timestamp::now();
+            let mut new = old.clone();
+            new.id = guard.next_id();
+            new.number = next_number(&settings, row.number);
+            new.created_at = now;
+            new.created_by = guard.caller();
+            new.modified_at = now;
+            new.comment = format!("Restored from {number}");
+            version::insert(transaction, &new)?;
+            row.size = new.size;
+            row.media_type.clone_from(&new.media_type);
+            row.version_id = Some(new.id);
+            row.number = new.number;
+            if new.number.is_major() {
+                row.published_id = Some(new.id);
+            }
+            row.modified_at = now;
+            row.modified_by = guard.caller();
+            node::update_content(transaction, &row)?;
+            let freed = trim(transaction, &row, &settings)?;
+            let quota = checked.collection.quota_bytes;
+            charge(transaction, &guard, quota, checked.collection.id, new.size - freed, 0)?;
+            guard.record(transaction, id, "version.restore", format!("{path} {number} as {}", new.number))?;
+            Ok(new.number)
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Publishes the latest draft as the next major version.
+    pub async fn publish(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
+        let located = self.document_to_change(target, Right::Publish).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Publish)]);
+        let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
+            let latest = latest.ok_or_else(|| {
+                Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code("no_draft")
+            })?;
+            let settings = library_of(transaction, &row)?;
+            row.number = row.number.next_major();
+            row.published_id = Some(latest);
+            version::renumber(transaction, latest, row.number, &comment)?;
+            node::update_content(transaction, &row)?;
+            let freed = trim(transaction, &row, &settings)?;
+            charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+            guard.record(transaction, id, "version.publish", format!("{path} {}", row.number))?;
+            Ok(row.number)
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Deletes an earlier version for good; the present and the published one stay.
+    pub async fn delete_version(&self, target: &Target, number: VersionNumber) -> Result<()> {
+        let located = self.document_to_change(target, Right::Override).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Override)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let old = version::find_number(transaction, id, number)?
+                .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
+            if [row.version_id, row.published_id, row.working_id].contains(&Some(old.id)) {
+                return Err(Error::conflict(format!("{number} is the present version: delete the document instead"))
+                    .with_code("version_in_use"));
+            }
+            version::delete(transaction, old.id)?;
+            charge(transaction, &guard, None, checked.collection.id, -old.size, 0)?;
+            guard.record(transaction, id, "version.delete", format!("{path} {number}"))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Whether a library keeps drafts, so that publishing means something there.
+    pub async fn keeps_drafts(&self, library: Id) -> Result<bool> {
+        let (_, settings) = self.inspect(&library.into(), move |reader, _| library::find(reader, library)).await?;
+        Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
+    }
+}

@@ -1,0 +1,198 @@
+//! The farm: opening or creating it, and what all callers share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blobs::{BlobStore, DirectoryOptions, Owner};
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::{Database, Location, Schema};
+use model::{Error, Id, IdSource, Principal, Result, Timestamp};
+
+use crate::access::AccessCache;
+use crate::map::MapCell;
+use crate::people::Identities;
+use crate::{Session, sites};
+
+/// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
+pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
+/// Identifier of the store that keeps BLOBs in the content database itself.
+pub const DATABASE_STORE: Id = Id::new(1);
+/// Identifier of the directory store of a new farm.
+pub const FILES_STORE: Id = Id::new(2);
+
+/// How to open a farm.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The data directory: configuration database, embedded content databases, the store `files`, partial uploads.
+    pub directory: PathBuf,
+    /// Where the configuration database is, when it is not embedded.
+    pub configuration: Option<Location>,
+    /// Where the content database `main` of a new farm is, when it is not embedded.
+    pub content: Option<Location>,
+    /// Password of the administrator of a new farm; generated when absent.
+    pub administrator_password: Option<String>,
+    /// Whether to create the farm when there is none.
+    pub create: bool,
+}
+
+/// What the first start made.
+#[derive(Debug)]
+pub struct Created {
+    /// The generated password of `admin`; none when it was given.
+    pub administrator_password: Option<String>,
+}
+
+/// A farm that is open. Cheap to clone.
+#[derive(Clone)]
+pub struct Repository {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) directory: PathBuf,
+    pub(crate) farm_id: Id,
+    pub(crate) ids: Arc<IdSource>,
+    pub(crate) configuration: Database,
+    pub(crate) map: MapCell,
+    pub(crate) access: AccessCache,
+    pub(crate) identities: Identities,
+}
+
+impl Repository {
+    /// Opens the farm, and creates it first when there is none and `options.create` is set.
+    ///
+    /// Errors: `NotFound` when there is no farm and none may be created; what the databases and stores report.
+    pub async fn open(options: &Options) -> Result<(Repository, Option<Created>)> {
+        let location = match &options.configuration {
+            Some(location) => location.clone(),
+            None => embedded(&options.directory, "configuration.sqlite", options.create)?,
+        };
+        let configuration = Database::open(&location, Schema::Configuration, &database::Options::default()).await?;
+        let existing = configuration.read(farm::find).await?;
+        let fresh = existing.is_none();
+        if fresh && !options.create {
+            return Err(no_farm(&options.directory));
+        }
+        if fresh {
+            create(&configuration, options).await?;
+        }
+        let server = configuration.write(farm::next_server).await?;
+        let row = configuration.read(farm::find).await?.ok_or_else(|| no_farm(&options.directory))?;
+        let inner = Inner {
+            directory: options.directory.clone(),
+            farm_id: row.id,
+            ids: Arc::new(IdSource::new(server)),
+            configuration,
+            map: MapCell::default(),
+            access: AccessCache::default(),
+            identities: Identities::new()?,
+        };
+        let repository = Repository { inner: Arc::new(inner) };
+        let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
+        sites::ensure_root(&repository).await?;
+        repository.map().await?;
+        Ok((repository, fresh.then_some(Created { administrator_password })))
+    }
+
+    /// The caller's way in. `principal` comes from one of the identity functions of this type.
+    pub fn as_caller(&self, principal: Principal) -> Session {
+        Session::new(self.clone(), principal)
+    }
+
+    /// The identifier of the farm.
+    pub fn farm_id(&self) -> Id {
+        self.inner.farm_id
+    }
+
+    /// Closes databases and stores; what was acknowledged is on disk before and after.
+    pub async fn close(&self) {
+        if let Ok(map) = self.map().await {
+            map.close().await;
+        }
+        self.inner.configuration.close().await;
+    }
+
+    pub(crate) fn next_id(&self) -> Id {
+        self.inner.ids.next()
+    }
+}
+
+fn no_farm(directory: &Path) -> Error {
+    Error::not_found(format!(
+        "there is no farm in {}: start `strongroom serve --data {}` once to create it",
+        directory.display(),
+        directory.display()
+    ))
+}
+
+/// The place of an embedded database, whose directory is made when `create` is set.
+fn embedded(directory: &Path, file: &str, create: bool) -> Result<Location> {
+    let path = directory.join(file);
+    if create {
+        let folder = path.parent().unwrap_or(directory);
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::unavailable(format!("the folder {} cannot be created: {error}", folder.display())).with_source(error)
+        })?;
+    } else if !path.exists() {
+        return Err(no_farm(directory));
+    }
+    Ok(Location::Sqlite(path))
+}
+
+/// Makes the rows of a new farm, all in one transaction.
+async fn create(configuration: &Database, options: &Options) -> Result<()> {
+    let content = match &options.content {
+        Some(Location::Postgres(url)) => url.clone(),
+        Some(Location::Sqlite(path)) => path.display().to_string(),
+        None => "databases/main.sqlite".to_owned(),
+    };
+    let ids = IdSource::new(0);
+    let (farm_id, database_id) = (ids.next(), ids.next());
+    configuration
+        .write(move |transaction| {
+            let now = Timestamp::now();
+            if farm::find(transaction)?.is_some() {
+                return Ok(());
+            }
+            farm::insert(transaction, farm_id, now)?;
+            for (id, name, kind, location) in
+                [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", "blobs")]
+            {
+                let state = if id == FILES_STORE { "active" } else { "read-only" };
+                let store = StoreRow {
+                    id,
+                    name: name.to_owned(),
+                    kind: kind.to_owned(),
+                    state: state.to_owned(),
+                    location: location.to_owned(),
+                };
+                farm::insert_store(transaction, &store, now)?;
+            }
+            let database = ContentDatabaseRow {
+                id: database_id,
+                name: "main".to_owned(),
+                location: content.clone(),
+                active_store_id: FILES_STORE,
+                minimum_size: DEFAULT_MINIMUM_SIZE,
+            };
+            farm::insert_database(transaction, &database, now)
+        })
+        .await
+}
+
+impl Inner {
+    /// Opens a content database; a relative path is below the data directory.
+    pub(crate) async fn open_content(&self, row: &ContentDatabaseRow) -> Result<Database> {
+        let location = match Location::parse(&row.location)? {
+            Location::Sqlite(path) if path.is_relative() => embedded(&self.directory, &path.to_string_lossy(), true)?,
+            location => location,
+        };
+        Database::open(&location, Schema::Content, &database::Options::default()).await
+    }
+
+    /// Opens a directory store; a relative path is below the data directory.
+    pub(crate) async fn open_store(&self, row: &StoreRow) -> Result<BlobStore> {
+        let path = self.directory.join(&row.location);
+        BlobStore::open_directory(&path, &Owner::new(self.farm_id.to_string())?, DirectoryOptions::default()).await
+    }
+}

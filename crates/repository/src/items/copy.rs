@@ -1,0 +1,148 @@
+//! Copying: new items that refer to the same bytes.
+
+use std::collections::HashMap;
+
+use database::Transaction;
+use database::content::node::NodeRow;
+use database::content::{column, node, tree, version};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+
+use super::place::check_places;
+use crate::documents::{charge, explain, held_parent, library_of};
+use crate::locate::Located;
+use crate::session::Guard;
+use crate::view::Item;
+use crate::{Session, Target};
+
+impl Session {
+    /// Copies a folder or document into a library or folder of the same site collection, under `name` if given; a name
+    /// that is taken gets a number. The copy has the version that the caller sees, inherits the permissions of its
+    /// place, and leaves out what the caller may not open.
+    pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
+        let located = self.locate(target).await?;
+        located.require(Right::View)?;
+        let place = self.locate(to).await?;
+        check_places(&located, &place)?;
+        place.require(Right::Add)?;
+        let name = match name {
+            Some(name) => name.clone(),
+            None => Name::new(located.node().name.clone())?,
+        };
+        let guard = self.guard(&located, &[(located.node().id, Right::View), (place.node().id, Right::Add)]);
+        let detail = format!("{} to {}/{name}", located.path(), place.path());
+        let depth = place.chain.len();
+        let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let mut source = source.clone();
+            source.access = checked.access.clone();
+            let parent = held_parent(transaction, to)?;
+            let id = source.node().id;
+            if depth + tree::height(transaction, id)? >= MAX_DEPTH {
+                return Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels"))
+                    .with_code("path_too_deep"));
+            }
+            let name = super::free_name(transaction, to, &name)?;
+            let mut copier = Copier::new(transaction, &guard, &source, &parent)?;
+            for row in tree::subtree(transaction, id)? {
+                let top = (row.id == id).then_some(&name);
+                copier.copy(transaction, &row, top)?;
+            }
+            let quota = checked.collection.quota_bytes;
+            charge(transaction, &guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
+            let top = copier.top.ok_or_else(crate::locate::no_item)?;
+            guard.record(transaction, top, "item.copy", detail.as_str())?;
+            Ok(top)
+        };
+        let id = content.database.write(write).await.map_err(explain)?;
+        self.item(&id.into()).await
+    }
+}
+
+struct Copier<'a> {
+    guard: &'a Guard,
+    source: &'a Located,
+    destination: &'a NodeRow,
+    first: VersionNumber,
+    same_library: bool,
+    now: Timestamp,
+    /// The copy of each container that was copied.
+    containers: HashMap<Id, NodeRow>,
+    top: Option<Id>,
+    bytes: i64,
+    documents: i64,
+}
+
+impl<'a> Copier<'a> {
+    fn new(
+        transaction: &mut Transaction<'_>,
+        guard: &'a Guard,
+        source: &'a Located,
+        destination: &'a NodeRow,
+    ) -> Result<Self> {
+        let settings = library_of(transaction, destination)?;
+        let first = match settings.versioning {
+            Versioning::MajorMinor => VersionNumber::new(0, 1),
+            Versioning::None | Versioning::Major => VersionNumber::new(1, 0),
+        };
+        Ok(Self {
+            guard,
+            source,
+            destination,
+            first,
+            same_library: source.node().library_id == destination.library_id,
+            now: Timestamp::now(),
+            containers: HashMap::new(),
+            top: None,
+            bytes: 0,
+            documents: 0,
+        })
+    }
+
+    fn copy(&mut self, transaction: &mut Transaction<'_>, row: &NodeRow, top: Option<&Name>) -> Result<()> {
+        let parent = match top {
+            Some(_) => Some(self.destination),
+            None => self.containers.get(&row.parent_id),
+        };
+        let (Some(parent), true) = (parent, self.source.access.may_view(row.scope_id)) else { return Ok(()) };
+        let name = match top {
+            Some(name) => name.clone(),
+            None => Name::new(row.name.clone())?,
+        };
+        let id = self.guard.next_id();
+        let mut copy = NodeRow::new(id, parent, row.kind, &name, self.guard.caller(), self.now);
+        copy.content_type_id = row.content_type_id.filter(|_| self.same_library);
+        if row.kind == NodeKind::Document {
+            let Some(visible) = self.source.visible_version(row) else { return Ok(()) };
+            let mut stored = version::find(transaction, visible)?
+                .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))?;
+            stored.id = self.guard.next_id();
+            stored.node_id = id;
+            stored.number = self.first;
+            stored.working = false;
+            stored.created_at = self.now;
+            stored.created_by = self.guard.caller();
+            stored.comment = String::new();
+            version::insert(transaction, &stored)?;
+            copy.size = stored.size;
+            copy.media_type = stored.media_type;
+            copy.version_id = Some(stored.id);
+            copy.published_id = Some(stored.id).filter(|_| self.first.is_major());
+            copy.number = self.first;
+            copy.modified_at = stored.modified_at;
+            self.bytes += stored.size;
+            self.documents += 1;
+        }
+        node::insert(transaction, &copy)?;
+        if self.same_library {
+            column::copy_values(transaction, row.id, id)?;
+        }
+        if top.is_some() {
+            self.top = Some(id);
+        }
+        if row.kind != NodeKind::Document {
+            self.containers.insert(row.id, copy);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Items whatever their kind: looking, listing, creating folders, renaming, moving, copying, deleting.
+
+mod copy;
+mod create;
+mod list;
+mod place;
+mod remove;
+
+pub use list::{Page, Sort, SortKey};
+
+pub(crate) use create::free_name;
+use model::{Error, Id};
+
+use crate::{Session, Target};
+
+/// What became of one item of a bulk operation.
+#[derive(Debug)]
+pub struct BulkOutcome {
+    /// The item.
+    pub id: Id,
+    /// Why it was not done; none when it was.
+    pub error: Option<Error>,
+}
+
+/// Most items of one bulk operation.
+pub(crate) const MAX_BULK: usize = 1_000;
+
+impl Session {
+    /// Deletes many items, each on its own: one that fails does not hold up the others.
+    pub async fn delete_many(&self, ids: &[Id]) -> model::Result<Vec<BulkOutcome>> {
+        check_bulk(ids)?;
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for id in ids {
+            outcomes.push(BulkOutcome { id: *id, error: self.delete(&(*id).into()).await.err() });
+        }
+        Ok(outcomes)
+    }
+
+    /// Moves many items into one place, each on its own.
+    pub async fn move_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
+        check_bulk(ids)?;
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for id in ids {
+            outcomes.push(BulkOutcome { id: *id, error: self.move_to(&(*id).into(), to, None).await.err() });
+        }
+        Ok(outcomes)
+    }
+
+    /// Copies many items into one place, each on its own; a name that is taken there gets a number.
+    pub async fn copy_many(&self, ids: &[Id], to: &Target) -> model::Result<Vec<BulkOutcome>> {
+        check_bulk(ids)?;
+        let mut outcomes = Vec::with_capacity(ids.len());
+        for id in ids {
+            outcomes.push(BulkOutcome { id: *id, error: self.copy_to(&(*id).into(), to, None).await.err() });
+        }
+        Ok(outcomes)
+    }
+}
+
+fn check_bulk(ids: &[Id]) -> model::Result<()> {
+    if ids.len() > MAX_BULK {
+        return Err(Error::invalid(format!("at most {MAX_BULK} items can be chosen at once")).with_code("too_many"));
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Renaming and moving: an item keeps its identifier, versions and own permissions; no byte is copied.
+
+use database::content::node::{self, NodeRow};
+use database::content::{collection, scope, tree};
+use database::{Reader, Transaction};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
+
+use crate::access::Access;
+use crate::documents::{explain, held_parent, taken};
+use crate::locate::Located;
+use crate::view::Item;
+use crate::{Session, Target};
+
+impl Session {
+    /// Gives an item another name.
+    pub async fn rename(&self, target: &Target, name: &Name) -> Result<Item> {
+        let located = self.locate(target).await?;
+        let right = match located.node().kind {
+            NodeKind::Site => Right::ManageSite,
+            NodeKind::Library => Right::ManageLibraries,
+            NodeKind::Folder | NodeKind::Document => Right::Edit,
+        };
+        located.require(right)?;
+        let Some(parent) = located.parent().map(|parent| parent.id) else {
+            return Err(
+                Error::conflict("the root site of a site collection has a title, not a name").with_code("wrong_kind")
+            );
+        };
+        self.require_not_held(&located).await?;
+        let guard = self.guard(&located, &[(located.node().id, right)]);
+        let (id, name, path) = (located.node().id, name.clone(), located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let row = lock_in(transaction, id, parent)?;
+            crate::documents::require_free(&row, guard.caller(), None)?;
+            refuse_taken(transaction, parent, &name, id)?;
+            node::place(transaction, id, parent, name.as_str(), &name.folded())?;
+            if row.kind != NodeKind::Document {
+                collection::change_tree(transaction, row.collection_id)?;
+            } else {
+                node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            }
+            guard.record(transaction, id, "item.rename", format!("{path} to {name}"))
+        };
+        located.content.database.write(write).await.map_err(explain)?;
+        self.item(&id.into()).await
+    }
+
+    /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
+    ///
+    /// What inherits its permissions takes those of its new place; what has its own keeps them.
+    pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
+        let located = self.locate(target).await?;
+        let place = self.locate(to).await?;
+        let name = match name {
+            Some(name) => name.clone(),
+            None => Name::new(located.node().name.clone())?,
+        };
+        if located.parent().is_some_and(|parent| parent.id == place.node().id) {
+            return self.rename(target, &name).await;
+        }
+        check_places(&located, &place)?;
+        located.require(Right::Delete)?;
+        place.require(Right::Add)?;
+        self.require_not_held(&located).await?;
+        let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
+        let needs = [(located.node().id, Right::Delete), (place.node().id, Right::Add)];
+        let guard = self.guard(&located, &needs);
+        let (id, to, depth) = (located.node().id, place.node().id, place.chain.len());
+        let detail = format!("{} to {}/{name}", located.path(), place.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = lock_in(transaction, id, old_parent)?;
+            let parent = held_parent(transaction, to)?;
+            subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+            refuse_held(transaction, id, guard.caller())?;
+            if depth + tree::height(transaction, id)? >= MAX_DEPTH {
+                return Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels"))
+                    .with_code("path_too_deep"));
+            }
+            refuse_taken(transaction, to, &name, id)?;
+            let owned = scope::of_node(transaction, id)?.is_some();
+            node::place(transaction, id, to, name.as_str(), &name.folded())?;
+            if !owned && row.scope_id != parent.scope_id {
+                tree::set_scope(transaction, id, row.scope_id, parent.scope_id)?;
+            }
+            if row.library_id != parent.library_id {
+                tree::set_library(transaction, id, parent.library_id)?;
+            }
+            if owned || row.kind != NodeKind::Document {
+                collection::change_tree(transaction, row.collection_id)?;
+            }
+            guard.record(transaction, id, "item.move", detail.as_str())
+        };
+        located.content.database.write(write).await.map_err(explain)?;
+        self.item(&id.into()).await
+    }
+}
+
+/// Refuses what cannot be moved or copied, and places that cannot take it.
+pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
+    let (node, to) = (located.node(), place.node());
+    if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
+        return Err(Error::conflict("only folders and documents can be moved and copied").with_code("wrong_kind"));
+    }
+    if !to.kind.holds_documents() {
+        return Err(Error::conflict(format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()))
+            .with_code("wrong_kind"));
+    }
+    if node.collection_id != to.collection_id {
+        return Err(Error::conflict(
+            "the two places are in different site collections: export from one and import into the other",
+        )
+        .with_code("other_collection"));
+    }
+    if place.chain.iter().any(|above| above.id == node.id) {
+        return Err(Error::conflict(format!("\"{}\" cannot be put into itself", node.name)).with_code("into_itself"));
+    }
+    Ok(())
+}
+
+/// The item, unless it was moved or deleted since it was found.
+pub(super) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
+    let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+    if row.parent_id != parent {
+        return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
+            .with_code("moved_meanwhile"));
+    }
+    Ok(row)
+}
+
+pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, parent: Id, name: &Name, except: Id) -> Result<()> {
+    match node::find_child(transaction, parent, &name.folded())? {
+        Some(present) if present.id != except => Err(taken(&present.name, present.kind)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses when somebody else has checked out a document in the subtree.
+pub(super) fn refuse_held(transaction: &mut Transaction<'_>, id: Id, caller: Id) -> Result<()> {
+    match tree::held_by_another(transaction, id, caller)? {
+        Some((name, _)) => {
+            Err(Error::locked(format!("\"{name}\" is checked out by somebody else: ask for a check-in, or wait"))
+                .with_code("checked_out"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses unless the caller has `right` on everything in the subtree, what they may not see included.
+pub(super) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
+    if top.kind == NodeKind::Document {
+        return Ok(());
+    }
+    for scope in tree::scopes(reader, top.id)? {
+        if !access.rights(scope).has(right) {
+            return Err(Error::forbidden(format!(
+                "\"{}\" holds items for which you do not have the right \"{}\"",
+                top.name,
+                right.as_str()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Deleting: an item goes into the recycle bin of the person who deleted it, with all that it holds.
+
+use database::Transaction;
+use database::content::recycle::{self, RecycledRow, Stage};
+use database::content::{collection, node, scope, tree};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+
+use super::place::{lock_in, refuse_held, subtree_rights};
+use crate::documents::Preconditions;
+use crate::{Session, Target};
+
+impl Session {
+    /// Sends an item to the caller's recycle bin and returns the entry's identifier, by which it can be restored.
+    pub async fn delete(&self, target: &Target) -> Result<Id> {
+        self.delete_if(target, Preconditions::default()).await
+    }
+
+    /// The same, if the present version meets the preconditions.
+    pub async fn delete_if(&self, target: &Target, preconditions: Preconditions) -> Result<Id> {
+        let located = self.locate(target).await?;
+        let right = match located.node().kind {
+            NodeKind::Site => Right::ManageSite,
+            NodeKind::Library => Right::ManageLibraries,
+            NodeKind::Folder | NodeKind::Document => Right::Delete,
+        };
+        located.require(right)?;
+        let Some(parent) = located.parent().map(|parent| parent.id) else {
+            return Err(Error::conflict(
+                "the root site goes with its site collection: an administrator of the farm removes that",
+            )
+            .with_code("wrong_kind"));
+        };
+        self.require_not_held(&located).await?;
+        let guard = self.guard(&located, &[(located.node().id, right)]);
+        let (id, path, content) = (located.node().id, located.path(), located.content.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = lock_in(transaction, id, parent)?;
+            preconditions.check(located.visible_version(&row))?;
+            subtree_rights(transaction, &checked.access, &row, right)?;
+            refuse_held(transaction, id, guard.caller())?;
+            let (size, documents) = tree::totals(transaction, id)?;
+            let entry = RecycledRow {
+                id: guard.next_id(),
+                collection_id: row.collection_id,
+                node_id: id,
+                parent_id: parent,
+                library_id: row.library_id,
+                scope_id: row.scope_id,
+                kind: row.kind,
+                name: row.name.clone(),
+                path: path.clone(),
+                stage: Stage::Person,
+                size,
+                documents,
+                deleted_at: Timestamp::now(),
+                deleted_by: guard.caller(),
+            };
+            recycle::insert(transaction, &entry)?;
+            node::place(transaction, id, entry.id, &row.name, &row.folded)?;
+            if row.kind != NodeKind::Document || scope::of_node(transaction, id)?.is_some() {
+                collection::change_tree(transaction, row.collection_id)?;
+            }
+            guard.record(transaction, id, "item.delete", path.as_str())?;
+            Ok(entry.id)
+        };
+        content.database.write(write).await
+    }
+}

@@ -1,0 +1,189 @@
+//! Finding an item by path or identifier, with everything above it and the caller's rights.
+
+use std::sync::Arc;
+
+use database::Reader;
+use database::content::collection::{self, CollectionRow};
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights};
+
+use crate::Repository;
+use crate::access::Access;
+use crate::map::{ContentDatabase, Map};
+
+/// An item that the caller may know of, and the way to it.
+#[derive(Clone)]
+pub(crate) struct Located {
+    pub(crate) map: Arc<Map>,
+    pub(crate) content: Arc<ContentDatabase>,
+    pub(crate) collection: CollectionRow,
+    pub(crate) access: Arc<Access>,
+    pub(crate) caller: Id,
+    /// From the root site to the item itself; never empty.
+    pub(crate) chain: Vec<NodeRow>,
+}
+
+pub(crate) fn no_item() -> Error {
+    Error::not_found("there is no such item, or you may not see it")
+}
+
+fn nothing_at(path: &NodePath) -> Error {
+    Error::not_found(format!("there is nothing at \"{path}\", or you may not see it"))
+}
+
+impl Located {
+    /// The item itself.
+    pub(crate) fn node(&self) -> &NodeRow {
+        // The chain is never empty: both functions that make it put the item in.
+        &self.chain[self.chain.len() - 1]
+    }
+
+    /// The item that holds it; none for a root site.
+    pub(crate) fn parent(&self) -> Option<&NodeRow> {
+        self.chain.len().checked_sub(2).map(|index| &self.chain[index])
+    }
+
+    /// Path of the item in the farm, from the address of its site collection on.
+    pub(crate) fn path(&self) -> String {
+        let names = self.chain.iter().skip(1).map(|node| node.name.as_str());
+        let address = Some(self.collection.path.as_str()).filter(|address| !address.is_empty());
+        address.into_iter().chain(names).collect::<Vec<_>>().join("/")
+    }
+
+    /// The caller's rights on the item.
+    pub(crate) fn rights(&self) -> Rights {
+        self.access.rights(self.node().scope_id)
+    }
+
+    /// Refuses unless the caller has `right` on the item: as if it were not there when they may not even open it.
+    pub(crate) fn require(&self, right: Right) -> Result<()> {
+        let rights = self.rights();
+        if rights.has(right) {
+            return Ok(());
+        }
+        if right == Right::View || !rights.has(Right::View) {
+            return Err(no_item());
+        }
+        Err(Error::forbidden(format!(
+            "you do not have the right \"{}\" on \"{}\": ask somebody who manages its permissions",
+            right.as_str(),
+            self.node().name
+        )))
+    }
+
+    /// Refuses an item of another kind.
+    pub(crate) fn require_kind(&self, kind: NodeKind) -> Result<()> {
+        let node = self.node();
+        if node.kind == kind {
+            return Ok(());
+        }
+        Err(Error::conflict(format!("\"{}\" is a {}, not a {}", node.name, node.kind.as_str(), kind.as_str()))
+            .with_code("wrong_kind"))
+    }
+
+    /// Whether the caller sees drafts of documents with this scope.
+    fn sees_drafts(&self, node: &NodeRow) -> bool {
+        let rights = self.access.rights(node.scope_id);
+        rights.has(Right::Publish) || rights.has(Right::Edit) || node.created_by == self.caller
+    }
+
+    /// The version of a document that the caller sees: their working copy, the latest draft, or the published one.
+    pub(crate) fn visible_version(&self, node: &NodeRow) -> Option<Id> {
+        if node.holder_id == Some(self.caller) && node.working_id.is_some() {
+            node.working_id
+        } else if self.sees_drafts(node) {
+            node.version_id
+        } else {
+            node.published_id
+        }
+    }
+
+    /// Whether the caller may know of a child of this item.
+    pub(crate) fn may_know(&self, node: &NodeRow) -> bool {
+        self.access.may_know(node.id, node.scope_id)
+            && (node.kind != NodeKind::Document || self.visible_version(node).is_some())
+    }
+
+    /// The version that the caller sees, with the place of its bytes.
+    pub(crate) fn read_visible(&self, reader: &mut Reader<'_>) -> Result<VersionRow> {
+        let id = self.visible_version(self.node()).ok_or_else(no_item)?;
+        version::find(reader, id)?.ok_or_else(|| Error::corrupt("the document's present version is missing"))
+    }
+}
+
+/// Finds the item at a path. Names that the caller may not know and names that do not exist give the same error.
+pub(crate) fn locate_path(
+    reader: &mut Reader<'_>,
+    repository: &Repository,
+    principal: &Principal,
+    map: Arc<Map>,
+    content: Arc<ContentDatabase>,
+    path: &NodePath,
+) -> Result<Located> {
+    let (collection, used) = map.collection_of(path).ok_or_else(|| nothing_at(path))?;
+    let collection = collection.id;
+    let mut located = begin(reader, repository, principal, map, content, collection)?;
+    for name in &path.names()[used..] {
+        let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
+        located.chain.push(child);
+    }
+    if !located.may_know(located.node()) {
+        return Err(nothing_at(path));
+    }
+    Ok(located)
+}
+
+/// Finds the item with an identifier; what is in a recycle bin is not found.
+pub(crate) fn locate_id(
+    reader: &mut Reader<'_>,
+    repository: &Repository,
+    principal: &Principal,
+    map: Arc<Map>,
+    content: Arc<ContentDatabase>,
+    id: Id,
+) -> Result<Located> {
+    let mut way = Vec::new();
+    let mut next = id;
+    while !next.is_none() {
+        let node = node::find(reader, next)?.ok_or_else(no_item)?;
+        next = node.parent_id;
+        way.push(node);
+        if way.len() > MAX_DEPTH + 1 {
+            return Err(Error::corrupt(format!("the item {id} is its own ancestor")));
+        }
+    }
+    let collection = way.last().map(|root| root.id).ok_or_else(no_item)?;
+    let mut located = begin(reader, repository, principal, map, content, collection)?;
+    way.reverse();
+    located.chain = way;
+    if !located.may_know(located.node()) {
+        return Err(no_item());
+    }
+    Ok(located)
+}
+
+fn begin(
+    reader: &mut Reader<'_>,
+    repository: &Repository,
+    principal: &Principal,
+    map: Arc<Map>,
+    content: Arc<ContentDatabase>,
+    collection_id: Id,
+) -> Result<Located> {
+    let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
+    let cache = &repository.inner.access;
+    let access = cache.get(reader, collection_id, collection.tree_version, principal, &map.roles)?;
+    let root = node::find(reader, collection_id)?.ok_or_else(no_item)?;
+    Ok(Located { map, content, collection, access, caller: principal.id, chain: vec![root] })
+}
+
+/// The name of a new child of `parent`, refused when the path would become too deep.
+pub(crate) fn check_depth(located: &Located, below: usize, name: &Name) -> Result<()> {
+    if located.chain.len() + below >= MAX_DEPTH {
+        return Err(
+            Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep")
+        );
+    }
+    Ok(())
+}

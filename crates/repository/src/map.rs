@@ -1,0 +1,186 @@
+//! The farm's map in memory: content databases, stores, site collections and roles, read again when their version in
+//! the configuration database has changed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use blobs::BlobStore;
+use database::Database;
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::configuration::role;
+use database::configuration::site_collection::{self, SiteCollectionRow};
+use model::{Error, Id, NodePath, Result, Rights, Role};
+use tokio::sync::Mutex;
+
+use crate::Repository;
+use crate::database_store::DatabaseStore;
+use crate::farm::DATABASE_STORE;
+
+/// A content database that is open.
+pub(crate) struct ContentDatabase {
+    pub(crate) row: ContentDatabaseRow,
+    pub(crate) database: Database,
+    /// The store that keeps BLOBs in this database itself.
+    pub(crate) own_store: BlobStore,
+}
+
+/// Everything that requests need to find their way, as of one version.
+pub(crate) struct Map {
+    version: i64,
+    pub(crate) databases: Vec<Arc<ContentDatabase>>,
+    pub(crate) stores: Vec<(StoreRow, Option<BlobStore>)>,
+    pub(crate) collections: Vec<SiteCollectionRow>,
+    by_address: HashMap<String, usize>,
+    pub(crate) roles: Arc<HashMap<Id, Role>>,
+}
+
+#[derive(Default)]
+pub(crate) struct MapCell {
+    current: RwLock<Option<Arc<Map>>>,
+    reading: Mutex<()>,
+}
+
+impl Map {
+    /// The site collection with the longest address that begins `path`, and the number of names it takes.
+    pub(crate) fn collection_of(&self, path: &NodePath) -> Option<(&SiteCollectionRow, usize)> {
+        let mut found = self.by_address.get("").map(|index| (&self.collections[*index], 0));
+        let mut address = String::new();
+        for (count, name) in path.names().iter().enumerate().take(4) {
+            if count > 0 {
+                address.push('/');
+            }
+            address.push_str(&name.folded());
+            if let Some(index) = self.by_address.get(&address) {
+                found = Some((&self.collections[*index], count + 1));
+            }
+        }
+        found
+    }
+
+    /// The site collection with this identifier.
+    pub(crate) fn collection(&self, id: Id) -> Result<&SiteCollectionRow> {
+        let found = self.collections.iter().find(|collection| collection.id == id);
+        found.ok_or_else(|| Error::not_found("there is no such site collection"))
+    }
+
+    /// The content database with this identifier.
+    pub(crate) fn database(&self, id: Id) -> Result<&Arc<ContentDatabase>> {
+        let found = self.databases.iter().find(|database| database.row.id == id);
+        found.ok_or_else(|| Error::unavailable("the content database of this site is not attached to the farm"))
+    }
+
+    /// The store with this identifier, as the content database `database` sees it.
+    pub(crate) fn store<'a>(&'a self, id: Id, database: &'a ContentDatabase) -> Result<&'a BlobStore> {
+        if id == DATABASE_STORE {
+            return Ok(&database.own_store);
+        }
+        let found = self.stores.iter().find(|(row, _)| row.id == id).and_then(|(_, store)| store.as_ref());
+        found.ok_or_else(|| Error::unavailable("the BLOB store that holds this content is not attached to the farm"))
+    }
+
+    /// Rights of a role; a role that was deleted allows nothing.
+    pub(crate) fn rights(roles: &HashMap<Id, Role>, id: Id) -> Rights {
+        roles.get(&id).map_or(Rights::NONE, |role| role.rights)
+    }
+
+    pub(crate) async fn close(&self) {
+        for (_, store) in &self.stores {
+            if let Some(store) = store {
+                store.close().await;
+            }
+        }
+        for content in &self.databases {
+            content.database.close().await;
+        }
+    }
+}
+
+impl Repository {
+    /// The map, at whatever version it was last read.
+    pub(crate) async fn map(&self) -> Result<Arc<Map>> {
+        self.map_at(0).await
+    }
+
+    /// The map, read again when it is older than `version`.
+    pub(crate) async fn map_at(&self, version: i64) -> Result<Arc<Map>> {
+        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
+            return Ok(map);
+        }
+        let _one_reader = self.inner.map.reading.lock().await;
+        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
+            return Ok(map);
+        }
+        self.read_map().await
+    }
+
+    /// Reads the map afresh, after this process has changed it.
+    pub(crate) async fn refresh_map(&self) -> Result<()> {
+        let _one_reader = self.inner.map.reading.lock().await;
+        self.read_map().await.map(drop)
+    }
+
+    fn current_map(&self) -> Option<Arc<Map>> {
+        self.inner.map.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    async fn read_map(&self) -> Result<Arc<Map>> {
+        let previous = self.current_map();
+        let (farm_row, database_rows, store_rows, collections, roles) = self
+            .inner
+            .configuration
+            .read(|reader| {
+                Ok((
+                    farm::find(reader)?,
+                    farm::databases(reader)?,
+                    farm::stores(reader)?,
+                    site_collection::list(reader)?,
+                    role::list(reader)?,
+                ))
+            })
+            .await?;
+        let version = farm_row.map_or(0, |row| row.directory_version);
+        let mut databases = Vec::new();
+        for row in database_rows {
+            databases.push(self.keep_or_open_database(previous.as_deref(), row).await?);
+        }
+        let mut stores = Vec::new();
+        for row in store_rows {
+            let open = previous.as_ref().and_then(|map| map.stores.iter().find(|(old, _)| old.id == row.id));
+            let store = match open {
+                Some((_, store)) => store.clone(),
+                None if row.kind == "database" => None,
+                None => Some(self.inner.open_store(&row).await?),
+            };
+            stores.push((row, store));
+        }
+        let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
+        let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
+        let map = Arc::new(Map { version, databases, stores, collections, by_address, roles });
+        *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
+        Ok(map)
+    }
+
+    async fn keep_or_open_database(
+        &self,
+        previous: Option<&Map>,
+        row: ContentDatabaseRow,
+    ) -> Result<Arc<ContentDatabase>> {
+        let open = previous.and_then(|map| map.databases.iter().find(|database| database.row.id == row.id));
+        if let Some(open) = open
+            && open.row.active_store_id == row.active_store_id
+            && open.row.minimum_size == row.minimum_size
+        {
+            return Ok(open.clone());
+        }
+        let database = match open {
+            Some(open) => open.database.clone(),
+            None => self.inner.open_content(&row).await?,
+        };
+        let provider = DatabaseStore::new(database.clone(), self.inner.ids.clone());
+        if open.is_none() {
+            provider.remove_abandoned().await?;
+        }
+        let own_store = BlobStore::from_provider(Arc::new(provider));
+        Ok(Arc::new(ContentDatabase { row, database, own_store }))
+    }
+}

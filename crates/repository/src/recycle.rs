@@ -1,0 +1,205 @@
+//! The recycle bin in two stages: the person's, then the site's.
+
+use database::content::recycle::{self, RecycledRow, Stage};
+use database::content::{collection, node, scope, tree};
+use database::{Reader, Transaction};
+use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
+
+use crate::Session;
+use crate::documents::{explain, held_parent};
+use crate::items::{Page, free_name};
+use crate::locate::Located;
+use crate::view::{Item, size};
+
+/// Which recycle bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bin {
+    /// What the caller deleted.
+    Mine,
+    /// Everything that was deleted in the site collection; needs the right to manage the site.
+    Site,
+}
+
+/// One deletion in a recycle bin.
+#[derive(Clone, Debug)]
+pub struct RecycledItem {
+    /// Identifier of the entry.
+    pub id: Id,
+    /// The deleted item.
+    pub node_id: Id,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its name.
+    pub name: String,
+    /// Where it was.
+    pub path: String,
+    /// Bytes of all its versions.
+    pub size: u64,
+    /// Number of documents.
+    pub documents: u64,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+    /// By whom.
+    pub deleted_by: Id,
+    /// Whether it is in the site's bin because the person emptied theirs.
+    pub second_stage: bool,
+}
+
+impl From<RecycledRow> for RecycledItem {
+    fn from(row: RecycledRow) -> Self {
+        Self {
+            id: row.id,
+            node_id: row.node_id,
+            kind: row.kind,
+            name: row.name,
+            path: row.path,
+            size: size(row.size),
+            documents: size(row.documents),
+            deleted_at: row.deleted_at,
+            deleted_by: row.deleted_by,
+            second_stage: row.stage == Stage::Site,
+        }
+    }
+}
+
+impl Session {
+    /// A page of a recycle bin, newest first.
+    pub async fn recycled(
+        &self,
+        collection: Id,
+        bin: Bin,
+        before: Option<Id>,
+        limit: usize,
+    ) -> Result<Page<RecycledItem, Id>> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        let caller = self.principal.id;
+        let (_, mut rows) = self
+            .inspect(&collection.into(), move |reader, located| match bin {
+                Bin::Mine => recycle::of_person(reader, collection, caller, before, limit + 1),
+                Bin::Site => {
+                    located.require(Right::ManageSite)?;
+                    recycle::of_site(reader, collection, before, limit + 1)
+                }
+            })
+            .await?;
+        let next = (rows.len() > limit).then(|| rows[limit - 1].id);
+        rows.truncate(limit);
+        Ok(Page { items: rows.into_iter().map(Into::into).collect(), next })
+    }
+
+    /// Puts a deleted item back where it was, under a free name when its own is taken by now.
+    ///
+    /// Errors: `Conflict` with code `parent_missing` when the folder that held it is gone.
+    pub async fn restore(&self, collection: Id, entry: Id) -> Result<Item> {
+        let (root, row) = self.entry(collection, entry).await?;
+        let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
+            model::ErrorKind::NotFound => Error::conflict(format!(
+                "the place of \"{}\" ({}) is not there any more: restore or create it first",
+                row.name, row.path
+            ))
+            .with_code("parent_missing"),
+            _ => error,
+        })?;
+        let right = match row.kind {
+            NodeKind::Site => Right::ManageSite,
+            NodeKind::Library => Right::ManageLibraries,
+            NodeKind::Folder | NodeKind::Document => Right::Add,
+        };
+        parent.require(right)?;
+        let guard = self.guard(&root, &[(parent.node().id, right)]);
+        let (to, caller) = (parent.node().id, self.clone_view(&root));
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = caller.entry(transaction, entry)?;
+            let parent = held_parent(transaction, to)?;
+            let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
+            let item = node::lock(transaction, row.node_id)?.ok_or_else(gone)?;
+            node::place(transaction, item.id, to, name.as_str(), &name.folded())?;
+            if scope::of_node(transaction, item.id)?.is_none() && item.scope_id != parent.scope_id {
+                tree::set_scope(transaction, item.id, item.scope_id, parent.scope_id)?;
+            }
+            recycle::delete(transaction, entry)?;
+            collection::change_tree(transaction, checked.collection.id)?;
+            guard.record(transaction, item.id, "item.restore", row.path)?;
+            Ok(item.id)
+        };
+        let id = root.content.database.write(write).await.map_err(explain)?;
+        self.item(&id.into()).await
+    }
+
+    /// Takes an entry out of its bin: from the person's to the site's, from the site's for good.
+    pub async fn purge(&self, collection: Id, entry: Id) -> Result<()> {
+        let (root, row) = self.entry(collection, entry).await?;
+        let final_stage =
+            row.stage == Stage::Site || root.rights().has(Right::ManageSite) && row.deleted_by != self.principal.id;
+        let guard = self.guard(&root, &[]);
+        let caller = self.clone_view(&root);
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = caller.entry(transaction, entry)?;
+            if !final_stage {
+                recycle::to_site(transaction, entry)?;
+                return guard.record(transaction, row.node_id, "recycle.empty", row.path);
+            }
+            let (bytes, documents) = tree::totals(transaction, row.node_id)?;
+            tree::delete(transaction, row.node_id)?;
+            recycle::delete(transaction, entry)?;
+            collection::add_usage(transaction, checked.collection.id, row.id, -bytes, -documents)?;
+            guard.record(transaction, row.node_id, "recycle.purge", row.path)
+        };
+        root.content.database.write(write).await
+    }
+
+    /// Takes every entry out of a bin, as [`Session::purge`] does; returns how many there were.
+    pub async fn empty_bin(&self, collection: Id, bin: Bin) -> Result<u64> {
+        let mut count = 0;
+        loop {
+            let page = self.recycled(collection, bin, None, MAX_PAGE).await?;
+            if page.items.is_empty() {
+                return Ok(count);
+            }
+            for item in page.items {
+                self.purge(collection, item.id).await?;
+                count += 1;
+            }
+        }
+    }
+
+    /// The entry, if the caller may deal with it, and the root site of its collection.
+    async fn entry(&self, collection: Id, entry: Id) -> Result<(Located, RecycledRow)> {
+        let view = EntryView { caller: self.principal.id, collection, manages: false };
+        self.inspect(&collection.into(), move |reader, located| {
+            let manages = located.rights().has(Right::ManageSite);
+            EntryView { manages, ..view }.entry(reader, entry)
+        })
+        .await
+    }
+
+    fn clone_view(&self, root: &Located) -> EntryView {
+        EntryView {
+            caller: self.principal.id,
+            collection: root.collection.id,
+            manages: root.rights().has(Right::ManageSite),
+        }
+    }
+}
+
+/// Decides which entries a caller may deal with.
+#[derive(Clone, Copy)]
+struct EntryView {
+    caller: Id,
+    collection: Id,
+    manages: bool,
+}
+
+impl EntryView {
+    fn entry(&self, reader: &mut Reader<'_>, id: Id) -> Result<RecycledRow> {
+        let row = recycle::find(reader, id)?.filter(|row| row.collection_id == self.collection).ok_or_else(gone)?;
+        let own = row.deleted_by == self.caller && row.stage == Stage::Person;
+        if own || self.manages { Ok(row) } else { Err(gone()) }
+    }
+}
+
+fn gone() -> Error {
+    Error::not_found("there is no such entry in the recycle bin")
+}

@@ -1,0 +1,181 @@
+//! A caller's session: the only way to content.
+
+use std::sync::Arc;
+
+use database::content::event::{self, EventRow};
+use database::content::{collection, collection::CollectionRow};
+use database::{Reader, Transaction};
+use model::{Error, Id, Principal, Result, Right, Timestamp};
+
+use crate::access::Access;
+use crate::locate::{Located, locate_id, locate_path};
+use crate::map::{ContentDatabase, Map};
+use crate::{Repository, Target};
+
+/// What one caller may do, as operations. Cheap to create; one for each request.
+pub struct Session {
+    pub(crate) repository: Repository,
+    pub(crate) principal: Arc<Principal>,
+}
+
+/// What a transaction needs to decide again whether the caller may do what was asked.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    repository: Repository,
+    principal: Arc<Principal>,
+    map: Arc<Map>,
+    collection_id: Id,
+    tree_version: i64,
+    access: Arc<Access>,
+    needs: Vec<(Id, Right)>,
+}
+
+/// What the transaction found.
+pub(crate) struct Checked {
+    pub(crate) collection: CollectionRow,
+    /// The caller's rights as of this transaction.
+    pub(crate) access: Arc<Access>,
+}
+
+impl Session {
+    pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
+        Self { repository, principal: Arc::new(principal) }
+    }
+
+    /// The caller.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// The farm that this session belongs to.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(crate) async fn map(&self) -> Result<Arc<Map>> {
+        self.repository.map_at(self.principal.directory_version).await
+    }
+
+    pub(crate) fn require_farm_administrator(&self, what: &str) -> Result<()> {
+        if self.principal.farm_administrator {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!("only an administrator of the farm can {what}")))
+    }
+
+    /// The name of a user or group; none when there is no such one.
+    pub(crate) async fn name_of(&self, id: Id) -> Result<Option<String>> {
+        Ok(self.principal_names(&[id]).await?.remove(&id).map(|found| found.name))
+    }
+
+    /// Finds an item and runs `f` on the same snapshot. The caller may know of the item; what else they may do with
+    /// it, `f` or the code behind it must ask.
+    pub(crate) async fn inspect<T: Send + 'static>(
+        &self,
+        target: &Target,
+        f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
+    ) -> Result<(Located, T)> {
+        let map = self.map().await?;
+        let content = self.content_of(&map, target).await?;
+        let (repository, principal, target) = (self.repository.clone(), self.principal.clone(), target.clone());
+        let database = content.database.clone();
+        database
+            .read(move |reader| {
+                let located = match &target {
+                    Target::Id(id) => locate_id(reader, &repository, &principal, map, content, *id)?,
+                    Target::Path(path) => locate_path(reader, &repository, &principal, map, content, path)?,
+                };
+                let result = f(reader, &located)?;
+                Ok((located, result))
+            })
+            .await
+    }
+
+    pub(crate) async fn locate(&self, target: &Target) -> Result<Located> {
+        Ok(self.inspect(target, |_, _| Ok(())).await?.0)
+    }
+
+    /// The content database that holds (or would hold) the target.
+    async fn content_of(&self, map: &Arc<Map>, target: &Target) -> Result<Arc<ContentDatabase>> {
+        let id = match target {
+            Target::Path(path) => {
+                let (collection, _) = map
+                    .collection_of(path)
+                    .ok_or_else(|| Error::not_found(format!("there is nothing at \"{path}\"")))?;
+                return map.database(collection.database_id).cloned();
+            }
+            Target::Id(id) => *id,
+        };
+        if let [only] = map.databases.as_slice() {
+            return Ok(only.clone());
+        }
+        for content in &map.databases {
+            if content.database.read(move |reader| database::content::node::find(reader, id)).await?.is_some() {
+                return Ok(content.clone());
+            }
+        }
+        Err(crate::locate::no_item())
+    }
+
+    /// What a transaction on the place of `located` checks again: that the items are still there and that the caller
+    /// still has these rights on them.
+    pub(crate) fn guard(&self, located: &Located, needs: &[(Id, Right)]) -> Guard {
+        Guard {
+            repository: self.repository.clone(),
+            principal: self.principal.clone(),
+            map: located.map.clone(),
+            collection_id: located.collection.id,
+            tree_version: located.collection.tree_version,
+            access: located.access.clone(),
+            needs: needs.to_vec(),
+        }
+    }
+}
+
+impl Guard {
+    /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile.
+    pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
+        let collection = collection::find(transaction, self.collection_id)?
+            .ok_or_else(|| Error::not_found("the site collection was removed"))?;
+        let mut access = self.access.clone();
+        if collection.tree_version != self.tree_version {
+            let database = self.map.collection(self.collection_id)?.database_id;
+            let content = self.map.database(database)?;
+            for (id, right) in &self.needs {
+                let (map, content) = (self.map.clone(), content.clone());
+                let located = locate_id(transaction, &self.repository, &self.principal, map, content, *id)?;
+                located.require(*right)?;
+                access = located.access;
+            }
+        }
+        Ok(Checked { collection, access })
+    }
+
+    pub(crate) fn caller(&self) -> Id {
+        self.principal.id
+    }
+
+    pub(crate) fn next_id(&self) -> Id {
+        self.repository.next_id()
+    }
+
+    /// Writes down that the caller did `action` to an item.
+    pub(crate) fn record(
+        &self,
+        transaction: &mut Transaction<'_>,
+        node: Id,
+        action: &str,
+        detail: impl Into<String>,
+    ) -> Result<()> {
+        let row = EventRow {
+            sequence: 0,
+            at: Timestamp::now(),
+            actor_id: self.principal.id,
+            collection_id: self.collection_id,
+            node_id: node,
+            action: action.to_owned(),
+            detail: detail.into(),
+        };
+        event::insert(transaction, &row)
+    }
+}

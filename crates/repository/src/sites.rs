@@ -1,0 +1,297 @@
+//! Site collections, sites and libraries.
+
+use database::Transaction;
+use database::configuration::farm;
+use database::configuration::site_collection::{self, SiteCollectionRow};
+use database::content::node::{self, NodeRow};
+use database::content::scope::{self, GrantRow};
+use database::content::{collection, event, library};
+use model::{Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp, VersionNumber};
+
+use crate::documents::{explain, held_parent, taken};
+use crate::locate::check_depth;
+use crate::view::{Item, size};
+use crate::{Repository, Session, Target};
+
+/// First names of addresses that URLs need for themselves.
+const RESERVED: [&str; 16] = [
+    "api",
+    "assets",
+    "cmis",
+    "dav",
+    "healthz",
+    "readyz",
+    "metrics",
+    "sign-in",
+    "sign-out",
+    "account",
+    "administration",
+    "ui-kit",
+    "search",
+    "static",
+    "tus",
+    "welcome",
+];
+
+/// A site collection as an administrator or visitor sees it.
+#[derive(Clone, Debug)]
+pub struct SiteCollection {
+    /// Identifier, also of its root site.
+    pub id: Id,
+    /// Address in the farm; empty for the root one.
+    pub path: String,
+    /// Title.
+    pub title: String,
+    /// Name of the content database that holds it.
+    pub database: String,
+    /// Bytes of all versions, the recycle bin included.
+    pub used_bytes: u64,
+    /// Number of documents, the recycle bin included.
+    pub documents: u64,
+    /// Most bytes of all versions together; none is no limit.
+    pub quota_bytes: Option<u64>,
+    /// Whether opening a document is an event.
+    pub audit_reads: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// Makes the root site collection with the library `Documents`, if the farm has none yet.
+pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
+    let map = repository.map().await?;
+    if map.collections.iter().any(|collection| collection.folded.is_empty()) {
+        return Ok(());
+    }
+    let administrator = repository.farm_administrator().await?;
+    let session = repository.as_caller(administrator);
+    let root = session.create_site_collection(&SitePath::default(), "Home", None, None).await?;
+    session.create_library(&root.into(), &Name::new("Documents")?, LibrarySettings::default()).await?;
+    Ok(())
+}
+
+impl Session {
+    /// Creates a site collection at an address, in the named content database (the first one when absent), with full
+    /// control for `owner` (the caller when absent). Returns its identifier.
+    pub async fn create_site_collection(
+        &self,
+        path: &SitePath,
+        title: &str,
+        database: Option<&str>,
+        owner: Option<Id>,
+    ) -> Result<Id> {
+        self.require_farm_administrator("create site collections")?;
+        check_title(title)?;
+        let map = self.map().await?;
+        if let Some(first) = path.path().names().first()
+            && RESERVED.contains(&first.folded().as_str())
+        {
+            return Err(Error::invalid(format!("\"{first}\" is part of the program's own addresses: choose another")));
+        }
+        if map.collections.iter().any(|collection| collection.folded == path.folded()) {
+            return Err(
+                Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code("name_taken")
+            );
+        }
+        if !path.path().is_empty() && self.locate(&Target::Path(path.path().clone())).await.is_ok() {
+            return Err(Error::conflict(format!("there is already something at \"{path}\"")).with_code("name_taken"));
+        }
+        let content = match database {
+            None => map.databases.first(),
+            Some(name) => map.databases.iter().find(|content| content.row.name == name),
+        };
+        let content = content.ok_or_else(|| Error::not_found("there is no content database of that name"))?;
+        let (id, scope_id) = (self.repository.next_id(), self.repository.next_id());
+        let (title, address, caller) = (title.to_owned(), path.to_string(), self.principal.id);
+        let owner = owner.unwrap_or(caller);
+        let entry = SiteCollectionRow {
+            id,
+            folded: path.folded(),
+            path: address.clone(),
+            title: title.clone(),
+            database_id: content.row.id,
+            created_at: Timestamp::now(),
+        };
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            collection::insert(transaction, id, &address, now)?;
+            scope::insert(transaction, scope_id, id, id)?;
+            let grant =
+                GrantRow { principal_id: owner, role_id: Role::FULL_CONTROL, granted_at: now, granted_by: caller };
+            scope::grant(transaction, scope_id, &grant)?;
+            node::insert(transaction, &root_row(id, scope_id, &title, caller, now))?;
+            event::insert(transaction, &created_event(id, caller, &address, now))
+        };
+        content.database.write(write).await?;
+        self.repository
+            .inner
+            .configuration
+            .write(move |transaction| {
+                site_collection::insert(transaction, &entry)?;
+                farm::change_directory(transaction)
+            })
+            .await
+            .map_err(explain)?;
+        self.repository.refresh_map().await?;
+        Ok(id)
+    }
+
+    /// Site collections whose root site the caller may know of.
+    pub async fn site_collections(&self) -> Result<Vec<SiteCollection>> {
+        let map = self.map().await?;
+        let mut found = Vec::new();
+        for row in &map.collections {
+            match self.site_collection(row.id).await {
+                Ok(collection) => found.push(collection),
+                Err(error) if error.kind() == model::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One site collection.
+    pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
+        let (located, usage) = self.inspect(&id.into(), move |reader, _| collection::usage(reader, id)).await?;
+        let row = located.map.collection(id)?;
+        Ok(SiteCollection {
+            id,
+            path: row.path.clone(),
+            title: row.title.clone(),
+            database: located.content.row.name.clone(),
+            used_bytes: size(usage.0),
+            documents: size(usage.1),
+            quota_bytes: located.collection.quota_bytes.map(size),
+            audit_reads: located.collection.audit_reads,
+            created_at: row.created_at,
+        })
+    }
+
+    /// Sets or removes the quota of a site collection, in bytes.
+    pub async fn set_quota(&self, id: Id, bytes: Option<u64>) -> Result<()> {
+        self.require_farm_administrator("set quotas")?;
+        let bytes = bytes
+            .map(|bytes| {
+                i64::try_from(bytes).map_err(|_| Error::invalid("a quota is at most 9,223,372,036,854,775,807 bytes"))
+            })
+            .transpose()?;
+        let located = self.locate(&id.into()).await?;
+        let guard = self.guard(&located, &[]);
+        let write = move |transaction: &mut Transaction<'_>| {
+            collection::set_quota(transaction, id, bytes)?;
+            guard.record(transaction, id, "site.quota", bytes.map_or("none".to_owned(), |bytes| bytes.to_string()))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Sets whether opening a document is written to the audit log.
+    pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
+        let located = self.locate(&id.into()).await?;
+        located.require(Right::ManageSite)?;
+        let guard = self.guard(&located, &[(id, Right::ManageSite)]);
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            collection::set_audit_reads(transaction, id, on)?;
+            guard.record(transaction, id, "site.audit-reads", if on { "on" } else { "off" })
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Creates a site below a site.
+    pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
+        let id = self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await?;
+        self.item(&id.into()).await
+    }
+
+    /// Creates a library in a site.
+    pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
+        let id = self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await?;
+        self.item(&id.into()).await
+    }
+
+    async fn create_in_site(
+        &self,
+        parent: &Target,
+        name: &Name,
+        kind: NodeKind,
+        right: Right,
+        settings: Option<LibrarySettings>,
+    ) -> Result<Id> {
+        let located = self.locate(parent).await?;
+        located.require(right)?;
+        located.require_kind(NodeKind::Site)?;
+        check_depth(&located, 0, name)?;
+        let path = located.path();
+        let address = SitePath::parse(&crate::documents::join(&path, name.as_str())).map(|path| path.folded());
+        if address.is_ok_and(|address| located.map.collections.iter().any(|row| row.folded == address)) {
+            return Err(Error::conflict(format!("there is a site collection at \"{name}\"")).with_code("name_taken"));
+        }
+        let guard = self.guard(&located, &[(located.node().id, right)]);
+        let (site, name) = (located.node().id, name.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let parent = held_parent(transaction, site)?;
+            if let Some(present) = node::find_child(transaction, site, &name.folded())? {
+                return Err(taken(&present.name, present.kind));
+            }
+            let row = NodeRow::new(guard.next_id(), &parent, kind, &name, guard.caller(), Timestamp::now());
+            node::insert(transaction, &row)?;
+            if let Some(settings) = &settings {
+                library::put(transaction, row.id, settings)?;
+            }
+            guard.record(
+                transaction,
+                row.id,
+                &format!("{}.create", kind.as_str()),
+                crate::documents::join(&path, name.as_str()),
+            )?;
+            Ok(row.id)
+        };
+        located.content.database.write(write).await.map_err(explain)
+    }
+}
+
+fn check_title(title: &str) -> Result<()> {
+    if title.trim().is_empty() || title.chars().count() > 255 || title.chars().any(char::is_control) {
+        return Err(Error::invalid("a title has 1 to 255 characters, none of them a control character"));
+    }
+    Ok(())
+}
+
+/// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
+fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> NodeRow {
+    NodeRow {
+        id,
+        collection_id: id,
+        parent_id: Id::NONE,
+        library_id: Id::NONE,
+        scope_id,
+        kind: NodeKind::Site,
+        name: title.to_owned(),
+        folded: id.to_string(),
+        created_at: now,
+        created_by: caller,
+        modified_at: now,
+        modified_by: caller,
+        content_type_id: None,
+        size: 0,
+        media_type: String::new(),
+        version_id: None,
+        published_id: None,
+        number: VersionNumber::new(0, 0),
+        holder_id: None,
+        held_at: None,
+        working_id: None,
+    }
+}
+
+fn created_event(id: Id, caller: Id, address: &str, now: Timestamp) -> event::EventRow {
+    event::EventRow {
+        sequence: 0,
+        at: now,
+        actor_id: caller,
+        collection_id: id,
+        node_id: id,
+        action: "site-collection.create".to_owned(),
+        detail: address.to_owned(),
+    }
+}

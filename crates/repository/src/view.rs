@@ -1,0 +1,180 @@
+//! What callers see of items and versions.
+
+use database::Reader;
+use database::content::node::NodeRow;
+use database::content::version::{self, VersionRow};
+use model::{Digest, Error, Id, NodeKind, Result, Right, Rights, Timestamp, VersionNumber};
+
+use crate::locate::Located;
+
+/// A user or group by identifier and name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Identifier.
+    pub id: Id,
+    /// Name that people see.
+    pub name: String,
+}
+
+/// Who holds a document, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOut {
+    /// The holder.
+    pub by: Id,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// An item as the caller sees it.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Identifier; stays the same when the item is renamed or moved.
+    pub id: Id,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its name.
+    pub name: String,
+    /// Path in the farm.
+    pub path: String,
+    /// The site collection.
+    pub collection_id: Id,
+    /// The item that holds it; [`Id::NONE`] for a root site.
+    pub parent_id: Id,
+    /// The library that it is in; [`Id::NONE`] for a site.
+    pub library_id: Id,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When the visible version was last changed.
+    pub modified_at: Timestamp,
+    /// By whom.
+    pub modified_by: Id,
+    /// Bytes of the visible version, 0 for what is not a document.
+    pub size: u64,
+    /// Media type of the visible version, empty for what is not a document.
+    pub media_type: String,
+    /// Number of the visible version.
+    pub version: VersionNumber,
+    /// The visible version; none for what is not a document.
+    pub version_id: Option<Id>,
+    /// Whether the visible version is the holder's own working copy.
+    pub working: bool,
+    /// Who has it checked out.
+    pub check_out: Option<CheckOut>,
+    /// Its content type.
+    pub content_type_id: Option<Id>,
+    /// What the caller may do with it.
+    pub rights: Rights,
+    /// Whether it has permissions of its own instead of inherited ones.
+    pub own_permissions: bool,
+}
+
+impl Item {
+    /// The strong entity tag of the visible content, without quotes; changes only with content.
+    pub fn etag(&self) -> String {
+        etag(self.version_id.unwrap_or(self.id))
+    }
+}
+
+/// The strong entity tag of a version, without quotes.
+pub(crate) fn etag(version: Id) -> String {
+    format!("{:x}", version.get())
+}
+
+/// A version of a document.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Identifier.
+    pub id: Id,
+    /// Its number.
+    pub number: VersionNumber,
+    /// Bytes.
+    pub size: u64,
+    /// Media type.
+    pub media_type: String,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// What its author said about it.
+    pub comment: String,
+    /// Identity of its bytes.
+    pub digest: Digest,
+    /// Whether readers see this one.
+    pub current: bool,
+}
+
+pub(crate) fn size(bytes: i64) -> u64 {
+    u64::try_from(bytes).unwrap_or(0)
+}
+
+impl Located {
+    /// The item as the caller sees it.
+    pub(crate) fn item(&self, reader: &mut Reader<'_>) -> Result<Item> {
+        let inherited = self.parent().map(|parent| parent.scope_id);
+        self.view(reader, self.node(), self.path(), inherited)
+    }
+
+    /// A child of the item as the caller sees it.
+    pub(crate) fn child(&self, reader: &mut Reader<'_>, node: &NodeRow, path: &str) -> Result<Item> {
+        let path = if path.is_empty() { node.name.clone() } else { format!("{path}/{}", node.name) };
+        self.view(reader, node, path, Some(self.node().scope_id))
+    }
+
+    fn view(&self, reader: &mut Reader<'_>, node: &NodeRow, path: String, inherited: Option<Id>) -> Result<Item> {
+        let visible = self.visible_version(node);
+        let mut item = Item {
+            id: node.id,
+            kind: node.kind,
+            name: node.name.clone(),
+            path,
+            collection_id: node.collection_id,
+            parent_id: node.parent_id,
+            library_id: node.library_id,
+            created_at: node.created_at,
+            created_by: node.created_by,
+            modified_at: node.modified_at,
+            modified_by: node.modified_by,
+            size: size(node.size),
+            media_type: node.media_type.clone(),
+            version: node.number,
+            version_id: visible,
+            working: false,
+            check_out: node.holder_id.zip(node.held_at).map(|(by, at)| CheckOut { by, at }),
+            content_type_id: node.content_type_id,
+            rights: self.access.rights(node.scope_id),
+            own_permissions: inherited.is_none_or(|scope| scope != node.scope_id),
+        };
+        // Who sees another version than the latest also sees that version's size, author and time.
+        if node.kind == NodeKind::Document && visible != node.version_id {
+            let id = visible.ok_or_else(crate::locate::no_item)?;
+            let version = version::find(reader, id)?
+                .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", node.name)))?;
+            item.size = size(version.size);
+            item.media_type = version.media_type;
+            item.version = version.number;
+            item.working = version.working;
+            item.modified_at = version.modified_at;
+            item.modified_by = version.created_by;
+        }
+        if !item.rights.has(Right::View) {
+            item.size = 0;
+        }
+        Ok(item)
+    }
+
+    pub(crate) fn version(&self, row: &VersionRow) -> Version {
+        Version {
+            id: row.id,
+            number: row.number,
+            size: size(row.size),
+            media_type: row.media_type.clone(),
+            created_at: row.created_at,
+            created_by: row.created_by,
+            comment: row.comment.clone(),
+            digest: row.digest,
+            current: self.node().published_id == Some(row.id),
+        }
+    }
+}

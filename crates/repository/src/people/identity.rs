@@ -109,6 +109,20 @@ impl Repository {
         self.inner.configuration.read(find).await
     }
 
+    /// A user as the caller of operations, whoever asks.
+    ///
+    /// # Errors
+    /// NotFound; Unavailable or Corrupt from the configuration database.
+    pub(crate) async fn principal(&self, id: Id) -> Result<Principal> {
+        let repository = self.clone();
+        let find = move |reader: &mut Reader| {
+            let identity = account::find_identity(reader, id)?;
+            let identity = identity.ok_or_else(|| Error::not_found("there is no such user"))?;
+            principal(reader, &repository.inner.identities, identity)
+        };
+        self.inner.configuration.read(find).await
+    }
+
     pub(super) async fn session_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
         let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(None) };
         let (repository, csrf_key) = (self.clone(), secret::csrf_key(secret));

@@ -1,1 +1,3 @@
+//! The binary: reads the configuration and wires the rooms, one file per subcommand.
+
 fn main() {}

@@ -1,0 +1,159 @@
+//! The arrow test: which room may depend on which, complete, and which room alone owns an outside library.
+
+use std::collections::BTreeMap;
+
+use crate::metadata;
+
+/// A room, the rooms it may depend on, and why it must not know more.
+struct Room {
+    package: &'static str,
+    may_use: &'static [&'static str],
+    because: &'static str,
+}
+
+/// The complete table. A room that is not here may not exist; an arrow that is not here may not exist.
+const ROOMS: &[Room] = &[
+    Room {
+        package: "strongroom",
+        may_use: &["model", "database", "blobs", "search", "repository", "maintenance", "http-edge", "lab"],
+        because: "the binary wires all rooms and nothing depends on it",
+    },
+    Room {
+        package: "http-edge",
+        may_use: &["repository", "model"],
+        because: "a protocol never sees SQL, a store or the index: everything passes a `Session` of the repository",
+    },
+    Room {
+        package: "maintenance",
+        may_use: &["repository", "database", "blobs", "search", "model"],
+        because: "jobs work on every store of state, but know no protocol",
+    },
+    Room {
+        package: "repository",
+        may_use: &["database", "blobs", "search", "model"],
+        because: "what the product does stands above the stores of state and below every protocol",
+    },
+    Room {
+        package: "database",
+        may_use: &["model"],
+        because: "SQL knows neither bytes nor index: the repository joins them",
+    },
+    Room {
+        package: "blobs",
+        may_use: &["model"],
+        because: "a store of bytes that knew the database could not be listed, verified or recovered without it",
+    },
+    Room {
+        package: "search",
+        may_use: &["model"],
+        because: "the index is rebuilt from what it is given and knows neither SQL nor stores",
+    },
+    Room { package: "model", may_use: &[], because: "words and rules stand alone: no I/O, no other room" },
+    Room {
+        package: "lab",
+        may_use: &[],
+        because: "it judges any build and any other server, so it speaks only HTTP and shares no code with them",
+    },
+];
+
+/// Arrows that only tests may have: package, the rooms its tests may use besides, and why.
+const ONLY_IN_TESTS: &[Room] = &[Room {
+    package: "http-edge",
+    may_use: &["database", "blobs"],
+    because: "tests of a protocol open a real repository on scratch databases and stores",
+}];
+
+/// Outside libraries with one owner: name prefix, the rooms that may depend on it, and why.
+const OWNED: &[(&str, &[&str], &str)] = &[
+    ("rusqlite", &["database"], "`database` is the sole owner of SQL"),
+    ("tokio-postgres", &["database"], "`database` is the sole owner of SQL"),
+    ("deadpool-postgres", &["database"], "`database` is the sole owner of SQL"),
+    ("refinery", &["database"], "`database` is the sole owner of SQL"),
+    ("opendal", &["blobs"], "`blobs` is the sole owner of stores"),
+    ("memmap2", &["blobs"], "`blobs` is the sole owner of stores"),
+    ("tantivy", &["search"], "`search` is the sole owner of the index"),
+    ("axum", &["http-edge"], "`http` is the sole owner of the protocols"),
+    ("askama", &["http-edge"], "`http` is the sole owner of the pages"),
+    ("utoipa", &["http-edge"], "`http` is the sole owner of the wire types"),
+];
+
+/// What `model` must stay free of: it is rules, so it neither waits, nor reads, nor knows a wire format.
+const NEVER_IN_MODEL: &[&str] = &["tokio", "futures", "serde", "tracing", "metrics"];
+
+/// One dependency of a package: its name and whether only tests have it.
+struct Dependency {
+    name: String,
+    only_in_tests: bool,
+    of_ours: bool,
+}
+
+fn workspace() -> BTreeMap<String, Vec<Dependency>> {
+    let metadata = metadata(&["--no-deps"]);
+    let packages = metadata["packages"].as_array().expect("a list of packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("a list of dependencies");
+            let dependencies = dependencies.iter().map(|dependency| Dependency {
+                name: dependency["name"].as_str().expect("a name").to_owned(),
+                only_in_tests: dependency["kind"].as_str() == Some("dev"),
+                of_ours: dependency["path"].is_string(),
+            });
+            (package["name"].as_str().expect("a name").to_owned(), dependencies.collect())
+        })
+        .collect()
+}
+
+fn fail_with(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn rooms_depend_only_on_the_rooms_that_the_table_allows() {
+    let workspace = workspace();
+    let mut faults = Vec::new();
+    for (package, dependencies) in &workspace {
+        let Some(room) = ROOMS.iter().find(|room| room.package == package) else {
+            faults.push(format!("`{package}` is a tenth room: nine are the ceiling, put its content where it belongs"));
+            continue;
+        };
+        let besides = ONLY_IN_TESTS.iter().find(|room| room.package == package);
+        for dependency in dependencies.iter().filter(|dependency| dependency.of_ours) {
+            let name = dependency.name.as_str();
+            let in_tests = dependency.only_in_tests && besides.is_some_and(|room| room.may_use.contains(&name));
+            if !room.may_use.contains(&name) && !in_tests && name != package {
+                let kind = if dependency.only_in_tests { "in its tests depends on" } else { "depends on" };
+                faults.push(format!("`{package}` {kind} `{name}`, but {}", room.because));
+            }
+        }
+    }
+    for room in ROOMS.iter().filter(|room| !workspace.contains_key(room.package)) {
+        faults.push(format!("the room `{}` is in the table but not in the workspace", room.package));
+    }
+    for room in ONLY_IN_TESTS {
+        assert!(!room.because.is_empty(), "an exception for tests needs a reason");
+    }
+    fail_with(&faults);
+}
+
+#[test]
+fn an_outside_library_with_an_owner_is_used_by_its_owner_only() {
+    let mut faults = Vec::new();
+    for (package, dependencies) in workspace() {
+        for dependency in dependencies.iter().filter(|dependency| !dependency.only_in_tests) {
+            for (prefix, owners, because) in OWNED {
+                if dependency.name.starts_with(prefix) && !owners.contains(&package.as_str()) {
+                    faults.push(format!("`{package}` depends on `{}`, but {because}", dependency.name));
+                }
+            }
+            let banned = NEVER_IN_MODEL.iter().any(|prefix| dependency.name.starts_with(prefix));
+            if package == "model" && banned {
+                faults.push(format!(
+                    "`model` depends on `{}`, but it is rules only: no I/O, async or serde",
+                    dependency.name
+                ));
+            }
+        }
+    }
+    fail_with(&faults);
+}

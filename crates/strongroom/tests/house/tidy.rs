@@ -1,0 +1,169 @@
+//! The tidy test: length of files, a heading on each module, and words that must not be left behind.
+
+use std::path::{Path, PathBuf};
+
+use crate::root;
+
+/// No source file is longer than this many lines.
+const LONGEST_FILE: usize = 500;
+/// Half of the source files are at most this long.
+const MEDIAN_FILE: usize = 200;
+
+/// Left-overs, each with the reason. They are put together here so that this file does not contain them.
+const LEFT_OVERS: &[(&str, &str)] = &[
+    (concat!("TO", "DO"), "finish it or write an issue"),
+    (concat!("FIX", "ME"), "fix it or write an issue"),
+    (concat!("XX", "X "), "say what is meant"),
+    (concat!("db", "g!("), "a left-over of debugging"),
+    (concat!("/wo", "rk/"), "a path of one machine"),
+    (concat!("/tmp/", "wt"), "a path of one machine"),
+    (concat!("/tmp/", "target"), "a path of one machine"),
+    (concat!("/ro", "ot/"), "a path of one machine"),
+    (concat!("registry.", "npmjs"), "the address of a registry: leave it to the user's configuration"),
+];
+
+/// Every file of the project that a person wrote, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a readable folder") {
+            let entry = entry.expect("a readable entry");
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            if entry.file_type().expect("a type").is_dir() {
+                let skipped = ["target", "node_modules", "test-output", "strongroom-data", ".git"];
+                if !skipped.contains(&name.as_str()) {
+                    folders.push(path);
+                }
+            } else if !["Cargo.lock", ".git"].contains(&name.as_str()) {
+                // A file that is not text (an icon, a golden store) has no lines to judge.
+                if let Ok(text) = std::fs::read_to_string(&path) {
+                    found.push((path.strip_prefix(root()).expect("below the root").to_path_buf(), text));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
+}
+
+fn fail_with(faults: &[String]) {
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn files_are_short_enough_to_be_read() {
+    let mut lengths = Vec::new();
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| is_rust(path)) {
+        let lines = text.lines().count();
+        lengths.push(lines);
+        if lines > LONGEST_FILE {
+            faults.push(format!("{}: {lines} lines; split it by topic (at most {LONGEST_FILE})", path.display()));
+        }
+    }
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    if median > MEDIAN_FILE {
+        faults.push(format!("half of the files are longer than {median} lines (at most {MEDIAN_FILE})"));
+    }
+    fail_with(&faults);
+}
+
+#[test]
+fn every_module_says_what_it_owns() {
+    let faults: Vec<String> = sources()
+        .iter()
+        .filter(|(path, text)| is_rust(path) && !text.trim_start().starts_with("//!"))
+        .map(|(path, _)| {
+            format!("{}: begins without `//!`: say what it owns and what it must not know", path.display())
+        })
+        .collect();
+    fail_with(&faults);
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            for (word, why) in LEFT_OVERS {
+                if line.contains(word) {
+                    faults.push(format!("{}:{}: `{word}`: {why}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    fail_with(&faults);
+}
+
+#[test]
+fn tests_wait_for_conditions_and_are_never_skipped_silently() {
+    let (ignored, sleep) = (concat!("#[ign", "ore]"), concat!("sle", "ep("));
+    let mut faults = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| is_rust(path)) {
+        let mut in_tests = path.components().any(|part| part.as_os_str() == "tests");
+        let mut before = "";
+        for (number, line) in text.lines().enumerate() {
+            in_tests |= line.trim_start().starts_with("#[cfg(test)]");
+            if line.contains(ignored) {
+                faults.push(format!("{}:{}: an ignored test without a reason", path.display(), number + 1));
+            }
+            let explained = [before, line].iter().any(|line| line.contains("// sleep:"));
+            if in_tests && line.contains(sleep) && !explained {
+                let hint = "wait for a condition, or say why not in a comment `// sleep: ...` beside it";
+                faults.push(format!("{}:{}: a test sleeps: {hint}", path.display(), number + 1));
+            }
+            before = line;
+        }
+    }
+    fail_with(&faults);
+}
+
+#[test]
+fn architecture_names_only_what_exists() {
+    let map = root().join("ARCHITECTURE.md");
+    let Ok(text) = std::fs::read_to_string(&map) else { return };
+    let tops = ["crates/", "docs/", "bench/", "tests/", "changelog/", "./check", ".ci/"];
+    let faults: Vec<String> = text
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| tops.iter().any(|top| name.starts_with(top)) && !name.contains(char::is_whitespace))
+        .filter(|name| !name.contains(['{', '*', '<']) && !root().join(name).exists())
+        .map(|name| format!("ARCHITECTURE.md names `{name}`, which does not exist"))
+        .collect();
+    fail_with(&faults);
+}
+
+#[test]
+fn changelog_fragments_are_well_formed() {
+    let folder = root().join("changelog/unreleased");
+    let kinds = ["Added: ", "Changed: ", "Fixed: ", "Removed: ", "Security: "];
+    let mut faults = Vec::new();
+    for entry in std::fs::read_dir(&folder).expect("changelog/unreleased is readable") {
+        let path = entry.expect("a readable entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        let stem = name.strip_suffix(".md").unwrap_or_default();
+        let numbered = stem.chars().next().is_some_and(|first| first.is_ascii_digit());
+        if !numbered || !stem.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+            faults.push(format!("{name}: call it NUMBER-few-words.md"));
+        }
+        let text = std::fs::read_to_string(&path).expect("a readable fragment");
+        let first = text.lines().next().unwrap_or_default();
+        if !kinds.iter().any(|kind| first.starts_with(kind)) {
+            faults.push(format!("{name}: the first line begins with one of {kinds:?}"));
+        }
+        if !text.trim_end().ends_with('.') {
+            faults.push(format!("{name}: ends with a full sentence"));
+        }
+    }
+    fail_with(&faults);
+}

@@ -129,6 +129,7 @@ mod tests {
         client.write_all(&[b'x'; PREFACE]).await.unwrap();
         let mut bytes = [0; PREFACE];
         server.read_exact(&mut bytes).await.unwrap();
+        // sleep: the clock is paused, nothing waits here
         tokio::time::sleep(Duration::from_secs(300)).await;
         client.write_all(b"more").await.unwrap();
         server.read_exact(&mut bytes[..4]).await.unwrap();

@@ -41,35 +41,35 @@ fn foreign() -> Error {
         .with_code("foreign_origin")
 }
 
-/// A form token for the holder of `secret`. Each call gives another text, so that a compressed page does not
-/// give the token away bit by bit.
-pub fn token(secret: &str) -> String {
-    let mut mask = [0u8; 16];
+/// A form token for the holder of `key`. Each call gives another text, so that a compressed page does not give the
+/// token away bit by bit.
+pub fn token(key: &[u8; 32]) -> String {
+    let mut mask = [0u8; 32];
     if getrandom::fill(&mut mask).is_err() {
         return String::new();
     }
-    let mut bytes = mask.to_vec();
-    bytes.extend(derived(secret).iter().zip(mask).map(|(a, b)| a ^ b));
+    let masked = key.iter().zip(mask).map(|(a, b)| a ^ b);
+    let bytes: Vec<u8> = mask.into_iter().chain(masked).collect();
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Refuses a token that [`token`] did not make for the same secret.
-pub fn check(secret: &str, token: &str) -> Result<()> {
+/// Refuses a token that [`token`] did not make for the same key.
+pub fn check(key: &[u8; 32], token: &str) -> Result<()> {
     let wrong = || {
         Error::forbidden("the form is too old; go back, load the page again and repeat what you did")
             .with_code("form_expired")
     };
-    let bytes: [u8; 32] =
+    let bytes: [u8; 64] =
         URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;
-    let (mask, masked) = bytes.split_at(16);
+    let (mask, masked) = bytes.split_at(32);
     // No early exit, so that the time says nothing.
-    let difference = derived(secret).iter().zip(mask).zip(masked).fold(0, |sum, ((a, b), c)| sum | (a ^ b ^ c));
-    if secret.is_empty() || difference != 0 { Err(wrong()) } else { Ok(()) }
+    let difference = key.iter().zip(mask).zip(masked).fold(0, |sum, ((a, b), c)| sum | (a ^ b ^ c));
+    if difference == 0 { Ok(()) } else { Err(wrong()) }
 }
 
-fn derived(secret: &str) -> [u8; 16] {
-    let key = blake3::derive_key("strongroom form token v1", secret.as_bytes());
-    std::array::from_fn(|i| key[i])
+/// The key of forms that are filled in before anybody is signed in, from a random value in a cookie.
+pub fn visitor_key(secret: &str) -> [u8; 32] {
+    blake3::derive_key("strongroom 2026-11 form tokens of a visitor", secret.as_bytes())
 }
 
 #[cfg(test)]
@@ -78,11 +78,12 @@ mod tests {
 
     #[test]
     fn tokens_belong_to_their_secret() {
-        let (one, two) = (token("s1"), token("s1"));
+        let (key, other) = (visitor_key("one"), visitor_key("two"));
+        let (one, two) = (token(&key), token(&key));
         assert_ne!(one, two);
-        assert!(check("s1", &one).is_ok() && check("s1", &two).is_ok());
-        for (secret, bad) in [("s2", one.as_str()), ("s1", ""), ("s1", "AAAA"), ("", &token("")), ("s1", "!")] {
-            assert_eq!(check(secret, bad).unwrap_err().code(), "form_expired");
+        assert!(check(&key, &one).is_ok() && check(&key, &two).is_ok());
+        for (key, bad) in [(other, one.as_str()), (key, ""), (key, "AAAA"), (key, "!"), (key, &one[1..])] {
+            assert_eq!(check(&key, bad).unwrap_err().code(), "form_expired");
         }
     }
 

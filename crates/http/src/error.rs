@@ -54,9 +54,9 @@ impl IntoResponse for Problem {
 pub fn status(error: &Error) -> StatusCode {
     match (error.kind(), error.code()) {
         (_, "precondition_failed") => StatusCode::PRECONDITION_FAILED,
-        (_, "unauthenticated" | "bad_credentials") => StatusCode::UNAUTHORIZED,
+        (_, "unauthenticated" | "bad_credentials" | "sign_in_failed") => StatusCode::UNAUTHORIZED,
         (_, "too_large" | "document_too_large") => StatusCode::PAYLOAD_TOO_LARGE,
-        (_, "throttled" | "too_many_requests") => StatusCode::TOO_MANY_REQUESTS,
+        (_, "too_many_attempts" | "sign_in_busy") => StatusCode::TOO_MANY_REQUESTS,
         (ErrorKind::Invalid, "unsupported_media_type") => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         (ErrorKind::Invalid, "unsupported_version") => StatusCode::PRECONDITION_FAILED,
         (ErrorKind::Invalid, "range_not_satisfiable") => StatusCode::RANGE_NOT_SATISFIABLE,
@@ -65,6 +65,7 @@ pub fn status(error: &Error) -> StatusCode {
         (ErrorKind::Invalid, "length_required") => StatusCode::LENGTH_REQUIRED,
         (ErrorKind::Invalid, "body_timeout") => StatusCode::REQUEST_TIMEOUT,
         (ErrorKind::Invalid, "unprocessable" | "digest_mismatch") => StatusCode::UNPROCESSABLE_ENTITY,
+        (ErrorKind::Exhausted, "too_many" | "too_many_tokens") => StatusCode::CONFLICT,
         (ErrorKind::NotFound, _) => StatusCode::NOT_FOUND,
         (ErrorKind::Conflict, _) => StatusCode::CONFLICT,
         (ErrorKind::Locked, _) => StatusCode::LOCKED,
@@ -79,7 +80,7 @@ pub fn status(error: &Error) -> StatusCode {
 /// What the caller may read: the message, except where it would tell of the server's insides.
 pub fn public_message(error: &Error) -> &str {
     match error.kind() {
-        ErrorKind::Corrupt if error.code() != "internal" => {
+        ErrorKind::Corrupt if !["internal", "content_missing"].contains(&error.code()) => {
             "stored data is damaged; an administrator finds the details in the log under the request id"
         }
         _ => error.message(),
@@ -124,7 +125,7 @@ mod tests {
             (Error::forbidden("x"), 403),
             (Error::forbidden("x").with_code("unauthenticated"), 401),
             (Error::exhausted("x"), 507),
-            (Error::exhausted("x").with_code("throttled"), 429),
+            (Error::exhausted("x").with_code("too_many_attempts"), 429),
             (Error::unavailable("x"), 503),
             (Error::corrupt("x"), 500),
         ];

@@ -4,10 +4,12 @@
 //! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
 
 mod content;
+mod cookies;
 mod csrf;
 mod edge;
 mod error;
 mod health;
+mod identity;
 mod preface;
 mod protocol;
 mod request;

@@ -13,6 +13,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use model::{Error, Result};
+use repository::Repository;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -59,15 +60,16 @@ impl Options {
     }
 }
 
-/// Serves until `shutdown` resolves, then finishes what is under way within `options.grace`.
+/// Serves the farm until `shutdown` resolves, then finishes what is under way within `options.grace`.
 ///
 /// `ready` is called once with the address that is listened on, before the first connection is accepted.
 pub async fn serve(
+    repository: Repository,
     options: Options,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let state = AppState::new(&options);
+    let state = AppState::new(repository, &options);
     let listener = bind(options.listen)?;
     let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
     let tls = options.tls.as_ref().map(tls_config).transpose()?;
@@ -160,16 +162,31 @@ mod tests {
         address: SocketAddr,
         stop: oneshot::Sender<()>,
         task: JoinHandle<Result<()>>,
+        _directory: tempfile::TempDir,
+    }
+
+    async fn farm() -> (tempfile::TempDir, Repository) {
+        let directory = tempfile::tempdir().unwrap();
+        let options = repository::Options {
+            directory: directory.path().to_owned(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse".into()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        (directory, repository)
     }
 
     async fn start() -> Running {
+        let (directory, repository) = farm().await;
         let (report, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let options = Options::new("127.0.0.1:0".parse().unwrap());
-        let task = tokio::spawn(serve(options, |a| report.send(a).unwrap(), async {
+        let task = tokio::spawn(serve(repository, options, |a| report.send(a).unwrap(), async {
             stopped.await.unwrap();
         }));
-        Running { address: address.await.unwrap(), stop, task }
+        Running { address: address.await.unwrap(), stop, task, _directory: directory }
     }
 
     async fn exchange(address: SocketAddr, request: &str) -> String {
@@ -213,7 +230,8 @@ mod tests {
     async fn an_address_in_use_is_a_clear_error() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let options = Options::new(taken.local_addr().unwrap());
-        let error = serve(options, |_| (), std::future::pending()).await.unwrap_err();
+        let (_directory, repository) = farm().await;
+        let error = serve(repository, options, |_| (), std::future::pending()).await.unwrap_err();
         assert!(error.message().contains("another program uses it"), "{error}");
     }
 }

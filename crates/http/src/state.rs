@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use repository::Repository;
+
 use crate::server::Options;
 
 /// Shared by all handlers of one server; cheap to clone.
@@ -10,15 +12,21 @@ use crate::server::Options;
 pub struct AppState(Arc<Inner>);
 
 struct Inner {
+    repository: Repository,
     secure: bool,
     shutting_down: AtomicBool,
 }
 
 impl AppState {
     /// The state of a server with these options.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(repository: Repository, options: &Options) -> Self {
         let secure = options.tls.is_some() || options.behind_tls_proxy;
-        Self(Arc::new(Inner { secure, shutting_down: AtomicBool::new(false) }))
+        Self(Arc::new(Inner { repository, secure, shutting_down: AtomicBool::new(false) }))
+    }
+
+    /// The farm.
+    pub fn repository(&self) -> &Repository {
+        &self.0.repository
     }
 
     /// Whether browsers and clients reach this server over TLS.

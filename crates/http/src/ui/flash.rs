@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::cookies::{self, Cookie};
+use crate::cookies::{self, Cookie};
 
 /// The cookie's name.
 const FLASH: &str = "strongroom_flash";

@@ -3,20 +3,22 @@
 //! Owns templates, texts, assets and the cookies of pages. Knows no SQL and decides no permission.
 
 mod assets;
-mod cookies;
+mod caller;
 mod fault;
 mod flash;
 mod form;
 mod format;
 mod kit;
 mod page;
+mod refuse;
+mod sign;
 mod texts;
 
 use askama::Template;
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use model::Error;
 use tower_http::compression::CompressionLayer;
 
@@ -28,6 +30,8 @@ pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/ui-kit", get(kit::kit))
         .route("/ui-kit/form", get(kit::form))
+        .route("/sign-in", get(sign::form).post(sign::sign_in))
+        .route("/sign-out", post(sign::sign_out))
         .route("/assets/{hash}/{name}", get(assets::serve))
         .layer(axum::middleware::from_fn(fault::show))
         .layer(CompressionLayer::new())

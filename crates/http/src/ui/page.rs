@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, header};
 use model::Theme;
 
 use super::assets;
-use super::cookies;
 use super::flash::Flash;
 use super::format;
 use super::texts::Language;
+use crate::cookies;
 use crate::state::AppState;
 
 /// Cookie that holds a language tag for people who are not signed in.
@@ -85,6 +85,12 @@ impl Page {
         }
     }
 
+    /// The page of a request that has been taken apart.
+    pub fn of_request(parts: &Parts) -> Self {
+        let here = parts.uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
+        Self::of(&parts.headers, here)
+    }
+
     /// The text with this key.
     pub fn s(&self, key: &str) -> &'static str {
         self.language.text(key)
@@ -145,8 +151,7 @@ impl FromRequestParts<AppState> for Page {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Infallible> {
-        let here = parts.uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
-        Ok(Self::of(&parts.headers, here))
+        Ok(Self::of_request(parts))
     }
 }
 

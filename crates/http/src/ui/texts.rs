@@ -71,7 +71,12 @@ impl Language {
 
     /// The text with this key. Keys are checked by a test, so the fallback is never seen.
     pub fn text(self, key: &str) -> &'static str {
-        self.table().get(key).map_or("…", String::as_str)
+        self.find(key).unwrap_or("…")
+    }
+
+    /// The text with this key, if there is one.
+    pub fn find(self, key: &str) -> Option<&'static str> {
+        self.table().get(key).map(String::as_str)
     }
 
     /// The text with this key, `{0}`, `{1}` ... replaced by `values`.
@@ -166,7 +171,7 @@ mod tests {
             }
         }
         // Keys that are put together at run time, by their beginnings.
-        let composed = ["toast.", "kind.", "role.", "right.", "status.", "error."];
+        let composed = ["toast.", "kind.", "role.", "right.", "status.", "error.", "fault."];
         let idle: Vec<_> =
             table.keys().filter(|key| !used.contains(*key) && !composed.iter().any(|c| key.starts_with(c))).collect();
         assert!(idle.is_empty(), "never asked for: {idle:?}");

@@ -1,4 +1,4 @@
-//! Cookies of the pages. Each is for this host only; names begin with `strongroom_`.
+//! Cookies. Each is for this host only; names begin with `strongroom_`.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;

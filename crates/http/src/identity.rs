@@ -1,0 +1,112 @@
+//! Who makes a request: a session cookie, a bearer token, or Basic credentials where nobody can listen.
+//!
+//! The repository decides whose a credential is; this module only finds it in the request.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use model::{Error, Result};
+use repository::{Caller, Client, Credential, Session};
+
+use crate::cookies;
+use crate::error::Problem;
+use crate::protocol::credentials::{self, Credentials};
+use crate::request;
+use crate::state::AppState;
+
+/// The name of the session cookie. The prefix binds it to this host and to TLS.
+pub fn session_cookie(secure: bool) -> &'static str {
+    if secure { "__Host-strongroom_session" } else { "strongroom_session" }
+}
+
+/// The other end of the connection and what it calls itself.
+pub fn client(parts: &Parts) -> Client {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Client {
+        // Every served connection has an address; only a router that is called directly has none.
+        address: peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip()),
+        agent: agent.chars().take(300).collect(),
+    }
+}
+
+/// The secret in the session cookie.
+pub fn session_secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
+    cookies::get(headers, session_cookie(state.is_secure())).filter(|secret| !secret.is_empty())
+}
+
+/// Who holds the session of the cookie; nobody without a cookie or when the session has ended.
+pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option<Caller>> {
+    let Some(secret) = session_secret(state, headers) else { return Ok(None) };
+    let caller = state.repository().caller_from_session(&secret).await?;
+    if let Some(caller) = &caller {
+        request::note_principal(&caller.principal.login);
+    }
+    Ok(caller)
+}
+
+/// Who makes a request of a program's protocol; nobody when it shows no credential at all.
+///
+/// # Errors
+/// Forbidden with code `bad_credentials` for a credential that is nobody's, `basic_needs_tls` for Basic where others
+/// can listen; Exhausted after too many failures; Unavailable.
+pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Caller>> {
+    let Some(field) = parts.headers.get(header::AUTHORIZATION) else {
+        return from_cookie(state, &parts.headers).await;
+    };
+    let client = client(parts);
+    let caller = match credentials::parse(field.as_bytes())? {
+        Credentials::Bearer(token) => state.repository().caller_from_token(&token).await?,
+        Credentials::Basic { login, secret } => {
+            require_private_line(state, &parts.headers, &client)?;
+            from_basic(state, &login, &secret, &client).await?
+        }
+    };
+    let caller = caller.ok_or_else(|| {
+        Error::forbidden("the login, password or token is wrong, or no longer valid").with_code("bad_credentials")
+    })?;
+    request::note_principal(&caller.principal.login);
+    Ok(Some(caller))
+}
+
+/// In the place of a password there may be a token of the same user.
+async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client) -> Result<Option<Caller>> {
+    if secret.starts_with("srt_") {
+        let caller = state.repository().caller_from_token(secret).await?;
+        return Ok(caller.filter(|caller| caller.principal.login == login.to_lowercase()));
+    }
+    state.repository().caller_from_password(login, secret, client).await
+}
+
+/// Basic credentials are readable on the way: TLS or this very machine only. A proxy on this machine that came by plain
+/// HTTP itself says so.
+fn require_private_line(state: &AppState, headers: &HeaderMap, client: &Client) -> Result<()> {
+    let forwarded_plain = headers.get("x-forwarded-proto").is_some_and(|proto| proto != "https");
+    if state.is_secure() || (client.address.is_loopback() && !forwarded_plain) {
+        return Ok(());
+    }
+    Err(Error::forbidden("Basic credentials are taken over TLS only; use https, or a bearer token")
+        .with_code("basic_needs_tls"))
+}
+
+/// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.
+pub struct Authenticated {
+    /// What the caller may do.
+    pub session: Session,
+    /// How the caller proved who it is.
+    pub credential: Credential,
+}
+
+impl FromRequestParts<AppState> for Authenticated {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let caller = from_request(state, parts).await?.ok_or_else(|| {
+            Error::forbidden("sign in first: send a bearer token, Basic credentials or a session cookie")
+                .with_code("unauthenticated")
+        })?;
+        Ok(Self { session: state.repository().as_caller(caller.principal), credential: caller.credential })
+    }
+}

@@ -1,0 +1,183 @@
+//! The caller of a page, and what a form has sent.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use model::{Error, Id, Preferences, Result};
+use repository::{Client, Credential, Session};
+
+use super::fault::Fault;
+use super::page::{Page, Who, safe_next};
+use super::texts::Language;
+use crate::protocol::segments;
+use crate::state::AppState;
+use crate::{csrf, identity};
+
+/// Somebody who is signed in looks at a page.
+pub struct Visit {
+    /// The page to be.
+    pub page: Page,
+    /// What the caller may do.
+    pub session: Session,
+    /// Key of the caller's form tokens.
+    pub form_key: [u8; 32],
+    /// The caller's session.
+    pub session_id: Id,
+    /// Language and theme of the account.
+    pub preferences: Preferences,
+    /// Where the request comes from.
+    pub client: Client,
+}
+
+/// Why there is no [`Visit`]: nobody is signed in, or who it is cannot be told at the moment.
+pub enum Away {
+    /// To the page that signs in, and back.
+    SignIn(String),
+    /// An error.
+    Fault(Fault),
+}
+
+impl IntoResponse for Away {
+    fn into_response(self) -> Response {
+        match self {
+            Self::SignIn(here) => {
+                Redirect::to(&format!("/sign-in?next={}", segments::encode_query(&here))).into_response()
+            }
+            Self::Fault(fault) => fault.into_response(),
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for Visit {
+    type Rejection = Away;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Away> {
+        let mut page = Page::of_request(parts);
+        let caller = identity::from_cookie(state, &parts.headers).await.map_err(|e| Away::Fault(e.into()))?;
+        let Some(caller) = caller else {
+            let back = if parts.method.is_safe() { page.here } else { "/".to_owned() };
+            return Err(Away::SignIn(back));
+        };
+        let Credential::Session { id, csrf_key } = caller.credential else {
+            return Err(Away::SignIn(page.here));
+        };
+        page.who = Some(Who {
+            login: caller.principal.login.clone(),
+            name: caller.principal.display_name.clone(),
+            administrator: caller.principal.farm_administrator,
+        });
+        page.form_token = csrf::token(&csrf_key);
+        page.theme = caller.preferences.theme;
+        if let Some(language) = Language::parse(&caller.preferences.language) {
+            page.language = language;
+        }
+        Ok(Self {
+            page,
+            session: state.repository().as_caller(caller.principal),
+            form_key: csrf_key,
+            session_id: id,
+            preferences: caller.preferences,
+            client: identity::client(parts),
+        })
+    }
+}
+
+/// The fields of a form.
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads `application/x-www-form-urlencoded` text.
+    pub fn parse(body: &[u8]) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// The value of a field; empty when it is not there. Line ends are those of Unix.
+    pub fn text(&self, name: &str) -> String {
+        self.find(name).unwrap_or_default().replace("\r\n", "\n")
+    }
+
+    /// The value without space around it.
+    pub fn trimmed(&self, name: &str) -> String {
+        self.text(name).trim().to_owned()
+    }
+
+    /// Whether a box was ticked.
+    pub fn yes(&self, name: &str) -> bool {
+        self.find(name) == Some("yes")
+    }
+
+    /// An identifier.
+    pub fn id(&self, name: &str) -> Result<Id> {
+        self.find(name).unwrap_or_default().parse()
+    }
+
+    /// All values of a field.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All identifiers of a field, also when several stand in one value, at most 1,000.
+    pub fn ids(&self, name: &str) -> Result<Vec<Id>> {
+        let texts: Vec<&str> = self.all(name).flat_map(|value| value.split(',')).filter(|t| !t.is_empty()).collect();
+        if texts.is_empty() {
+            return Err(Error::invalid("nothing was selected; tick something first"));
+        }
+        if texts.len() > model::MAX_PAGE {
+            return Err(Error::invalid("more than 1,000 items were selected; take fewer at a time"));
+        }
+        texts.into_iter().map(str::parse).collect()
+    }
+
+    /// Where to go afterwards.
+    pub fn next(&self, fallback: &str) -> String {
+        safe_next(self.find("next"), fallback)
+    }
+
+    fn find(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A form that somebody who is signed in has sent from one of our pages.
+pub struct Sent {
+    /// Who.
+    pub visit: Visit,
+    /// What.
+    pub fields: Fields,
+}
+
+impl FromRequest<AppState> for Sent {
+    type Rejection = Away;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Away> {
+        let (mut parts, body) = request.into_parts();
+        let visit = Visit::from_request_parts(&mut parts, state).await?;
+        let fields = read(Request::from_parts(parts, body), state).await.map_err(|e| Away::Fault(e.into()))?;
+        csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| Away::Fault(e.into()))?;
+        Ok(Self { visit, fields })
+    }
+}
+
+/// Reads the fields of a form, whose token is not checked here.
+pub async fn read(request: Request, state: &AppState) -> Result<Fields> {
+    let body = Bytes::from_request(request, state).await;
+    let body = body.map_err(|e| Error::invalid("the form is too large or did not arrive whole").with_source(e))?;
+    Ok(Fields::parse(&body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_as_browsers_send_them() {
+        let fields = Fields::parse(b"name=a+b%C3%BC&ids=1&ids=2,3&tick=yes&text=a%0D%0Ab&next=%2F%2Fevil");
+        assert_eq!(fields.text("name"), "a bü");
+        assert_eq!(fields.ids("ids").unwrap(), [Id::new(1), Id::new(2), Id::new(3)]);
+        assert!(fields.yes("tick") && !fields.yes("name"));
+        assert_eq!((fields.text("text").as_str(), fields.text("none").as_str()), ("a\nb", ""));
+        assert_eq!(fields.next("/home"), "/home");
+        assert!(fields.ids("none").is_err() && fields.ids("name").is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Forms that were refused: shown again with what was typed and why it did not do, in the reader's language.
+
+use axum::response::Response;
+use model::{Error, ErrorKind};
+
+use super::fault::Shown;
+use super::form::Form;
+use super::html;
+use super::page::Page;
+use super::texts::Language;
+use crate::error;
+
+/// Shows the form again when its sender can mend the error; everything else is an error page.
+pub fn again(mut form: Form<'_>, error: Error) -> Shown {
+    let mendable = matches!(
+        error.kind(),
+        ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::Locked | ErrorKind::Exhausted | ErrorKind::Unavailable
+    );
+    if !mendable && !matches!(error.code(), "wrong_password" | "sign_in_failed") {
+        return Err(error.into());
+    }
+    let status = error::status(&error);
+    error::log(&error, status);
+    form.fault = explain(form.page, &error);
+    let mut response: Response = html(&form);
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// What went wrong, as the reader understands it: the error's own English message, or a text for its code.
+pub fn explain(page: &Page, error: &Error) -> String {
+    if page.language == Language::English {
+        return error::public_message(error).to_owned();
+    }
+    let key = format!("fault.{}", error.code());
+    match page.language.find(&key) {
+        Some(text) => text.to_owned(),
+        None => error::public_message(error).to_owned(),
+    }
+}

@@ -153,7 +153,7 @@ mod tests {
         let table = Language::English.table();
         let mut used = BTreeSet::new();
         for (file, text) in crate::ui::sources() {
-            for call in ["text(\"", ".s(\"", ".f1(\"", ".f2(\"", "fill(\"", "key(\""] {
+            for call in ["language.text(\"", ".s(\"", ".f1(\"", ".f2(\"", "fill(\"", "key(\""] {
                 for part in text.split(call).skip(1) {
                     let key = part.split('"').next().unwrap();
                     assert!(table.contains_key(key), "{file} asks for {key}");

@@ -115,4 +115,3 @@ fn visitor(headers: &axum::http::HeaderMap) -> Result<(String, bool), Error> {
         .map_err(|e| Error::unavailable("the operating system gives no random numbers").with_source(e.to_string()))?;
     Ok((bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")), true))
 }
-

@@ -1,3 +1,41 @@
-//! The binary: reads the configuration and wires the rooms, one file per subcommand.
+//! The `strongroom` program: reads configuration, opens the farm and wires the rooms. One file per subcommand in
+//! `commands`. Holds no rule of its own.
 
-fn main() {}
+mod commands;
+mod configuration;
+mod logging;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Command;
+
+/// Self-hosted document management with its BLOBs outside the database.
+#[derive(Parser)]
+#[command(name = "strongroom", version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("strongroom: the program's threads cannot be started: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match runtime.block_on(commands::run(arguments.command)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("strongroom: {error}");
+            if let Some(cause) = std::error::Error::source(&error) {
+                eprintln!("  because: {cause}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The subcommands, one file each, and what they share: opening the farm as its administrator.
+
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use database::Location;
+use model::Result;
+use repository::{Options, Repository, Session};
+
+use crate::configuration::{Place, Settings};
+
+/// What the program is asked to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Serve the farm, creating it at first start
+    Serve(serve::Arguments),
+}
+
+/// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
+pub async fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Serve(arguments) => serve::run(arguments).await,
+    }
+}
+
+/// The farm that exists in a place, opened as its administrator.
+#[expect(dead_code, reason = "the first command beside serve uses it")]
+pub async fn open(place: &Place) -> Result<(Repository, Session)> {
+    let settings = Settings::read(place)?;
+    let (repository, _) = Repository::open(&options(&settings, false)?).await?;
+    let session = repository.as_caller(repository.farm_administrator().await?);
+    Ok((repository, session))
+}
+
+/// How the settings say that the farm is opened.
+pub fn options(settings: &Settings, create: bool) -> Result<Options> {
+    Ok(Options {
+        directory: settings.directory(),
+        configuration: settings.configuration_database.as_deref().map(Location::parse).transpose()?,
+        content: settings.database.as_deref().map(Location::parse).transpose()?,
+        administrator_password: std::env::var("STRONGROOM_ADMIN_PASSWORD").ok().filter(|_| create),
+        create,
+    })
+}

@@ -1,0 +1,134 @@
+//! `strongroom serve`: opens or creates the farm and serves it until it is told to stop.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use http_edge::TlsFiles;
+use model::{Error, Result};
+use repository::Repository;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::configuration::{FILE, Place, Settings};
+use crate::{commands, logging};
+
+/// Flags of `serve`; each has a setting of the same name.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Address and port to listen on; port 0 chooses a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// PEM file with the server's certificate and its issuers; needs --tls-key
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<std::path::PathBuf>,
+    /// PEM file with the certificate's private key
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<std::path::PathBuf>,
+    /// A proxy in front of this server speaks TLS with the clients
+    #[arg(long)]
+    behind_tls_proxy: bool,
+    /// At first start: where the content database "main" is [default: SQLite in the data directory]
+    #[arg(long, value_name = "PATH|postgres://...")]
+    database: Option<String>,
+    /// At first start: where the configuration database is [default: SQLite in the data directory]
+    #[arg(long, value_name = "PATH|postgres://...")]
+    configuration_database: Option<String>,
+}
+
+/// Serves until SIGTERM or SIGINT.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let mut settings = Settings::read(&arguments.place)?;
+    logging::start(settings.log_format.as_deref() == Some("json"));
+    settings.listen = arguments.listen.or(settings.listen);
+    settings.tls_certificate = arguments.tls_certificate.or(settings.tls_certificate);
+    settings.tls_key = arguments.tls_key.or(settings.tls_key);
+    settings.database = arguments.database.or(settings.database);
+    let given = arguments.configuration_database.clone();
+    settings.configuration_database = arguments.configuration_database.or(settings.configuration_database);
+    let directory = settings.directory();
+    let _lock = lock(&directory)?;
+    let (repository, created) = Repository::open(&commands::options(&settings, true)?).await?;
+    if let (Some(location), Some(_)) = (&given, &created) {
+        remember(&directory, location)?;
+    }
+    let tls = match (settings.tls_certificate, settings.tls_key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+        (None, None) => None,
+        _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
+    };
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let listen = settings.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)));
+    let mut options = http_edge::Options::new(listen);
+    options.tls = tls;
+    options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
+    let password = created.and_then(|created| created.administrator_password);
+    let ready = move |address: SocketAddr| greet(scheme, address, password.as_deref());
+    let stop = stop_signal()?;
+    http_edge::serve(repository.clone(), options, ready, stop).await?;
+    repository.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells where the server is, and (once) the generated password. The one place where a password is shown.
+fn greet(scheme: &str, address: SocketAddr, password: Option<&str>) {
+    let mut text = format!("Strongroom serves at {scheme}://{address}/\n");
+    if let Some(password) = password {
+        text.push_str(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
+    }
+    // Nobody may be reading; the server serves all the same.
+    let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+}
+
+async fn wait_for(mut terminate: tokio::signal::unix::Signal, mut interrupt: tokio::signal::unix::Signal) {
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping: requests under way are finished first");
+}
+
+fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
+    let listen = |kind| {
+        signal(kind).map_err(|error| Error::unavailable("signals cannot be received").with_source(error))
+    };
+    Ok(wait_for(listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?))
+}
+
+/// Keeps a second server away from the data directory until this one ends, however it ends.
+fn lock(directory: &Path) -> Result<File> {
+    let failed = |error: std::io::Error| {
+        Error::unavailable(format!(
+            "the data directory {} cannot be written: {error}; check that it exists, that this user owns it and that the disk is not full or read-only",
+            directory.display()
+        ))
+        .with_source(error)
+    };
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let path = directory.join("server.lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
+            "another server is running on the data directory {}: stop it first, or choose another directory with --data",
+            directory.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Writes down where the configuration database is, so that other commands find the farm by its data directory.
+fn remember(directory: &Path, location: &str) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = directory.join(FILE);
+    let failed = |error: std::io::Error| {
+        Error::unavailable(format!("{} cannot be written: {error}", path.display())).with_source(error)
+    };
+    let text = format!("configuration_database = {}\n", toml::Value::String(location.to_owned()));
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+}

@@ -1,0 +1,153 @@
+//! Settings in three layers: a TOML file, then the environment (`STRONGROOM_...`), then flags. Knows no room's meaning of
+//! them beyond their type.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use config::{Config, Environment, File, FileFormat};
+use model::{Error, Result};
+use serde::Deserialize;
+
+/// Name of the settings file that is read from the data directory when none is named.
+pub const FILE: &str = "strongroom.toml";
+
+/// Environment variables with our prefix that are not settings.
+const NOT_SETTINGS: [&str; 2] = ["admin_password", "log"];
+
+/// Where the farm is, as every command takes it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Place {
+    /// The data directory [default: ./strongroom-data]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data: Option<PathBuf>,
+    /// A settings file [default: strongroom.toml in the data directory, if there is one]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Print JSON instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// All settings. The names are those of the TOML file; in the environment `STRONGROOM_LISTEN` and so on.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The data directory.
+    pub data: Option<PathBuf>,
+    /// Address and port to listen on.
+    pub listen: Option<SocketAddr>,
+    /// PEM file with the server's certificate and its issuers.
+    pub tls_certificate: Option<PathBuf>,
+    /// PEM file with the certificate's private key.
+    pub tls_key: Option<PathBuf>,
+    /// Whether a proxy in front of this server speaks TLS with the clients.
+    pub behind_tls_proxy: Option<bool>,
+    /// Where the configuration database is: a path or a PostgreSQL URL.
+    pub configuration_database: Option<String>,
+    /// Where the content database `main` of a new farm is: a path or a PostgreSQL URL.
+    pub database: Option<String>,
+    /// Days that deleted items stay in the recycle bins.
+    pub recycle_days: Option<u32>,
+    /// `text` or `json`.
+    pub log_format: Option<String>,
+}
+
+const KEYS: [&str; 9] = [
+    "data",
+    "listen",
+    "tls_certificate",
+    "tls_key",
+    "behind_tls_proxy",
+    "configuration_database",
+    "database",
+    "recycle_days",
+    "log_format",
+];
+
+impl Settings {
+    /// Reads file and environment. The file is the named one, or the one in the data directory.
+    pub fn read(place: &Place) -> Result<Self> {
+        let from_environment = std::env::var_os("STRONGROOM_DATA").map(PathBuf::from);
+        let data = place.data.clone().or(from_environment).unwrap_or_else(default_data);
+        let mut builder = Config::builder();
+        let beside = data.join(FILE);
+        if let Some(file) = &place.config {
+            builder = builder.add_source(File::from(file.as_path()).format(FileFormat::Toml));
+        } else if beside.exists() {
+            builder = builder.add_source(File::from(beside.as_path()).format(FileFormat::Toml));
+        }
+        let environment = Environment::with_prefix("STRONGROOM").try_parsing(true).source(Some(variables()));
+        let merged = builder.add_source(environment).build().map_err(|error| unreadable(&error))?;
+        let table: config::Map<String, config::Value> =
+            merged.clone().try_deserialize().map_err(|error| unreadable(&error))?;
+        for key in table.keys() {
+            check_key(key)?;
+        }
+        let mut settings: Settings = merged.try_deserialize().map_err(|error| unreadable(&error))?;
+        if let Some(data) = &place.data {
+            settings.data = Some(data.clone());
+        }
+        Ok(settings)
+    }
+
+    /// The data directory.
+    pub fn directory(&self) -> PathBuf {
+        self.data.clone().unwrap_or_else(default_data)
+    }
+}
+
+fn default_data() -> PathBuf {
+    Path::new("strongroom-data").to_owned()
+}
+
+fn variables() -> std::collections::HashMap<String, String> {
+    let setting = |name: &String| {
+        let name = name.strip_prefix("STRONGROOM_").map(str::to_lowercase);
+        name.is_some_and(|name| !NOT_SETTINGS.contains(&name.as_str()))
+    };
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| setting(name))
+        .collect()
+}
+
+fn unreadable(error: &config::ConfigError) -> Error {
+    Error::invalid(format!("the settings cannot be read: {error}"))
+}
+
+fn check_key(key: &str) -> Result<()> {
+    if KEYS.contains(&key) {
+        return Ok(());
+    }
+    let nearest = KEYS.iter().max_by(|a, b| strsim::jaro(a, key).total_cmp(&strsim::jaro(b, key)));
+    Err(Error::invalid(match nearest {
+        Some(nearest) => format!("there is no setting \"{key}\": did you mean \"{nearest}\"?"),
+        None => format!("there is no setting \"{key}\""),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("settings.toml");
+        std::fs::write(&file, text).unwrap();
+        Settings::read(&Place { config: Some(file), ..Place::default() })
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+        let error = read("listn = '127.0.0.1:80'").unwrap_err();
+        assert!(error.message().contains("\"listen\""), "{error}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_an_error() {
+        assert!(read("listen = 'nowhere'").is_err());
+        assert!(read("recycle_days = 'many'").is_err());
+        assert_eq!(read("recycle_days = 3").unwrap().recycle_days, Some(3));
+    }
+}

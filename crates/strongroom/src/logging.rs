@@ -1,0 +1,16 @@
+//! Structured logs on standard error: lines for people on a terminal, JSON otherwise or when asked for.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. `STRONGROOM_LOG` chooses what is logged, in the syntax of `RUST_LOG`; the default is `info`.
+pub fn start(json: bool) {
+    let filter = EnvFilter::try_from_env("STRONGROOM_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if json || !std::io::stderr().is_terminal() {
+        builder.json().flatten_event(true).init();
+    } else {
+        builder.with_target(false).init();
+    }
+}

@@ -78,7 +78,9 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 fn greet(scheme: &str, address: SocketAddr, password: Option<&str>) {
     let mut text = format!("Strongroom serves at {scheme}://{address}/\n");
     if let Some(password) = password {
-        text.push_str(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
+        text.push_str(&format!(
+            "Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"
+        ));
     }
     // Nobody may be reading; the server serves all the same.
     let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
@@ -93,9 +95,8 @@ async fn wait_for(mut terminate: tokio::signal::unix::Signal, mut interrupt: tok
 }
 
 fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
-    let listen = |kind| {
-        signal(kind).map_err(|error| Error::unavailable("signals cannot be received").with_source(error))
-    };
+    let listen =
+        |kind| signal(kind).map_err(|error| Error::unavailable("signals cannot be received").with_source(error));
     Ok(wait_for(listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?))
 }
 

@@ -10,6 +10,8 @@ pub mod configuration;
 pub mod content;
 mod dialect;
 mod engine;
+#[cfg(test)]
+mod every_statement;
 mod migrate;
 mod statement;
 #[cfg(any(test, feature = "testing"))]

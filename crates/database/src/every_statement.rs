@@ -1,0 +1,59 @@
+//! Prepares every statement of this room on both engines: a mistake in a text shows here, not in front of a user.
+
+use crate::testing::each_engine;
+use crate::{Database, Schema, Sql, configuration, content};
+
+async fn prepare(database: Database, statements: &'static [&'static [Sql]]) {
+    database
+        .read_long(move |reader| {
+            for statement in statements.iter().copied().flatten() {
+                reader.prepare(*statement).map_err(|error| {
+                    println!("{statement:?}");
+                    error
+                })?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_statements_fit_the_schema() {
+    use content::*;
+    const ALL: &[&[Sql]] = &[
+        blob::ALL,
+        collection::ALL,
+        column::ALL,
+        event::ALL,
+        idempotency::ALL,
+        library::ALL,
+        listing::ALL,
+        node::ALL,
+        recycle::ALL,
+        scope::ALL,
+        stored::ALL,
+        tree::ALL,
+        upload::ALL,
+        version::ALL,
+    ];
+    each_engine(Schema::Content, |database| prepare(database, ALL)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configuration_statements_fit_the_schema() {
+    use configuration::*;
+    const ALL: &[&[Sql]] = &[
+        account::ALL,
+        event::ALL,
+        farm::ALL,
+        group::ALL,
+        principal::ALL,
+        role::ALL,
+        site_collection::ALL,
+        throttle::ALL,
+        token::ALL,
+        web_session::ALL,
+    ];
+    each_engine(Schema::Configuration, |database| prepare(database, ALL)).await;
+}

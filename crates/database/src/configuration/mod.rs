@@ -11,5 +11,3 @@ pub mod site_collection;
 pub mod throttle;
 pub mod token;
 pub mod web_session;
-
-/// Every statement over the configuration database, by module.

@@ -28,13 +28,8 @@ const MARKS: &[Mark] = &[
     Mark { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
     // The same for readers that only need the row to stay.
     Mark { word: "for_share", sqlite: "", postgres: "FOR SHARE" },
-    // Queues hand different rows to different workers; with one writer at a time there is nothing to skip.
-    Mark { word: "skip_locked", sqlite: "", postgres: "FOR UPDATE SKIP LOCKED" },
     // SQLite binds no arrays: the set travels as JSON text there. Used as `column {in $1}` with `Value::Integers`.
     Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
-    // Least and greatest of two values are scalar forms of min and max in SQLite. Used as `{least a, b}`.
-    Mark { word: "least", sqlite: "min(%)", postgres: "least(%)" },
-    Mark { word: "greatest", sqlite: "max(%)", postgres: "greatest(%)" },
 ];
 
 /// Bytes that the database takes on disk.
@@ -106,7 +101,6 @@ mod tests {
             sql.render(Engine::Postgres).unwrap(),
             "SELECT id FROM node WHERE scope = ANY($2::bigint[]) AND id = $1 FOR UPDATE"
         );
-        assert_eq!(Sql::new("SELECT {least a, b}").render(Engine::Sqlite).unwrap(), "SELECT min(a, b)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What callers may rely on, whatever the engine.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};

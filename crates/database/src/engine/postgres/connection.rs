@@ -168,20 +168,25 @@ impl Connection {
             seen = true;
             visit(row)
         });
-        // A read cannot be run again once it has seen anything. But a connection that was cut while it was idle mostly
-        // shows with the first statement, and then the read can begin on another one.
-        if is_first_read && !seen && self.failure == Some(Failure::Lost) && self.reopen() {
+        // A read cannot be run again once it has seen anything. But a connection that was cut while it was idle, or a
+        // statement that became stale, mostly shows with the first statement, and then the read can begin once more.
+        if is_first_read && !seen && self.begin_again() {
             return self.scan_once(sql, params, visit);
         }
         outcome
     }
 
-    fn reopen(&mut self) -> bool {
-        let Ok(client) = self.runtime.block_on(connect(&self.config)) else { return false };
-        self.client = client;
-        self.statements.clear();
-        self.begun = false;
-        self.failure = None;
+    fn begin_again(&mut self) -> bool {
+        match self.failure {
+            Some(Failure::Again) => self.abandon(),
+            Some(Failure::Lost) => {
+                let Ok(client) = self.runtime.block_on(connect(&self.config)) else { return false };
+                self.client = client;
+                self.statements.clear();
+            }
+            Some(Failure::Final) | None => return false,
+        }
+        self.begin(self.mode);
         true
     }
 

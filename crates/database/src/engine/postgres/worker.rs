@@ -86,7 +86,7 @@ impl Worker {
             self.metrics.retry();
             let pause = Duration::from_micros(500 << attempt) + jitter();
             attempt += 1;
-            self.runtime.block_on(tokio::time::sleep(pause));
+            self.pause(pause);
         }
     }
 
@@ -105,6 +105,11 @@ impl Worker {
         })
     }
 
+    fn pause(&self, duration: Duration) {
+        // The timer must be made inside the runtime.
+        self.runtime.block_on(async { tokio::time::sleep(duration).await });
+    }
+
     /// The connection, opened again if it was cut, with growing pauses until the deadline.
     fn connected(&mut self, deadline: Instant) -> Result<&mut Connection> {
         let runtime = Arc::clone(&self.runtime);
@@ -117,7 +122,7 @@ impl Worker {
                     if is_final(&error) || Instant::now() + pause >= deadline {
                         return Err(refused(error, &self.server));
                     }
-                    runtime.block_on(tokio::time::sleep(pause + jitter()));
+                    self.pause(pause + jitter());
                     pause = (pause * 2).min(Duration::from_secs(1));
                 }
             }

@@ -151,7 +151,7 @@ CREATE TABLE recycled (
     kind TEXT NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
     path TEXT NOT NULL,
-    stage TEXT NOT NULL CHECK (stage IN ('person', 'site')),
+    stage TEXT COLLATE "C" NOT NULL CHECK (stage IN ('person', 'site')),
     size BIGINT NOT NULL,
     documents BIGINT NOT NULL,
     deleted_at BIGINT NOT NULL,

@@ -1,0 +1,164 @@
+//! The migrations of both engines lead to the same schema.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use database::testing::fresh_database;
+use database::{Database, Engine, Options, Schema, Sql};
+use model::Result;
+
+/// One column: class of its type and whether it may hold NULL.
+type Columns = BTreeMap<String, (String, bool)>;
+
+#[derive(Debug, Default, PartialEq)]
+struct Table {
+    columns: Columns,
+    /// Each set of columns that is unique, the primary key among them; with the condition it holds under, if any.
+    unique: BTreeSet<Vec<String>>,
+    /// Columns of each other index, in order.
+    indexes: BTreeSet<Vec<String>>,
+    /// Columns and the table that they refer to.
+    references: BTreeSet<(String, String)>,
+}
+
+type Tables = BTreeMap<String, Table>;
+
+const SQLITE_COLUMNS: Sql = Sql::new(
+    "SELECT m.name, c.name, c.type, c.\"notnull\", m.sql FROM sqlite_schema m, pragma_table_info(m.name) c \
+     WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'",
+);
+const SQLITE_INDEXES: Sql = Sql::new(
+    "SELECT m.name, i.name, i.\"unique\", c.name FROM sqlite_schema m, pragma_index_list(m.name) i, pragma_index_info(i.name) c \
+     WHERE m.type = 'table' ORDER BY m.name, i.name, c.seqno",
+);
+const SQLITE_ROWID_KEYS: Sql = Sql::new(
+    "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.pk = 1 \
+     AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.origin = 'pk')",
+);
+const SQLITE_REFERENCES: Sql = Sql::new(
+    "SELECT m.name, f.\"from\", f.\"table\" FROM sqlite_schema m, pragma_foreign_key_list(m.name) f WHERE m.type = 'table'",
+);
+const POSTGRES_COLUMNS: Sql = Sql::new(
+    "SELECT table_name::text, column_name::text, data_type::text, is_nullable = 'NO', collation_name::text \
+     FROM information_schema.columns WHERE table_schema = 'public'",
+);
+const POSTGRES_INDEXES: Sql = Sql::new(
+    "SELECT t.relname::text, i.relname::text, x.indisunique, a.attname::text FROM pg_index x \
+     JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
+     CROSS JOIN unnest(x.indkey) WITH ORDINALITY k (number, place) \
+     JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number \
+     WHERE t.relnamespace = 'public'::regnamespace ORDER BY 1, 2, k.place",
+);
+const POSTGRES_REFERENCES: Sql = Sql::new(
+    "SELECT t.relname::text, a.attname::text, o.relname::text FROM pg_constraint c \
+     JOIN pg_class t ON t.oid = c.conrelid JOIN pg_class o ON o.oid = c.confrelid \
+     CROSS JOIN unnest(c.conkey) k (number) JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number \
+     WHERE c.contype = 'f'",
+);
+
+#[tokio::test]
+async fn both_engines_have_the_same_tables() {
+    for schema in [Schema::Configuration, Schema::Content] {
+        let [sqlite, postgres] = [tables(Engine::Sqlite, schema).await, tables(Engine::Postgres, schema).await];
+        assert!(sqlite.len() > 5, "{schema:?} has tables");
+        let names = |tables: &Tables| tables.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&sqlite), names(&postgres));
+        for (name, table) in &sqlite {
+            assert_eq!(table, &postgres[name], "table {name}");
+        }
+    }
+}
+
+async fn tables(engine: Engine, schema: Schema) -> Tables {
+    let fresh = fresh_database(engine).await;
+    let db = Database::open(&fresh.location, schema, &Options::default()).await.unwrap();
+    let mut tables = Tables::new();
+    for (table, column, kind, required, note) in columns(&db).await {
+        if engine == Engine::Sqlite {
+            assert!(note.ends_with("STRICT") || table == "schema_history", "{table} is not STRICT");
+        }
+        tables.entry(table).or_default().columns.insert(column, (class(&kind), !required));
+    }
+    for (table, columns, is_unique) in indexes(&db).await {
+        let table = tables.get_mut(&table).unwrap();
+        if is_unique {
+            table.unique.insert(columns)
+        } else {
+            table.indexes.insert(columns)
+        };
+    }
+    for (table, column, other) in references(&db).await {
+        tables.get_mut(&table).unwrap().references.insert((column, other));
+    }
+    db.close().await;
+    tables
+}
+
+/// What a type can hold; SQLite keeps booleans as the integers 0 and 1.
+fn class(kind: &str) -> String {
+    match kind.to_lowercase().as_str() {
+        "integer" | "bigint" | "boolean" => "integer".into(),
+        "real" | "double precision" => "real".into(),
+        "blob" | "bytea" => "bytes".into(),
+        "text" => "text".into(),
+        other => format!("{other} is none of the portable types"),
+    }
+}
+
+async fn columns(db: &Database) -> Vec<(String, String, String, bool, String)> {
+    let sql = if db.engine() == Engine::Sqlite { SQLITE_COLUMNS } else { POSTGRES_COLUMNS };
+    let columns = db.read(move |r| {
+        r.query(sql, &[], |row| {
+            let note = row.get::<Option<String>>(4)?.unwrap_or_default();
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, note))
+        })
+    });
+    columns.await.unwrap()
+}
+
+/// Table, columns and uniqueness of each index.
+async fn indexes(db: &Database) -> Vec<(String, Vec<String>, bool)> {
+    let sqlite = db.engine() == Engine::Sqlite;
+    let sql = if sqlite { SQLITE_INDEXES } else { POSTGRES_INDEXES };
+    let rows = db.read(move |r| {
+        let columns = r.query(sql, &[], |row| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), row.get::<String>(3)?)))?;
+        // The key of a table that is its own index is not listed with the others.
+        let keys = if sqlite {
+            r.query(SQLITE_ROWID_KEYS, &[], |row| Ok((row.get::<String>(0)?, vec![row.get::<String>(1)?], true)))?
+        } else {
+            Vec::new()
+        };
+        Ok((columns, keys))
+    });
+    let (rows, mut indexes): (Vec<((String, String, bool), String)>, _) = rows.await.unwrap();
+    let mut grouped: BTreeMap<(String, String, bool), Vec<String>> = BTreeMap::new();
+    for (index, column) in rows {
+        grouped.entry(index).or_default().push(column);
+    }
+    indexes.extend(grouped.into_iter().map(|((table, _, is_unique), columns)| (table, columns, is_unique)));
+    indexes
+}
+
+async fn references(db: &Database) -> Vec<(String, String, String)> {
+    let sql = if db.engine() == Engine::Sqlite { SQLITE_REFERENCES } else { POSTGRES_REFERENCES };
+    let read = db.read(move |r| r.query(sql, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))));
+    read.await.unwrap()
+}
+
+#[tokio::test]
+async fn text_that_is_ordered_is_ordered_by_its_bytes_on_both_engines() {
+    const UNORDERED: Sql = Sql::new(
+        "SELECT DISTINCT t.relname || '.' || a.attname FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid \
+         CROSS JOIN unnest(x.indkey) k (number) JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number \
+         WHERE t.relnamespace = 'public'::regnamespace AND a.atttypid = 'text'::regtype \
+         AND a.attcollation <> '\"C\"'::regcollation",
+    );
+    for schema in [Schema::Configuration, Schema::Content] {
+        let fresh = fresh_database(Engine::Postgres).await;
+        let db = Database::open(&fresh.location, schema, &Options::default()).await.unwrap();
+        let found: Result<Vec<String>> = db.read(|r| r.query(UNORDERED, &[], |row| row.get(0))).await;
+        assert_eq!(found.unwrap(), Vec::<String>::new(), "these indexed columns need COLLATE \"C\"");
+        db.close().await;
+    }
+}

@@ -11,7 +11,8 @@ mod locator;
 mod provider;
 mod reader;
 mod store;
-
+#[cfg(feature = "testing")]
+pub mod testing;
 mod verification;
 mod writer;
 

@@ -21,9 +21,15 @@ impl Locator {
         if bytes.len() > MAX_LOCATOR {
             return Err(Error::invalid(format!("a locator has at most {MAX_LOCATOR} bytes, not {}", bytes.len())));
         }
+        Ok(Self::from_slice(bytes))
+    }
+
+    /// The same for bytes whose number is known; what is too much is left out.
+    pub(crate) fn from_slice(bytes: &[u8]) -> Self {
+        let length = bytes.len().min(MAX_LOCATOR);
         let mut kept = [0; MAX_LOCATOR];
-        kept[..bytes.len()].copy_from_slice(bytes);
-        Ok(Self { length: bytes.len() as u8, bytes: kept })
+        kept[..length].copy_from_slice(&bytes[..length]);
+        Self { length: length as u8, bytes: kept }
     }
 
     /// The bytes to store.

@@ -1,47 +1,71 @@
-use crate::provider::*;
-use model::*;
-use std::path::Path;
-#[derive(Clone)]
-pub struct Owner(String);
-impl Owner {
-    pub fn new(s: impl Into<String>) -> Result<Self> {
-        Ok(Self(s.into()))
+//! The `directory` provider: a store in one directory of a file system.
+//!
+//! ```text
+//! store.toml                     the marker: format and owner
+//! lock                           the store-wide lock (flock)
+//! segments/<id>.seg              small BLOBs, one record after another; the file is locked while a process writes it
+//! segments/<id>.idx              where each BLOB lies in a segment that is complete, sorted by digest
+//! segments/<id>.del              which records of the segment are deleted
+//! large/<2 hex>/<64 hex>         large BLOBs: the raw bytes, a table of checksums, a footer
+//! incoming/<name>                uploads of large BLOBs that are not complete; locked by the process that receives them
+//! ```
+//! `docs/formats/blob-store.md` says it byte by byte. Every record tells its digest, length and time, so that the indexes can
+//! be thrown away.
+//!
+//! Knows nothing of who refers to a BLOB.
+
+mod catalog;
+mod committer;
+mod deletions;
+mod files;
+mod growing;
+mod index;
+mod large;
+mod layout;
+mod listing;
+mod mapping;
+mod place;
+mod provider;
+mod reading;
+mod record;
+mod recovery;
+mod scan;
+mod segment;
+mod table;
+mod upload;
+mod verify;
+
+pub use layout::Owner;
+pub use provider::DirectoryProvider;
+
+use model::{Error, Result};
+
+/// How a store in a directory works. What is written with one set of options is read with any other.
+#[derive(Clone, Debug)]
+pub struct DirectoryOptions {
+    /// BLOBs up to this many bytes share segments, larger ones get files of their own. At most 16 MiB.
+    pub segment_limit: u64,
+    /// Segments are begun anew at about this many bytes.
+    pub segment_bytes: u64,
+    /// Threads that write segments, each its own.
+    pub writers: usize,
+    /// A thread writes at most about this many bytes before it answers.
+    pub batch_bytes: u64,
+    /// Whether the next segment is filled with zeros ahead of its use. Halves the time of a flush and doubles what is written.
+    pub zero_fill: bool,
+}
+
+impl Default for DirectoryOptions {
+    fn default() -> Self {
+        Self { segment_limit: 1 << 20, segment_bytes: 256 << 20, writers: 1, batch_bytes: 16 << 20, zero_fill: true }
     }
 }
-#[derive(Default)]
-pub struct DirectoryOptions;
-pub struct DirectoryProvider;
-impl DirectoryProvider {
-    pub async fn open(_: &Path, _: &Owner, _: DirectoryOptions) -> Result<Self> {
-        Err(Error::invalid("x"))
-    }
+
+/// Runs work that may wait for the disk on the blocking pool.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(interrupted)?
 }
-impl Provider for DirectoryProvider {
-    fn kind(&self) -> &'static str {
-        ""
-    }
-    fn put_limit(&self) -> u64 {
-        0
-    }
-    fn put(&self, _: Whole) -> Pending<'_, Stored> {
-        loop {}
-    }
-    fn upload(&self, _: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
-        loop {}
-    }
-    fn open(&self, _: Digest, _: u64, _: Option<crate::Locator>) -> Pending<'_, Box<dyn Source>> {
-        loop {}
-    }
-    fn delete(&self, _: Digest) -> Pending<'_, ()> {
-        loop {}
-    }
-    fn enumerate(&self, _: Option<Digest>, _: usize) -> Pending<'_, Page> {
-        loop {}
-    }
-    fn usage(&self) -> Pending<'_, Usage> {
-        loop {}
-    }
-    fn close(&self) -> Pending<'_, ()> {
-        loop {}
-    }
+
+fn interrupted(error: tokio::task::JoinError) -> Error {
+    Error::unavailable("the BLOB store was interrupted").with_source(error)
 }

@@ -1,0 +1,281 @@
+//! Group commit: everything that waits is written with one call and flushed with one call, then all are answered.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::IoSlice;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use bytes::Bytes;
+use model::{Digest, Error, ErrorKind, Result, Timestamp};
+use tokio::sync::oneshot;
+
+use super::catalog::Catalog;
+use super::files::{failed, write_parts};
+use super::growing::{Growing, Nursery};
+use super::index::Slot;
+use super::record::{ALIGN, BLOCK, HEADER, RecordHeader, footprint, span};
+
+/// A BLOB that waits to be written.
+pub struct Job {
+    pub digest: Digest,
+    pub size: u64,
+    pub pieces: Vec<Bytes>,
+    /// The checksums of its chunks.
+    pub table: Vec<u8>,
+    /// Damaged copies (segment and offset) that this one takes the place of.
+    pub replaces: Vec<(u64, u64)>,
+}
+
+/// Where a BLOB was written, or the one that was written for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    pub segment: u64,
+    pub offset: u64,
+    pub existed: bool,
+}
+
+type Answer = oneshot::Sender<Result<Placed>>;
+
+/// The threads that write segments, one open segment each.
+pub struct Committer {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    catalog: Arc<Catalog>,
+    nursery: Nursery,
+    batch_bytes: u64,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Who waits for each digest that is queued or being written; the first one brought it.
+    waiting: HashMap<Digest, Vec<Answer>>,
+    /// Segments whose last write failed: kept locked so that no other process takes them for abandoned while this one reads them.
+    suspect: Vec<Growing>,
+    closed: bool,
+}
+
+impl Committer {
+    pub fn start(catalog: Arc<Catalog>, nursery: Nursery, writers: usize, batch_bytes: u64) -> Result<Self> {
+        let shared = Arc::new(Shared { catalog, nursery, batch_bytes, queue: Mutex::default(), wake: Condvar::new() });
+        let committer = Self { shared, threads: Mutex::default() };
+        for number in 0..writers.max(1) {
+            let shared = committer.shared.clone();
+            let thread = std::thread::Builder::new()
+                .name(format!("blob-writer-{number}"))
+                .spawn(move || Writer { shared: &shared, open: None }.run())
+                .map_err(|e| Error::unavailable("cannot start a thread for the BLOB store").with_source(e))?;
+            committer.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        }
+        Ok(committer)
+    }
+
+    /// Queues a BLOB; the answer comes when it is durable.
+    pub fn submit(&self, job: Job) -> oneshot::Receiver<Result<Placed>> {
+        let (answer, receiver) = oneshot::channel();
+        let mut queue = self.shared.lock();
+        if queue.closed {
+            // A receiver that dropped its answer hears the same as one whose writer is gone.
+            return receiver;
+        }
+        let waiting = queue.waiting.entry(job.digest).or_default();
+        waiting.push(answer);
+        if waiting.len() == 1 {
+            queue.jobs.push_back(job);
+            drop(queue);
+            self.shared.wake.notify_one();
+        }
+        receiver
+    }
+
+    /// Writes what waits, seals and ends the threads. Blocks.
+    pub fn close(&self) {
+        self.stop();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            if thread.join().is_err() {
+                tracing::error!("a thread that writes BLOBs panicked; the next start recovers its segment");
+            }
+        }
+        self.shared.nursery.close();
+        self.shared.lock().suspect.clear();
+    }
+
+    fn stop(&self) {
+        self.shared.lock().closed = true;
+        self.shared.wake.notify_all();
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for work and takes as much as a batch holds; `None` when all is done and closed.
+    fn next_batch(&self) -> Option<Vec<Job>> {
+        let mut queue = self.lock();
+        while queue.jobs.is_empty() {
+            if queue.closed {
+                return None;
+            }
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut bytes = 0;
+        let mut batch = Vec::new();
+        while let Some(job) = queue.jobs.front() {
+            bytes += footprint(job.size);
+            if bytes > self.batch_bytes && !batch.is_empty() {
+                break;
+            }
+            batch.extend(queue.jobs.pop_front());
+        }
+        Some(batch)
+    }
+
+    fn answer(&self, digest: &Digest, result: &Result<Placed>) {
+        let waiting = self.lock().waiting.remove(digest).unwrap_or_default();
+        for (position, answer) in waiting.into_iter().enumerate() {
+            let copy = match result {
+                Ok(placed) => Ok(Placed { existed: placed.existed || position > 0, ..*placed }),
+                Err(error) => Err(Error::new(error.kind(), error.message().to_owned()).with_code(error.code())),
+            };
+            // Whoever gave up waiting may find the BLOB later as one that nothing refers to.
+            let _ = answer.send(copy);
+        }
+    }
+}
+
+struct Writer<'a> {
+    shared: &'a Shared,
+    open: Option<Growing>,
+}
+
+impl Writer<'_> {
+    fn run(mut self) {
+        while let Some(batch) = self.shared.next_batch() {
+            self.commit(batch);
+        }
+        if let Some(growing) = self.open.take() {
+            self.shared.nursery.seal(growing);
+        }
+    }
+
+    fn commit(&mut self, batch: Vec<Job>) {
+        let mut rest = VecDeque::from(batch);
+        rest.retain(|job| !self.is_there(job));
+        while let Some(first) = rest.front() {
+            let growing = match self.ensure_room(span(first.size)) {
+                Ok(growing) => growing,
+                Err(error) => return self.fail(rest, error),
+            };
+            let mut room = growing.room();
+            let fits = rest.iter().take_while(|job| {
+                let fits = span(job.size) <= room;
+                room = room.saturating_sub(footprint(job.size));
+                fits
+            });
+            let now: Vec<Job> = rest.drain(..fits.count()).collect();
+            match write(growing, &now) {
+                Ok(slots) => self.publish(&now, &slots),
+                Err(error) => {
+                    // What is on the disk now is unknown, so the segment is not written again.
+                    let suspect = self.open.take();
+                    self.shared.lock().suspect.extend(suspect);
+                    self.fail(now, error);
+                }
+            }
+        }
+    }
+
+    /// Answers a job whose BLOB became durable between its look-up and now.
+    fn is_there(&self, job: &Job) -> bool {
+        let Some((segment, slot)) = self.shared.catalog.find_in_memory(&job.digest) else { return false };
+        if job.replaces.contains(&(segment.id, slot.offset)) {
+            return false;
+        }
+        self.shared.answer(&job.digest, &Ok(Placed { segment: segment.id, offset: slot.offset, existed: true }));
+        true
+    }
+
+    fn ensure_room(&mut self, need: u64) -> Result<&mut Growing> {
+        let growing = match self.open.take() {
+            Some(growing) if growing.room() >= need => growing,
+            full => {
+                full.into_iter().for_each(|growing| self.shared.nursery.seal(growing));
+                self.shared.nursery.take(need)?
+            }
+        };
+        Ok(self.open.insert(growing))
+    }
+
+    fn publish(&self, jobs: &[Job], slots: &[Slot]) {
+        let Some(growing) = &self.open else { return };
+        for (job, slot) in jobs.iter().zip(slots) {
+            self.shared.catalog.publish(&growing.segment, job.digest, *slot);
+            let placed = Placed { segment: growing.segment.id, offset: slot.offset, existed: false };
+            self.shared.answer(&job.digest, &Ok(placed));
+        }
+    }
+
+    fn fail(&self, jobs: impl IntoIterator<Item = Job>, error: Error) {
+        tracing::error!(error = error.report(), "BLOBs could not be stored");
+        metrics::counter!("strongroom_blob_commit_failures_total").increment(1);
+        let result = Err(error);
+        jobs.into_iter().for_each(|job| self.shared.answer(&job.digest, &result));
+    }
+}
+
+/// Writes and flushes one batch at the end of a segment.
+fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
+    const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
+    let started = Instant::now();
+    let stored_at = Timestamp::now();
+    let batch = growing.end;
+    let mut slots = Vec::with_capacity(jobs.len());
+    let mut headers = Vec::with_capacity(jobs.len());
+    let mut at = batch;
+    for job in jobs {
+        let Job { digest, size: length, .. } = *job;
+        headers
+            .push(RecordHeader { segment: growing.segment.id, offset: at, batch, length, stored_at, digest }.encode());
+        slots.push(Slot { offset: at, length, stored_at });
+        at += footprint(length);
+    }
+    let mut parts = Vec::with_capacity(jobs.len() * 4 + 1);
+    for (job, header) in jobs.iter().zip(&headers) {
+        parts.push(IoSlice::new(header));
+        parts.extend(job.pieces.iter().map(|piece| IoSlice::new(piece)));
+        parts.push(IoSlice::new(&job.table));
+        parts.push(IoSlice::new(&ZEROS[..(footprint(job.size) - span(job.size)) as usize]));
+    }
+    // Whole blocks: the kernel never has to read one in order to change a part of it.
+    let end = at.next_multiple_of(BLOCK);
+    parts.push(IoSlice::new(&ZEROS[..(end - at) as usize]));
+    let flushed = write_parts(&growing.file, &parts, batch).and_then(|()| growing.file.sync_data());
+    flushed.map_err(|e| failed("write a batch of BLOBs to", growing.segment.path(), e))?;
+    growing.end = end;
+    metrics::histogram!("strongroom_blob_commit_seconds").record(started.elapsed().as_secs_f64());
+    metrics::histogram!("strongroom_blob_commit_blobs").record(jobs.len() as f64);
+    metrics::counter!("strongroom_blob_written_bytes_total").increment(end - batch);
+    debug_assert!(jobs.iter().all(|job| job.table.len() as u64 + HEADER as u64 + job.size == span(job.size)));
+    debug_assert!(slots.iter().all(|slot| slot.offset % ALIGN == 0));
+    Ok(slots)
+}
+
+/// What a put hears when the store was closed before its BLOB was written.
+pub fn closed() -> Error {
+    Error::new(ErrorKind::Unavailable, "the BLOB store is closed; nothing was stored")
+}

@@ -1,0 +1,106 @@
+//! The log of deleted records beside a segment: 64 bytes each, only ever appended.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use model::{Digest, Result, Timestamp};
+use rustix::fs::FlockOperation;
+
+use super::files::{failed, lock, sync_directory};
+use super::record::{u32_at, u64_at};
+
+const MAGIC: &[u8; 8] = b"SRdelete";
+const ENTRY: usize = 64;
+
+/// Appends durable notes that the records at these offsets are deleted.
+pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
+    let mut bytes = Vec::with_capacity(dead.len() * ENTRY + ENTRY);
+    for (offset, digest) in dead {
+        bytes.extend_from_slice(&encode(*offset, digest));
+    }
+    let mut write = |file: &mut File| -> io::Result<u64> {
+        let length = file.metadata()?.len();
+        // A crash may have left part of an entry; filled up, it is an entry that does not count.
+        let torn = (length % ENTRY as u64) as usize;
+        if torn > 0 {
+            bytes.splice(0..0, std::iter::repeat_n(0, ENTRY - torn));
+        }
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        Ok(length)
+    };
+    let open = File::options().create(true).append(true).open(path);
+    let mut file = open.map_err(|e| failed("open", path, e))?;
+    // Several processes may append at once.
+    lock(&file, path, FlockOperation::LockExclusive)?;
+    let before = write(&mut file).map_err(|e| failed("note a deletion in", path, e))?;
+    match path.parent() {
+        Some(directory) if before == 0 => sync_directory(directory),
+        _ => Ok(()),
+    }
+}
+
+/// Shows the notes from byte `from` on and answers up to where they were read.
+pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result<u64> {
+    let read = || -> io::Result<Vec<u8>> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let length = file.metadata()?.len();
+        let whole = length - length % ENTRY as u64;
+        let mut bytes = vec![0; whole.saturating_sub(from) as usize];
+        file.read_exact_at(&mut bytes, from)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|e| failed("read", path, e))?;
+    for entry in bytes.chunks_exact(ENTRY) {
+        if let Some((offset, digest)) = decode(entry) {
+            each(offset, digest);
+        }
+    }
+    Ok(from + bytes.len() as u64)
+}
+
+fn encode(offset: u64, digest: &Digest) -> [u8; ENTRY] {
+    let mut out = [0; ENTRY];
+    out[0..8].copy_from_slice(MAGIC);
+    out[8..16].copy_from_slice(&offset.to_le_bytes());
+    out[16..48].copy_from_slice(digest.as_bytes());
+    out[48..56].copy_from_slice(&Timestamp::now().micros().to_le_bytes());
+    let sum = crc32fast::hash(&out[..60]);
+    out[60..].copy_from_slice(&sum.to_le_bytes());
+    out
+}
+
+fn decode(entry: &[u8]) -> Option<(u64, Digest)> {
+    if &entry[0..8] != MAGIC || u32_at(entry, 60) != crc32fast::hash(&entry[..60]) {
+        return None;
+    }
+    Some((u64_at(entry, 8), Digest::from_slice(&entry[16..48]).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_note_does_not_count_and_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.del");
+        let digest = Digest::new([4; 32]);
+        append(&path, &[(64, digest)]).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 0..64 {
+            std::fs::write(&path, [&whole[..], &whole[..cut]].concat()).unwrap();
+            append(&path, &[(128, digest)]).unwrap();
+            let mut seen = Vec::new();
+            let to = read(&path, 0, |offset, _| seen.push(offset)).unwrap();
+            assert_eq!(seen, [64, 128], "cut at {cut}");
+            assert_eq!(read(&path, to, |_, _| panic!("nothing new")).unwrap(), to);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Small wrappers of file operations that turn their errors into words.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use model::{Error, ErrorKind, Result};
+use rustix::fs::{FallocateFlags, FlockOperation};
+
+/// An I/O error in words: what was tried with which file, and what may help.
+pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
+    let error = error.into();
+    let (kind, advice) = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            (ErrorKind::Exhausted, "the disk is full: free space or move the store")
+        }
+        io::ErrorKind::FileTooLarge => (ErrorKind::Exhausted, "the file system does not take files of this length"),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            (ErrorKind::Unavailable, "the server must be allowed to read and write the BLOB store")
+        }
+        _ => (ErrorKind::Unavailable, "check the disk"),
+    };
+    Error::new(kind, format!("cannot {doing} {} ({error}): {advice}", path.display())).with_source(error)
+}
+
+/// Writes a small file so that it is there as a whole or not at all, and durable.
+pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
+    let temporary = path.with_extension(format!("new-{}", std::process::id()));
+    let write = || -> io::Result<()> {
+        let file = File::create(&temporary)?;
+        let mut at = 0;
+        for part in parts {
+            file.write_all_at(part, at)?;
+            at += part.len() as u64;
+        }
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    if let Err(error) = write() {
+        // Only tidying; the error that matters is the first.
+        let _ = fs::remove_file(&temporary);
+        return Err(failed("write", path, error));
+    }
+    match path.parent() {
+        Some(directory) => sync_directory(directory),
+        None => Ok(()),
+    }
+}
+
+/// Makes names in a directory durable.
+pub fn sync_directory(path: &Path) -> Result<()> {
+    File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| failed("flush the directory", path, e))
+}
+
+/// Takes the exclusive lock of a file if nobody has it.
+pub fn try_lock(file: &File, path: &Path) -> Result<bool> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(failed("lock", path, error)),
+    }
+}
+
+/// Waits for a lock of a file; it is released when the file is closed.
+pub fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<()> {
+    loop {
+        match rustix::fs::flock(file, operation) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(failed("lock", path, error)),
+        }
+    }
+}
+
+/// Reserves space; where the file system cannot, only the length is set.
+pub fn reserve(file: &File, length: u64) -> io::Result<()> {
+    loop {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => return file.set_len(length),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Writes all parts one after another from `offset`.
+pub fn write_parts(file: &File, parts: &[io::IoSlice<'_>], mut offset: u64) -> io::Result<()> {
+    // The kernel's limit of parts per call.
+    for group in parts.chunks(1024) {
+        let total: usize = group.iter().map(|part| part.len()).sum();
+        let mut done = retrying(|| rustix::io::pwritev(file.as_fd(), group, offset))?;
+        // A short write is rare; the rest goes part by part.
+        let mut begin = 0;
+        for part in group {
+            let skip = done.saturating_sub(begin).min(part.len());
+            if skip < part.len() {
+                file.write_all_at(&part[skip..], offset + (begin + skip) as u64)?;
+                done = done.max(begin + part.len());
+            }
+            begin += part.len();
+        }
+        offset += total as u64;
+    }
+    Ok(())
+}
+
+fn retrying<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Ok(value) => return Ok(value),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Fills `buffer` from `offset` as far as the file goes and answers how far that was.
+pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Bytes that an unprivileged process can still write to the file system of `path`.
+pub fn free_bytes(path: &Path) -> Result<u64> {
+    let stat = rustix::fs::statvfs(path).map_err(|e| failed("look at the disk of", path, e))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}

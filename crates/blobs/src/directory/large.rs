@@ -1,0 +1,248 @@
+//! Large BLOBs: a file each, the raw bytes first, so that `head -c SIZE` gives the document.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use model::{Digest, Error, Result, Timestamp};
+use rustix::fs::Advice;
+
+use super::files::{failed, read_up_to};
+use super::layout::Layout;
+use super::mapping::Mapping;
+use super::record::{CHUNK, HEADER, chunks_are_intact, digest_at, is_sealed, seal, table_length, u32_at, u64_at};
+use crate::provider::{Pending, Source};
+
+const MAGIC: &[u8; 8] = b"SRlarge1";
+/// Files up to this length are mapped; what is read of longer ones passes through buffers, so that reading them does not
+/// make the process look as big as they are.
+const MAP_LIMIT: u64 = 64 << 20;
+/// How far ahead of a cold reader the disk is asked to read.
+const READ_AHEAD: u64 = 4 << 20;
+
+/// The last bytes of a large file.
+#[derive(Clone, Copy, Debug)]
+pub struct Footer {
+    pub length: u64,
+    pub stored_at: Timestamp,
+    pub digest: Digest,
+}
+
+impl Footer {
+    pub fn encode(&self, table: &[u8]) -> [u8; HEADER] {
+        let mut out = [0; HEADER];
+        out[0..8].copy_from_slice(MAGIC);
+        out[8..12].copy_from_slice(&1u32.to_le_bytes());
+        out[12..16].copy_from_slice(&(CHUNK as u32).to_le_bytes());
+        out[16..20].copy_from_slice(&crc32fast::hash(table).to_le_bytes());
+        out[40..48].copy_from_slice(&self.length.to_le_bytes());
+        out[48..56].copy_from_slice(&self.stored_at.micros().to_le_bytes());
+        out[56..88].copy_from_slice(self.digest.as_bytes());
+        seal(&mut out);
+        out
+    }
+
+    /// Reads the footer and the checksum of the table; `None` when there is no good footer.
+    pub fn read(file: &File) -> io::Result<Option<(Self, u32)>> {
+        let end = file.metadata()?.len();
+        let mut bytes = [0; HEADER];
+        let Some(at) = end.checked_sub(HEADER as u64) else { return Ok(None) };
+        if read_up_to(file, &mut bytes, at)? < HEADER || &bytes[0..8] != MAGIC || !is_sealed(&bytes) {
+            return Ok(None);
+        }
+        let Some(digest) = digest_at(&bytes, 56) else { return Ok(None) };
+        let stored_at = Timestamp::from_micros(u64_at(&bytes, 48) as i64);
+        let footer = Self { length: u64_at(&bytes, 40), stored_at, digest };
+        let fits = footer.length < 1 << 48 && footer.length + table_length(footer.length) == at;
+        Ok(fits.then_some((footer, u32_at(&bytes, 16))))
+    }
+}
+
+/// An open large file.
+pub struct LargeFile {
+    pub footer: Footer,
+    path: PathBuf,
+    file: File,
+    mapping: Option<Arc<Mapping>>,
+    table: Vec<u8>,
+}
+
+impl LargeFile {
+    /// Opens the file of a BLOB; `None` when there is none.
+    pub fn open(path: &Path, digest: &Digest) -> Result<Option<Self>> {
+        let io = |e: io::Error| failed("read", path, e);
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io(error)),
+        };
+        let (footer, sum) = Footer::read(&file)
+            .map_err(io)?
+            .filter(|(footer, _)| footer.digest == *digest)
+            .ok_or_else(|| corrupt(digest, path, "its end is damaged or missing"))?;
+        let mut table = vec![0; table_length(footer.length) as usize];
+        let read = read_up_to(&file, &mut table, footer.length).map_err(io)?;
+        if read < table.len() || crc32fast::hash(&table) != sum {
+            return Err(corrupt(digest, path, "its table of checksums is damaged"));
+        }
+        let mapping = (footer.length <= MAP_LIMIT).then(|| Mapping::new(&file, path)).transpose()?;
+        Ok(Some(Self { footer, path: path.to_path_buf(), file, mapping, table }))
+    }
+
+    /// Bytes of a range that is in memory.
+    fn resident(&self, range: Range<u64>) -> Option<Result<Bytes>> {
+        let chunks = self.chunks_around(&range);
+        let (from, to) = (chunks.start as usize, chunks.end as usize);
+        if let Some(mapping) = &self.mapping {
+            if !mapping.is_resident(from..to) {
+                return None;
+            }
+            let intact = self.is_intact(&chunks, mapping.slice(from..to)?);
+            let bytes = mapping.bytes(range.start as usize..range.end as usize)?;
+            return Some(if intact { Ok(bytes) } else { Err(self.damaged(&chunks)) });
+        }
+        let mut buffer = vec![0; to - from];
+        let mut parts = [io::IoSliceMut::new(&mut buffer)];
+        let read = rustix::io::preadv2(&self.file, &mut parts, chunks.start, rustix::io::ReadWriteFlags::NOWAIT);
+        (read == Ok(to - from)).then(|| self.checked(&chunks, range, buffer))
+    }
+
+    /// Bytes of a range, from the disk if need be. Blocks.
+    fn load(&self, range: Range<u64>) -> Result<Bytes> {
+        let chunks = self.chunks_around(&range);
+        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
+        let read = read_up_to(&self.file, &mut buffer, chunks.start);
+        let read = read.map_err(|e| failed("read", &self.path, e))?;
+        if read < buffer.len() {
+            return Err(self.damaged(&chunks));
+        }
+        let ahead = std::num::NonZeroU64::new(READ_AHEAD);
+        if let Err(error) = rustix::fs::fadvise(&self.file, chunks.end, ahead, Advice::WillNeed) {
+            tracing::debug!(%error, "the system takes no advice about reading ahead");
+        }
+        self.checked(&chunks, range, buffer)
+    }
+
+    /// Whether every chunk has its checksum. Blocks.
+    pub fn checksums_fit(&self) -> Result<bool> {
+        let mut at = 0;
+        while at < self.footer.length {
+            let to = (at + 16 * CHUNK as u64).min(self.footer.length);
+            match self.load(at..to) {
+                Ok(_) => at = to,
+                Err(error) if error.kind() == model::ErrorKind::Corrupt => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn checked(&self, chunks: &Range<u64>, range: Range<u64>, buffer: Vec<u8>) -> Result<Bytes> {
+        if !self.is_intact(chunks, &buffer) {
+            return Err(self.damaged(chunks));
+        }
+        let skip = (range.start - chunks.start) as usize;
+        Ok(Bytes::from(buffer).slice(skip..skip + (range.end - range.start) as usize))
+    }
+
+    fn is_intact(&self, chunks: &Range<u64>, data: &[u8]) -> bool {
+        let sums = &self.table[(chunks.start / CHUNK as u64 * 4) as usize..];
+        chunks_are_intact(&self.footer.digest, data, sums)
+    }
+
+    fn chunks_around(&self, range: &Range<u64>) -> Range<u64> {
+        let chunk = CHUNK as u64;
+        range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.footer.length)
+    }
+
+    fn damaged(&self, chunks: &Range<u64>) -> Error {
+        corrupt(&self.footer.digest, &self.path, &format!("bytes {} to {} are damaged", chunks.start, chunks.end))
+    }
+}
+
+/// The error for a BLOB whose bytes are not what they must be.
+pub fn corrupt(digest: &Digest, path: &Path, what: &str) -> Error {
+    let text = format!("BLOB {digest} in {} is damaged ({what}): restore it from a backup", path.display());
+    Error::corrupt(text)
+}
+
+/// Reads a large BLOB.
+pub struct LargeSource(pub Arc<LargeFile>);
+
+impl Source for LargeSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        self.0.resident(offset..(offset + limit as u64).min(self.0.footer.length))
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        let file = self.0.clone();
+        let range = offset..(offset + limit as u64).min(file.footer.length);
+        Box::pin(super::blocking(move || file.load(range)))
+    }
+}
+
+/// Large files that were read lately, so that the next reader finds them open and mapped.
+#[derive(Default)]
+pub struct LargeCache {
+    files: Mutex<HashMap<Digest, (Arc<LargeFile>, u64)>>,
+    clock: AtomicU64,
+}
+
+impl LargeCache {
+    /// More files than this are not kept.
+    const FILES: usize = 64;
+    /// Tables of checksums above this length (that of an 8 GB file) are not kept.
+    const TABLE: usize = 512 * 1024;
+
+    pub fn get(&self, digest: &Digest) -> Option<Arc<LargeFile>> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        self.files().get_mut(digest).map(|(file, used)| {
+            *used = now;
+            file.clone()
+        })
+    }
+
+    pub fn open(&self, layout: &Layout, digest: &Digest) -> Result<Option<Arc<LargeFile>>> {
+        if let Some(file) = self.get(digest) {
+            return Ok(Some(file));
+        }
+        let Some(file) = LargeFile::open(&layout.large_file(digest), digest)?.map(Arc::new) else { return Ok(None) };
+        if file.table.len() <= Self::TABLE {
+            let mut files = self.files();
+            if files.len() >= Self::FILES
+                && let Some(oldest) = files.iter().min_by_key(|(_, (_, used))| *used).map(|(digest, _)| *digest)
+            {
+                files.remove(&oldest);
+            }
+            files.insert(*digest, (file.clone(), self.clock.fetch_add(1, Ordering::Relaxed)));
+        }
+        Ok(Some(file))
+    }
+
+    pub fn forget(&self, digest: &Digest) {
+        self.files().remove(digest);
+    }
+
+    pub fn clear(&self) {
+        self.files().clear();
+    }
+
+    fn files(&self) -> MutexGuard<'_, HashMap<Digest, (Arc<LargeFile>, u64)>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes the file of a BLOB; durable when it answers. Absent is fine.
+pub fn remove(layout: &Layout, digest: &Digest) -> Result<()> {
+    let path = layout.large_file(digest);
+    match fs::remove_file(&path) {
+        Ok(()) => super::files::sync_directory(&layout.large_directory(digest.as_bytes()[0])),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed("remove", &path, error)),
+    }
+}

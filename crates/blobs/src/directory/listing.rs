@@ -1,0 +1,202 @@
+//! Enumeration in the order of digests, and sums.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+use model::{Digest, Result};
+
+use super::catalog::Catalog;
+use super::files::{failed, free_bytes};
+use super::index::Slot;
+use super::large::Footer;
+use super::layout::{Layout, names};
+use super::segment::Segment;
+use crate::provider::{Entry, Page, Usage};
+
+/// Entries that are read at once from each segment.
+const AHEAD: u64 = 32;
+
+/// A page of everything, merged from the sorted indexes and the sorted names of large files.
+pub fn page(catalog: &Catalog, after: Option<Digest>, limit: usize) -> Result<Page> {
+    if after.is_none() {
+        // Once per enumeration is enough: what comes later need not be listed.
+        catalog.refresh()?;
+    }
+    let mut cursors = Vec::new();
+    for segment in catalog.segments() {
+        cursors.push(Cursor::new(Lister::of(segment), after)?);
+    }
+    cursors.push(Cursor::new(Lister::Large(catalog.layout.clone()), after)?);
+    let mut heads: BinaryHeap<Reverse<(Digest, usize)>> =
+        cursors.iter().enumerate().filter_map(|(at, cursor)| Some(Reverse((cursor.head()?, at)))).collect();
+    let mut page = Page::default();
+    while let Some(Reverse((digest, at))) = heads.pop() {
+        let repeated = page.entries.last().is_some_and(|last: &Entry| last.digest == digest);
+        if !repeated && page.entries.len() == limit {
+            page.next = page.entries.last().map(|last| last.digest);
+            break;
+        }
+        if let Some(entry) = cursors[at].take()?
+            && !repeated
+        {
+            page.entries.push(entry);
+        }
+        heads.extend(cursors[at].head().map(|head| Reverse((head, at))));
+    }
+    Ok(page)
+}
+
+/// Something that lists its entries in order.
+enum Lister {
+    Sealed(Arc<Segment>),
+    Growing(Arc<Segment>, Vec<(Digest, Slot)>),
+    Large(Layout),
+}
+
+impl Lister {
+    fn of(segment: Arc<Segment>) -> Self {
+        match segment.slots() {
+            Some(mut slots) => {
+                slots.sort_unstable_by_key(|(digest, _)| *digest);
+                Self::Growing(segment, slots)
+            }
+            None => Self::Sealed(segment),
+        }
+    }
+
+    /// Some entries above `after`, deleted ones included; the second answer is the last digest that was looked at.
+    fn following(&self, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
+        let entry =
+            |(digest, slot): &(Digest, Slot)| Entry { digest: *digest, size: slot.length, stored_at: slot.stored_at };
+        let live = |segment: &Segment, found: &[(Digest, Slot)]| {
+            let live = found.iter().filter(|(_, slot)| !segment.is_dead(slot.offset)).map(entry).collect();
+            (live, found.last().map(|(digest, _)| *digest))
+        };
+        match self {
+            Self::Sealed(segment) => {
+                let found = match segment.sealed() {
+                    Some(index) => match index.following(after.as_ref(), AHEAD) {
+                        // Compacted away by another process: its BLOBs are in a newer segment.
+                        Err(_) if !segment.path().exists() => Vec::new(),
+                        found => found?,
+                    },
+                    None => Vec::new(),
+                };
+                Ok(live(segment, &found))
+            }
+            Self::Growing(segment, slots) => {
+                let from = after.map_or(0, |after| slots.partition_point(|(digest, _)| *digest <= after));
+                Ok(live(segment, &slots[from..slots.len().min(from + AHEAD as usize)]))
+            }
+            Self::Large(layout) => large_files(layout, after),
+        }
+    }
+}
+
+struct Cursor {
+    lister: Lister,
+    entries: VecDeque<Entry>,
+    last: Option<Digest>,
+    done: bool,
+}
+
+impl Cursor {
+    fn new(lister: Lister, after: Option<Digest>) -> Result<Self> {
+        let mut cursor = Self { lister, entries: VecDeque::new(), last: after, done: false };
+        cursor.fill()?;
+        Ok(cursor)
+    }
+
+    fn head(&self) -> Option<Digest> {
+        self.entries.front().map(|entry| entry.digest)
+    }
+
+    fn take(&mut self) -> Result<Option<Entry>> {
+        let entry = self.entries.pop_front();
+        self.fill()?;
+        Ok(entry)
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        while self.entries.is_empty() && !self.done {
+            let (entries, last) = self.lister.following(self.last)?;
+            self.done = last.is_none();
+            self.last = last.or(self.last);
+            self.entries = entries.into();
+        }
+        Ok(())
+    }
+}
+
+/// The large files of the first directory that has any above `after`.
+fn large_files(layout: &Layout, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
+    let first = after.map_or(0, |after| after.as_bytes()[0]);
+    for byte in first..=255 {
+        let mut digests: Vec<Digest> = names(&layout.large_directory(byte))?
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .filter(|digest| after.is_none_or(|after| *digest > after))
+            .collect();
+        digests.sort_unstable();
+        if let Some(last) = digests.last() {
+            let entries = digests.iter().filter_map(|digest| large_entry(layout, digest).transpose());
+            return Ok((entries.collect::<Result<_>>()?, Some(*last)));
+        }
+    }
+    Ok((Vec::new(), None))
+}
+
+/// What is known of a large file. One whose footer is damaged is listed too: it is there, and somebody may need it.
+fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
+    let path = layout.large_file(digest);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("read", &path, error)),
+    };
+    let io = |e: std::io::Error| failed("read", &path, e);
+    if let Some((footer, _)) = Footer::read(&file).map_err(io)? {
+        return Ok(Some(Entry { digest: *digest, size: footer.length, stored_at: footer.stored_at }));
+    }
+    let meta = file.metadata().map_err(io)?;
+    let stored_at = meta.modified().map_err(io)?.into();
+    Ok(Some(Entry { digest: *digest, size: meta.len(), stored_at }))
+}
+
+/// What the store holds and takes.
+pub fn usage(catalog: &Catalog) -> Result<Usage> {
+    catalog.refresh()?;
+    let mut usage = Usage { free_bytes: Some(free_bytes(catalog.layout.root())?), ..Usage::default() };
+    for segment in catalog.segments() {
+        let path = segment.path();
+        let (live, meta) = match (segment.live(), fs::metadata(path)) {
+            (Ok(live), Ok(meta)) => (live, meta),
+            _ if !path.exists() => continue,
+            (Err(error), _) => return Err(error),
+            (_, Err(error)) => return Err(failed("look at", path, error)),
+        };
+        usage.blobs += live.blobs;
+        usage.content_bytes += live.content;
+        usage.disk_bytes += meta.blocks() * 512;
+        if segment.sealed().is_some() && segment.dead_count() > 0 {
+            usage.reclaimable_bytes += meta.len().saturating_sub(live.footprint);
+        }
+    }
+    let mut after = None;
+    loop {
+        let (entries, last) = large_files(&catalog.layout, after)?;
+        for entry in entries {
+            usage.blobs += 1;
+            usage.content_bytes += entry.size;
+            let path = catalog.layout.large_file(&entry.digest);
+            usage.disk_bytes += fs::metadata(path).map_or(0, |meta| meta.blocks() * 512);
+        }
+        match last {
+            Some(_) => after = last,
+            None => return Ok(usage),
+        }
+    }
+}

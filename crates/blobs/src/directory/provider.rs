@@ -1,0 +1,261 @@
+//! The contract's methods on a directory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use model::{Digest, Error, ErrorKind, Result};
+use rustix::fs::FlockOperation;
+
+use super::catalog::Catalog;
+use super::committer::{Committer, Job, closed};
+use super::growing::Nursery;
+use super::large::{self, LargeCache, LargeSource};
+use super::layout::{Layout, Owner};
+use super::place::Place;
+use super::reading::{RecordSource, holds, wrong_size};
+use super::record::ChunkSums;
+use super::upload::LargeUpload;
+use super::{DirectoryOptions, blocking, listing, recovery, verify};
+use crate::locator::Locator;
+use crate::provider::{Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::verification::Reporter;
+
+/// The largest BLOB that may share a segment.
+const SEGMENT_LIMIT: u64 = 16 << 20;
+
+/// A store in a directory.
+pub struct DirectoryProvider(Arc<Inner>);
+
+struct Inner {
+    catalog: Arc<Catalog>,
+    committer: Committer,
+    large: Arc<LargeCache>,
+    segment_limit: u64,
+    closed: AtomicBool,
+}
+
+impl DirectoryProvider {
+    /// Opens or creates the store and recovers what dead processes left.
+    pub async fn open(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<Self> {
+        let (path, owner) = (path.to_path_buf(), owner.clone());
+        blocking(move || {
+            let layout = Layout::open(&path, &owner)?;
+            recovery::recover(&layout)?;
+            let catalog = Arc::new(Catalog::open(layout)?);
+            let nursery = Nursery::start(catalog.clone(), options.segment_bytes, options.zero_fill)?;
+            let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes)?;
+            let segment_limit = options.segment_limit.min(SEGMENT_LIMIT);
+            let (large, closed) = (Arc::default(), AtomicBool::new(false));
+            Ok(Self(Arc::new(Inner { catalog, committer, large, segment_limit, closed })))
+        })
+        .await
+    }
+}
+
+impl Inner {
+    async fn put(self: Arc<Self>, blob: Whole) -> Result<Stored> {
+        debug_assert!(has_digest(&blob), "the caller's digest is not that of the bytes");
+        let Whole { digest, size, pieces } = blob;
+        if size > self.segment_limit {
+            let mut upload: Box<dyn Upload> = Box::new(self.begin(Some(size)).await?);
+            for piece in pieces {
+                upload.write(piece).await?;
+            }
+            return upload.finish(digest, size).await;
+        }
+        let mut damaged = Vec::new();
+        if !self.catalog.candidates(&digest).is_empty() {
+            let (this, copy) = (self.clone(), pieces.clone());
+            match blocking(move || this.compare(&digest, &copy)).await? {
+                Found::Good(place) => return Ok(Stored { digest, size, locator: place.locator(), existed: true }),
+                Found::Damaged(places) => damaged = places,
+            }
+        }
+        let table = ChunkSums::of(&pieces).into_table(&digest);
+        let answer = self.committer.submit(Job { digest, size, pieces, table, replaces: damaged.clone() });
+        let placed = answer.await.map_err(|_| closed())??;
+        if !damaged.is_empty() {
+            let this = self.clone();
+            blocking(move || this.drop_copies(&digest, &damaged)).await?;
+        }
+        let locator = Place::Segment { id: placed.segment, offset: placed.offset }.locator();
+        Ok(Stored { digest, size, locator, existed: placed.existed })
+    }
+
+    /// Looks for an undamaged and durable copy of these bytes among the segments that this process knows.
+    fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Found> {
+        let mut damaged = Vec::new();
+        for (segment, slot) in self.catalog.find_all(digest)? {
+            // Another process may have deleted it since we last looked.
+            segment.refresh_deletions()?;
+            if segment.is_dead(slot.offset) || !segment.is_durable() {
+                continue;
+            }
+            if holds(&segment, slot.offset, digest, pieces)? {
+                return Ok(Found::Good(Place::Segment { id: segment.id, offset: slot.offset }));
+            }
+            damaged.push((segment.id, slot.offset));
+        }
+        Ok(Found::Damaged(damaged))
+    }
+
+    /// Deletes damaged copies after a good one became durable.
+    fn drop_copies(&self, digest: &Digest, places: &[(u64, u64)]) -> Result<()> {
+        let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
+        for (id, offset) in places {
+            if let Some(segment) = self.catalog.segment(*id) {
+                segment.delete(*offset, *digest)?;
+                tracing::warn!(blob = %digest, segment = %segment.path().display(), offset, "replaced a damaged copy of a BLOB");
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin(&self, announced: Option<u64>) -> Result<LargeUpload> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(closed());
+        }
+        let (layout, cache) = (self.catalog.layout.clone(), self.large.clone());
+        blocking(move || LargeUpload::begin(layout, cache, announced)).await
+    }
+
+    /// What can be opened without waiting.
+    fn open_at_once(&self, digest: Digest, size: u64, place: Option<Place>) -> Option<Box<dyn Source>> {
+        match place? {
+            Place::Segment { id, offset } => {
+                let source = RecordSource::resident(self.catalog.segment(id)?, offset, digest, size)?;
+                Some(Box::new(source))
+            }
+            Place::Large => {
+                let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;
+                Some(Box::new(LargeSource(file)))
+            }
+        }
+    }
+
+    /// Looks everywhere. Blocks.
+    fn open_anywhere(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
+        let mut trouble = None;
+        if let Some(Place::Segment { id, offset }) = place
+            && let Some(segment) = self.catalog.segment(id).filter(|segment| !segment.is_dead(offset))
+        {
+            match RecordSource::load(&segment, offset, &digest, size) {
+                Ok(Some(source)) => return Ok(Box::new(source)),
+                Ok(None) => {}
+                Err(error) => trouble = Some(error),
+            }
+        }
+        // What other processes wrote is only looked at when nothing else helps.
+        for refresh in [false, true] {
+            if refresh {
+                self.catalog.refresh()?;
+            }
+            for (segment, slot) in self.catalog.find_all(&digest)? {
+                match RecordSource::load(&segment, slot.offset, &digest, size) {
+                    Ok(Some(source)) => return Ok(Box::new(source)),
+                    Ok(None) => {}
+                    Err(error) => trouble = Some(error),
+                }
+            }
+            match self.large.open(&self.catalog.layout, &digest) {
+                Ok(Some(file)) if file.footer.length == size => return Ok(Box::new(LargeSource(file))),
+                Ok(Some(file)) => return Err(wrong_size(&digest, file.footer.length, size)),
+                Ok(None) => {}
+                Err(error) => trouble = Some(error),
+            }
+        }
+        let root = self.catalog.layout.root().display();
+        Err(trouble.unwrap_or_else(|| Error::not_found(format!("the BLOB store {root} has no BLOB {digest}"))))
+    }
+
+    /// Deletes all copies, those of other processes too. Blocks.
+    fn delete(&self, digest: Digest) -> Result<()> {
+        // Keeps compaction from moving a copy away between the look-up and the note.
+        let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
+        self.catalog.refresh()?;
+        for (segment, slot) in self.catalog.find_all(&digest)? {
+            segment.delete(slot.offset, digest)?;
+        }
+        large::remove(&self.catalog.layout, &digest)?;
+        self.large.forget(&digest);
+        Ok(())
+    }
+}
+
+enum Found {
+    Good(Place),
+    /// Nothing but these, or nothing at all.
+    Damaged(Vec<(u64, u64)>),
+}
+
+impl Provider for DirectoryProvider {
+    fn kind(&self) -> &'static str {
+        "directory"
+    }
+
+    fn put_limit(&self) -> u64 {
+        self.0.segment_limit
+    }
+
+    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+        Box::pin(self.0.clone().put(blob))
+    }
+
+    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+        Box::pin(async move { Ok(Box::new(self.0.begin(announced).await?) as Box<dyn Upload>) })
+    }
+
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+        let place = locator.as_ref().and_then(Place::of);
+        Box::pin(async move {
+            if let Some(source) = self.0.open_at_once(digest, size, place) {
+                return Ok(source);
+            }
+            let inner = self.0.clone();
+            blocking(move || inner.open_anywhere(digest, size, place)).await
+        })
+    }
+
+    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || inner.delete(digest)))
+    }
+
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+        let catalog = self.0.catalog.clone();
+        Box::pin(blocking(move || listing::page(&catalog, after, limit)))
+    }
+
+    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+        let catalog = self.0.catalog.clone();
+        Box::pin(blocking(move || verify::verify(&catalog, &reporter)))
+    }
+
+    fn usage(&self) -> Pending<'_, Usage> {
+        let catalog = self.0.catalog.clone();
+        Box::pin(blocking(move || listing::usage(&catalog)))
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || {
+            inner.closed.store(true, Ordering::Relaxed);
+            inner.committer.close();
+            inner.large.clear();
+            Ok(())
+        }))
+    }
+}
+
+fn has_digest(blob: &Whole) -> bool {
+    let mut hasher = crate::BlobHasher::new();
+    blob.pieces.iter().for_each(|piece| hasher.update(piece));
+    hasher.finish() == blob.digest && blob.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>() == blob.size
+}
+
+/// Whether an error means that a BLOB is damaged rather than that something could not be asked.
+pub fn is_damage(error: &Error) -> bool {
+    error.kind() == ErrorKind::Corrupt
+}

@@ -1,0 +1,136 @@
+//! Opening records in segments.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{Digest, Error, Result};
+
+use super::files::{failed, read_up_to};
+use super::large::corrupt;
+use super::mapping::Mapping;
+use super::record::{HEADER, RecordHeader, chunks_are_intact, span, table_length};
+use super::segment::Segment;
+use crate::provider::{Pending, Source};
+
+/// A BLOB in a segment. It is small, so that all of it is verified before its first byte is delivered.
+pub enum RecordSource {
+    /// In the page cache and not looked at yet.
+    Mapped { segment: Arc<Segment>, mapping: Arc<Mapping>, offset: u64, digest: Digest, size: u64 },
+    /// Verified.
+    Whole(Bytes),
+}
+
+impl RecordSource {
+    /// The record at this place if it needs no disk; `None` for anything that needs a closer look.
+    pub fn resident(segment: Arc<Segment>, offset: u64, digest: Digest, size: u64) -> Option<Self> {
+        let mapping = segment.mapped()?.clone();
+        let start = usize::try_from(offset).ok()?;
+        let end = usize::try_from(offset.checked_add(span(size.min(1 << 40)))?).ok()?;
+        mapping.slice(start..end)?;
+        if segment.is_dead(offset) || !mapping.is_resident(start..end) {
+            return None;
+        }
+        let header = RecordHeader::decode(mapping.slice(start..end)?, segment.id, offset)?;
+        let fits = header.digest == digest && header.length == size;
+        fits.then_some(Self::Mapped { segment, mapping, offset, digest, size })
+    }
+
+    /// Reads and verifies the record at this place. `None` when the segment is gone or another BLOB lies there. Blocks.
+    pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64) -> Result<Option<Self>> {
+        let path = segment.path();
+        let io = |e: io::Error| failed("read", path, e);
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io(error)),
+        };
+        let mut head = [0; HEADER];
+        let read = read_up_to(&file, &mut head, offset).map_err(io)?;
+        let Some(header) = RecordHeader::decode(&head[..read], segment.id, offset) else {
+            return Err(corrupt(digest, path, &format!("the header at {offset} is damaged")));
+        };
+        if header.digest != *digest {
+            return Ok(None);
+        }
+        if header.length != size {
+            return Err(wrong_size(digest, header.length, size));
+        }
+        let end = file.metadata().map_err(io)?.len();
+        let length = (size + table_length(size)) as usize;
+        if offset + span(size) > end {
+            return Err(corrupt(digest, path, &format!("the segment ends before the record at {offset} does")));
+        }
+        let mut bytes = vec![0; length];
+        let read = read_up_to(&file, &mut bytes, offset + HEADER as u64).map_err(io)?;
+        let (data, table) = bytes.split_at(size as usize);
+        if read < length || !chunks_are_intact(digest, data, table) {
+            return Err(damaged(segment, offset, digest));
+        }
+        segment.map(&file)?;
+        bytes.truncate(size as usize);
+        Ok(Some(Self::Whole(Bytes::from(bytes))))
+    }
+
+    /// Verifies a mapped record once.
+    fn verified(&mut self) -> Result<&Bytes> {
+        if let Self::Mapped { segment, mapping, offset, digest, size } = self {
+            let data = *offset as usize + HEADER;
+            let table = data + *size as usize;
+            let end = table + table_length(*size) as usize;
+            let intact = mapping
+                .slice(data..table)
+                .zip(mapping.slice(table..end))
+                .is_some_and(|(bytes, table)| chunks_are_intact(digest, bytes, table));
+            let Some(bytes) = mapping.bytes(data..table).filter(|_| intact) else {
+                return Err(damaged(segment, *offset, digest));
+            };
+            *self = Self::Whole(bytes);
+        }
+        match self {
+            Self::Whole(bytes) => Ok(bytes),
+            Self::Mapped { segment, offset, digest, .. } => Err(damaged(segment, *offset, digest)),
+        }
+    }
+}
+
+impl Source for RecordSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        Some(self.verified().map(|bytes| {
+            let start = (offset as usize).min(bytes.len());
+            bytes.slice(start..(start + limit).min(bytes.len()))
+        }))
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        let answer = self.try_read(offset, limit);
+        Box::pin(async move { answer.unwrap_or_else(|| Ok(Bytes::new())) })
+    }
+}
+
+fn damaged(segment: &Segment, offset: u64, digest: &Digest) -> Error {
+    corrupt(digest, segment.path(), &format!("the record at {offset} does not have its checksums"))
+}
+
+/// The error for a BLOB whose size is not the one that the caller believes.
+pub fn wrong_size(digest: &Digest, found: u64, believed: u64) -> Error {
+    Error::corrupt(format!("BLOB {digest} has {found} bytes in its store, but is known as one of {believed}"))
+}
+
+/// Whether the record at this place holds exactly these bytes. Blocks.
+pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes]) -> Result<bool> {
+    let size = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let found = match RecordSource::load(segment, offset, digest, size) {
+        Ok(Some(RecordSource::Whole(found))) => found,
+        Ok(_) => return Ok(false),
+        Err(error) if error.kind() == model::ErrorKind::Corrupt => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut rest = &found[..];
+    Ok(pieces.iter().all(|piece| {
+        let (now, later) = rest.split_at(piece.len().min(rest.len()));
+        rest = later;
+        now == &piece[..]
+    }))
+}

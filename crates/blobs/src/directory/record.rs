@@ -1,0 +1,211 @@
+//! The bytes of a record and its checksums. Pure: knows no files.
+//!
+//! `docs/formats/blob-store.md` describes the layout; golden files in the tests hold it still.
+
+use bytes::Bytes;
+use model::{Digest, Timestamp};
+
+/// Records begin at multiples of this.
+pub const ALIGN: u64 = 64;
+/// Batches begin at multiples of this, so that a block with acknowledged records is never written again.
+pub const BLOCK: u64 = 4096;
+/// Length of a record's header.
+pub const HEADER: usize = 128;
+/// Each piece of this length has its own checksum.
+pub const CHUNK: usize = 64 * 1024;
+
+const MAGIC: &[u8; 8] = b"SRrecord";
+const VERSION: u32 = 1;
+
+/// What precedes the bytes of a BLOB in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// The segment that this record belongs to and its position in it: bytes that merely look like a record (a segment that was
+    /// uploaded as a document) do not pass for one.
+    pub segment: u64,
+    pub offset: u64,
+    /// Where the batch begins that this record was written with.
+    pub batch: u64,
+    pub length: u64,
+    pub stored_at: Timestamp,
+    pub digest: Digest,
+}
+
+impl RecordHeader {
+    pub fn encode(&self) -> [u8; HEADER] {
+        let mut out = [0; HEADER];
+        out[0..8].copy_from_slice(MAGIC);
+        out[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        out[12..16].copy_from_slice(&(CHUNK as u32).to_le_bytes());
+        out[16..24].copy_from_slice(&self.segment.to_le_bytes());
+        out[24..32].copy_from_slice(&self.offset.to_le_bytes());
+        out[32..40].copy_from_slice(&self.batch.to_le_bytes());
+        out[40..48].copy_from_slice(&self.length.to_le_bytes());
+        out[48..56].copy_from_slice(&self.stored_at.micros().to_le_bytes());
+        out[56..88].copy_from_slice(self.digest.as_bytes());
+        seal(&mut out);
+        out
+    }
+
+    /// The header in these bytes, if they are one and were written for this segment and offset.
+    pub fn decode(bytes: &[u8], segment: u64, offset: u64) -> Option<Self> {
+        let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
+        if &bytes[0..8] != MAGIC
+            || u32_at(bytes, 8) != VERSION
+            || u32_at(bytes, 12) != CHUNK as u32
+            || !is_sealed(bytes)
+        {
+            return None;
+        }
+        let header = Self {
+            segment: u64_at(bytes, 16),
+            offset: u64_at(bytes, 24),
+            batch: u64_at(bytes, 32),
+            length: u64_at(bytes, 40),
+            stored_at: Timestamp::from_micros(u64_at(bytes, 48) as i64),
+            digest: digest_at(bytes, 56)?,
+        };
+        // Lengths beyond any file would overflow the sums that callers make.
+        (header.segment == segment && header.offset == offset && header.length < 1 << 48).then_some(header)
+    }
+
+    /// Where these bytes may be a header at all; cheap, for searching.
+    pub fn may_begin(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+}
+
+/// Bytes of the table of chunk checksums behind `length` bytes of content.
+pub fn table_length(length: u64) -> u64 {
+    length.div_ceil(CHUNK as u64) * 4
+}
+
+/// Bytes from the begin of the header to the end of the table.
+pub fn span(length: u64) -> u64 {
+    HEADER as u64 + length + table_length(length)
+}
+
+/// The same with the gap up to where the next record may begin.
+pub fn footprint(length: u64) -> u64 {
+    span(length).next_multiple_of(ALIGN)
+}
+
+/// Writes the checksum over the first 124 bytes of a 128-byte header or footer into its last four.
+pub fn seal(block: &mut [u8; HEADER]) {
+    let sum = crc32fast::hash(&block[..HEADER - 4]);
+    block[HEADER - 4..].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Whether that checksum fits.
+pub fn is_sealed(block: &[u8; HEADER]) -> bool {
+    u32_at(block, HEADER - 4) == crc32fast::hash(&block[..HEADER - 4])
+}
+
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut out = [0; 4];
+    out.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(out)
+}
+
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut out = [0; 8];
+    out.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(out)
+}
+
+pub fn digest_at(bytes: &[u8], at: usize) -> Option<Digest> {
+    Digest::from_slice(bytes.get(at..at + 32)?).ok()
+}
+
+/// What ties checksums to their BLOB, so that bytes of another BLOB with that one's checksums are noticed.
+pub fn mask(digest: &Digest) -> u32 {
+    u32_at(digest.as_bytes(), 0)
+}
+
+/// Computes the checksums of chunks while the bytes pass by.
+#[derive(Default)]
+pub struct ChunkSums {
+    current: crc32fast::Hasher,
+    filled: usize,
+    sums: Vec<u32>,
+}
+
+impl ChunkSums {
+    pub fn of(pieces: &[Bytes]) -> Self {
+        let mut sums = Self::default();
+        pieces.iter().for_each(|piece| sums.update(piece));
+        sums
+    }
+
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (now, rest) = bytes.split_at(bytes.len().min(CHUNK - self.filled));
+            self.current.update(now);
+            self.filled += now.len();
+            bytes = rest;
+            if self.filled == CHUNK {
+                self.next_chunk();
+            }
+        }
+    }
+
+    fn next_chunk(&mut self) {
+        self.sums.push(std::mem::take(&mut self.current).finalize());
+        self.filled = 0;
+    }
+
+    /// The table as it is stored.
+    pub fn into_table(mut self, digest: &Digest) -> Vec<u8> {
+        if self.filled > 0 {
+            self.next_chunk();
+        }
+        let mask = mask(digest);
+        self.sums.iter().flat_map(|sum| (sum ^ mask).to_le_bytes()).collect()
+    }
+}
+
+/// Whether `data`, which begins at a chunk, has the checksums at the begin of `table`.
+pub fn chunks_are_intact(digest: &Digest, data: &[u8], table: &[u8]) -> bool {
+    let mask = mask(digest);
+    table.len() as u64 >= table_length(data.len() as u64)
+        && data
+            .chunks(CHUNK)
+            .zip(table.chunks_exact(4))
+            .all(|(chunk, sum)| crc32fast::hash(chunk) ^ mask == u32_at(sum, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_only_read_where_it_was_written() {
+        let digest = Digest::new([7; 32]);
+        let stored_at = Timestamp::from_micros(-5);
+        let header = RecordHeader { segment: 3, offset: 4096, batch: 4096, length: 70_000, stored_at, digest };
+        let bytes = header.encode();
+        assert_eq!(RecordHeader::decode(&bytes, 3, 4096), Some(header));
+        assert_eq!(RecordHeader::decode(&bytes, 4, 4096), None);
+        assert_eq!(RecordHeader::decode(&bytes, 3, 4160), None);
+        for bit in 0..HEADER * 8 {
+            let mut bad = bytes;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(RecordHeader::decode(&bad, 3, 4096), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn checksums_do_not_depend_on_how_the_bytes_arrive() {
+        let data: Vec<u8> = (0..200_000u32).map(|i| ((i * 7919) >> 3) as u8).collect();
+        let digest = crate::digest_of(&data);
+        let table = ChunkSums::of(&[Bytes::copy_from_slice(&data)]).into_table(&digest);
+        let pieces: Vec<Bytes> = data.chunks(999).map(Bytes::copy_from_slice).collect();
+        assert_eq!(ChunkSums::of(&pieces).into_table(&digest), table);
+        assert_eq!(table.len() as u64, table_length(data.len() as u64));
+        assert!(chunks_are_intact(&digest, &data, &table));
+        assert!(chunks_are_intact(&digest, &data[CHUNK..], &table[4..]));
+        assert!(!chunks_are_intact(&digest, &data[CHUNK..], &table));
+        assert!(!chunks_are_intact(&Digest::new([1; 32]), &data, &table));
+        assert!(!chunks_are_intact(&digest, &data, &table[..12]));
+    }
+}

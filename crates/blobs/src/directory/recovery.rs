@@ -1,0 +1,163 @@
+//! What is done with segments and uploads that a dead process left.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::ops::Range;
+use std::path::Path;
+
+use model::{Digest, Result};
+use rustix::fs::{Advice, FlockOperation};
+
+use super::deletions;
+use super::files::{failed, sync_directory, try_lock};
+use super::index::{IndexFile, Slot};
+use super::layout::{Layout, names};
+use super::record::{BLOCK, RecordHeader, footprint};
+use super::scan::{self, Found};
+
+/// Seals the segments and removes the uploads of processes that are gone. Only what was never sealed is read, so that the
+/// time is bounded by the segments that were open at the crash.
+pub fn recover(layout: &Layout) -> Result<()> {
+    // Nobody creates a segment or an upload meanwhile, so that a file without a lock has no owner.
+    let _guard = layout.lock(FlockOperation::LockExclusive)?;
+    let sealed: HashSet<u64> = layout.segment_files("idx")?.into_iter().collect();
+    for id in layout.segment_files("seg")?.into_iter().filter(|id| !sealed.contains(id)) {
+        let path = layout.segment(id);
+        let file = open(&path)?;
+        if try_lock(&file, &path)? {
+            seal_abandoned(layout, id, &path, &file)?;
+        }
+    }
+    remove_leftovers(layout)
+}
+
+/// Writes the index of a segment whose index is damaged or gone.
+pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
+    let path = layout.segment(id);
+    let file = open(&path)?;
+    let end = file.metadata().map_err(|e| failed("look at", &path, e))?.len();
+    let contents = Inventory::take(layout, id, &path, &file, end)?;
+    contents.report(&path);
+    let index = IndexFile::write(&layout.index(id), id, end, &mut contents.entries())?;
+    tracing::warn!(segment = %path.display(), "the index of a segment was damaged and has been built again");
+    Ok((index, end))
+}
+
+fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<()> {
+    let io = |e: std::io::Error| failed("recover", path, e);
+    // What the kernel holds may not be what the disk holds after a failed flush: flush, forget and read again.
+    file.sync_all().map_err(io)?;
+    rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| io(e.into()))?;
+    let length = file.metadata().map_err(io)?.len();
+    let mut contents = Inventory::take(layout, id, path, file, length)?;
+    let end = contents.cut_torn_tail(path);
+    contents.report(path);
+    if contents.records.is_empty() && contents.gaps.is_empty() {
+        remove(path)?;
+        remove(&layout.deletions(id))?;
+        return sync_directory(&layout.segments());
+    }
+    file.set_len(end).map_err(io)?;
+    file.sync_all().map_err(io)?;
+    IndexFile::write(&layout.index(id), id, end, &mut contents.entries())?;
+    tracing::info!(segment = %path.display(), records = contents.records.len(), "sealed a segment that a stopped process left");
+    Ok(())
+}
+
+/// What a walk found.
+struct Inventory {
+    records: Vec<(RecordHeader, bool)>,
+    gaps: Vec<Range<u64>>,
+    dead: HashSet<u64>,
+}
+
+impl Inventory {
+    fn take(layout: &Layout, id: u64, path: &Path, file: &File, end: u64) -> Result<Self> {
+        let mut inventory = Self { records: Vec::new(), gaps: Vec::new(), dead: HashSet::new() };
+        deletions::read(&layout.deletions(id), 0, |offset, _| {
+            inventory.dead.insert(offset);
+        })?;
+        scan::walk(file, path, id, end, |found| {
+            match found {
+                Found::Record { header, intact } => inventory.records.push((header, intact)),
+                Found::Gap(range) => inventory.gaps.push(range),
+            }
+            Ok(())
+        })?;
+        Ok(inventory)
+    }
+
+    /// Drops what lies behind the last good record and was therefore being written when the process died. Answers the length to cut to.
+    fn cut_torn_tail(&mut self, path: &Path) -> u64 {
+        let good = self.records.iter().rposition(|(_, intact)| *intact);
+        let end = good.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.length));
+        for (header, _) in self.records.drain(good.map_or(0, |at| at + 1)..) {
+            tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest, size = header.length,
+                "dropped a BLOB that was only written in part");
+        }
+        self.gaps.retain(|gap| {
+            if gap.start >= end {
+                tracing::warn!(segment = %path.display(), offset = gap.start, "dropped a torn tail");
+            }
+            gap.start < end
+        });
+        end.next_multiple_of(BLOCK)
+    }
+
+    /// Damage before a good record is no torn tail: what lies there was acknowledged once.
+    fn report(&self, path: &Path) {
+        for (header, _) in self.records.iter().filter(|(header, intact)| !intact && !self.dead.contains(&header.offset))
+        {
+            tracing::error!(segment = %path.display(), offset = header.offset, blob = %header.digest, "a BLOB is damaged");
+        }
+        for gap in &self.gaps {
+            tracing::error!(segment = %path.display(), from = gap.start, to = gap.end, "a part of a segment is damaged");
+        }
+    }
+
+    fn entries(&self) -> Vec<(Digest, Slot)> {
+        let mut slots: HashMap<Digest, Slot> = HashMap::new();
+        for (header, intact) in self.records.iter().filter(|(header, _)| !self.dead.contains(&header.offset)) {
+            let slot = Slot { offset: header.offset, length: header.length, stored_at: header.stored_at };
+            // A damaged copy never takes the place of a good one.
+            if *intact || !slots.contains_key(&header.digest) {
+                slots.insert(header.digest, slot);
+            }
+        }
+        slots.into_iter().collect()
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::options().read(true).write(true).open(path).map_err(|e| failed("open", path, e))
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes uploads without an owner, and indexes and deletions whose segment is gone.
+fn remove_leftovers(layout: &Layout) -> Result<()> {
+    for name in names(&layout.incoming())? {
+        let path = layout.incoming().join(&name);
+        // Gone by now means that its owner finished it.
+        let Ok(file) = open(&path) else { continue };
+        if try_lock(&file, &path)? {
+            remove(&path)?;
+            tracing::info!(upload = name, "removed an upload that was never finished");
+        }
+    }
+    let segments: HashSet<u64> = layout.segment_files("seg")?.into_iter().collect();
+    for (extension, path) in [("idx", Layout::index as fn(&Layout, u64) -> _), ("del", Layout::deletions)] {
+        for id in layout.segment_files(extension)?.into_iter().filter(|id| !segments.contains(id)) {
+            remove(&path(layout, id))?;
+        }
+    }
+    for name in names(&layout.segments())?.iter().filter(|name| name.contains(".new-")) {
+        remove(&layout.segments().join(name))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Walking through a segment by its records alone.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use model::{Digest, Result};
+
+use super::files::{failed, read_up_to};
+use super::index::Slot;
+use super::record::{ALIGN, BLOCK, CHUNK, HEADER, RecordHeader, chunks_are_intact, footprint, span, table_length};
+
+/// Bytes that are searched at once.
+const WINDOW: usize = 1024 * 1024;
+
+/// What a walk comes across, in order of position.
+#[derive(Debug)]
+pub enum Found {
+    /// A record with a good header; its bytes may be damaged.
+    Record { header: RecordHeader, intact: bool },
+    /// Bytes that should be a record or padding and are neither.
+    Gap(Range<u64>),
+}
+
+/// Walks through a segment up to `end` and shows everything found. The last gap may be a torn tail.
+pub fn walk(file: &File, path: &Path, id: u64, end: u64, mut show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+    let io = |e: io::Error| failed("read", path, e);
+    let mut at = BLOCK;
+    while at < end {
+        if let Some(header) = header_at(file, id, at, end).map_err(io)? {
+            let intact = is_intact(file, &header).map_err(io)?;
+            show(Found::Record { header, intact })?;
+            at += footprint(header.length);
+            continue;
+        }
+        // Behind the last record of a batch lies nothing but zeros up to the next block.
+        let boundary = at.next_multiple_of(BLOCK).min(end);
+        if boundary > at && is_zero(file, at..boundary).map_err(io)? {
+            at = boundary;
+            continue;
+        }
+        let next = search(file, id, at, end).map_err(io)?;
+        if next < end || !is_zero(file, at..end).map_err(io)? {
+            show(Found::Gap(at..next))?;
+        }
+        at = next;
+    }
+    Ok(())
+}
+
+/// Reads on from `from` in a segment that is being written elsewhere, up to the first record that is not there as a whole.
+/// Answers where to go on next time.
+pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut(Digest, Slot)) -> Result<u64> {
+    let io = |e: io::Error| failed("read", path, e);
+    let end = file.metadata().map_err(io)?.len();
+    let mut at = from;
+    while at < end {
+        let boundary = at.next_multiple_of(BLOCK);
+        let here = header_at(file, id, at, end).map_err(io)?;
+        let header = match here {
+            None if boundary > at => header_at(file, id, boundary, end).map_err(io)?,
+            here => here,
+        };
+        let Some(header) = header else { break };
+        if !is_intact(file, &header).map_err(io)? {
+            break;
+        }
+        each(header.digest, Slot { offset: header.offset, length: header.length, stored_at: header.stored_at });
+        at = header.offset + footprint(header.length);
+    }
+    Ok(at)
+}
+
+/// The header at this position if there is one and its record ends before `end`.
+pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<RecordHeader>> {
+    let mut bytes = [0; HEADER];
+    let read = read_up_to(file, &mut bytes, at)?;
+    let header = RecordHeader::decode(&bytes[..read], id, at);
+    Ok(header.filter(|header| at + span(header.length) <= end))
+}
+
+/// Whether the bytes of a record have their checksums.
+pub fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
+    let data_at = header.offset + HEADER as u64;
+    let mut table = vec![0; table_length(header.length) as usize];
+    if read_up_to(file, &mut table, data_at + header.length)? < table.len() {
+        return Ok(false);
+    }
+    let mut buffer = vec![0; header.length.min(WINDOW as u64) as usize];
+    let mut done = 0;
+    while done < header.length {
+        let want = (header.length - done).min(WINDOW as u64) as usize;
+        let read = read_up_to(file, &mut buffer[..want], data_at + done)?;
+        let sums = &table[(done / CHUNK as u64 * 4) as usize..];
+        if read < want || !chunks_are_intact(&header.digest, &buffer[..want], sums) {
+            return Ok(false);
+        }
+        done += want as u64;
+    }
+    Ok(true)
+}
+
+/// The next position behind `from` with a good header, or `end`.
+fn search(file: &File, id: u64, from: u64, end: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; WINDOW];
+    let mut at = from + ALIGN;
+    while at < end {
+        at = data_from(file, at, end);
+        let want = (end - at).min(WINDOW as u64) as usize;
+        let read = read_up_to(file, &mut buffer[..want], at)?;
+        for step in (0..read).step_by(ALIGN as usize) {
+            let position = at + step as u64;
+            if RecordHeader::may_begin(&buffer[step..read]) && header_at(file, id, position, end)?.is_some() {
+                return Ok(position);
+            }
+        }
+        at += WINDOW as u64;
+    }
+    Ok(end)
+}
+
+/// The first position from `at` on that is not a hole, at a multiple of the alignment; `end` if only holes follow.
+fn data_from(file: &File, at: u64, end: u64) -> u64 {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+        Ok(found) => (found - found % ALIGN).clamp(at, end),
+        Err(rustix::io::Errno::NXIO) => end,
+        // A file system without this knowledge: everything is data.
+        Err(_) => at,
+    }
+}
+
+fn is_zero(file: &File, range: Range<u64>) -> io::Result<bool> {
+    let mut buffer = vec![0; WINDOW.min((range.end - range.start) as usize)];
+    let mut at = range.start;
+    while at < range.end {
+        at = data_from(file, at, range.end);
+        let want = (range.end - at).min(buffer.len() as u64) as usize;
+        let read = read_up_to(file, &mut buffer[..want], at)?;
+        if buffer[..read].iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        if read < want {
+            return Ok(true);
+        }
+        at += want as u64;
+    }
+    Ok(true)
+}

@@ -1,0 +1,214 @@
+//! One segment as seen by readers: its index, its deletions and its mapping.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use model::{Digest, Result};
+
+use super::deletions;
+use super::files::failed;
+use super::index::{IndexFile, Slot};
+use super::layout::Layout;
+use super::mapping::Mapping;
+use super::record::{BLOCK, footprint};
+use super::scan;
+
+/// A segment that this process knows.
+pub struct Segment {
+    pub id: u64,
+    /// Its number in the table.
+    pub number: u32,
+    path: PathBuf,
+    deletions: PathBuf,
+    contents: RwLock<Contents>,
+    mapping: OnceLock<Arc<Mapping>>,
+    dead: Mutex<Dead>,
+}
+
+/// What lies where in a segment.
+pub enum Contents {
+    /// Still being written: by this process (then it holds what is durable), or by another one (then what was found up to here).
+    Growing { slots: HashMap<Digest, Slot>, read_to: u64, own: bool },
+    /// Never written again.
+    Sealed(IndexFile),
+}
+
+#[derive(Default)]
+struct Dead {
+    offsets: HashSet<u64>,
+    read_to: u64,
+}
+
+impl Segment {
+    pub fn new(layout: &Layout, id: u64, number: u32, contents: Contents) -> Self {
+        Self {
+            id,
+            number,
+            path: layout.segment(id),
+            deletions: layout.deletions(id),
+            contents: RwLock::new(contents),
+            mapping: OnceLock::new(),
+            dead: Mutex::default(),
+        }
+    }
+
+    pub fn growing(own: bool) -> Contents {
+        Contents::Growing { slots: HashMap::new(), read_to: BLOCK, own }
+    }
+
+    pub fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    /// The live record of a digest. Reads the index file of a sealed segment.
+    pub fn find(&self, digest: &Digest) -> Result<Option<Slot>> {
+        let found = match &*self.contents() {
+            Contents::Growing { slots, .. } => slots.get(digest).copied().into_iter().collect(),
+            Contents::Sealed(index) => index.find(digest)?,
+        };
+        Ok(found.into_iter().find(|slot| !self.is_dead(slot.offset)))
+    }
+
+    /// The live record of a digest if the segment is this process's own and open, so that no disk is touched.
+    pub fn find_in_memory(&self, digest: &Digest) -> Option<Slot> {
+        match &*self.contents() {
+            Contents::Growing { slots, own: true, .. } => {
+                slots.get(digest).copied().filter(|slot| !self.is_dead(slot.offset))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what it holds is certainly durable: sealed, or written and flushed by this process.
+    pub fn is_durable(&self) -> bool {
+        matches!(&*self.contents(), Contents::Growing { own: true, .. } | Contents::Sealed(_))
+    }
+
+    /// The index file, once sealed.
+    pub fn sealed(&self) -> Option<IndexFile> {
+        match &*self.contents() {
+            Contents::Sealed(index) => Some(index.clone()),
+            Contents::Growing { .. } => None,
+        }
+    }
+
+    /// Whether another process may still be writing to it.
+    pub fn is_foreign(&self) -> bool {
+        matches!(&*self.contents(), Contents::Growing { own: false, .. })
+    }
+
+    /// A copy of what a growing segment holds; `None` once sealed.
+    pub fn slots(&self) -> Option<Vec<(Digest, Slot)>> {
+        match &*self.contents() {
+            Contents::Growing { slots, .. } => Some(slots.iter().map(|(digest, slot)| (*digest, *slot)).collect()),
+            Contents::Sealed(_) => None,
+        }
+    }
+
+    /// Notes a record that this process wrote and flushed.
+    pub fn publish(&self, digest: Digest, slot: Slot) {
+        if let Contents::Growing { slots, .. } = &mut *self.contents.write().unwrap_or_else(PoisonError::into_inner) {
+            slots.insert(digest, slot);
+        }
+    }
+
+    pub fn become_sealed(&self, index: IndexFile) {
+        *self.contents.write().unwrap_or_else(PoisonError::into_inner) = Contents::Sealed(index);
+    }
+
+    /// Reads on in a segment that another process writes; shows each record that is new.
+    pub fn catch_up(&self, mut each: impl FnMut(&Digest)) -> Result<()> {
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        if let Contents::Growing { slots, read_to, own: false } = &mut *contents {
+            let file = File::open(&self.path).map_err(|e| failed("open", &self.path, e))?;
+            *read_to = scan::follow(&file, &self.path, self.id, *read_to, |digest, slot| {
+                each(&digest);
+                slots.insert(digest, slot);
+            })?;
+        }
+        Ok(())
+    }
+
+    pub fn is_dead(&self, offset: u64) -> bool {
+        self.dead().offsets.contains(&offset)
+    }
+
+    /// Reads notes of deletions that other processes made since the last time.
+    pub fn refresh_deletions(&self) -> Result<()> {
+        let mut dead = self.dead();
+        let Dead { offsets, read_to } = &mut *dead;
+        *read_to = deletions::read(&self.deletions, *read_to, |offset, _| {
+            offsets.insert(offset);
+        })?;
+        Ok(())
+    }
+
+    /// Deletes the record at an offset; durable when it answers.
+    pub fn delete(&self, offset: u64, digest: Digest) -> Result<()> {
+        deletions::append(&self.deletions, &[(offset, digest)])?;
+        self.dead().offsets.insert(offset);
+        Ok(())
+    }
+
+    /// Number of records that were deleted.
+    pub fn dead_count(&self) -> usize {
+        self.dead().offsets.len()
+    }
+
+    /// The mapping if there is one already.
+    pub fn mapped(&self) -> Option<&Arc<Mapping>> {
+        self.mapping.get()
+    }
+
+    /// Maps the segment for later readers.
+    pub fn map(&self, file: &File) -> Result<()> {
+        if self.mapping.get().is_none() {
+            let mapping = Mapping::new(file, &self.path)?;
+            // Another thread may have been faster; both mappings are the same.
+            let _ = self.mapping.set(mapping);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every live record, in pages for sealed segments.
+    pub fn each_live(&self, mut each: impl FnMut(&Digest, &Slot) -> Result<()>) -> Result<()> {
+        let mut page = |entries: &[(Digest, Slot)]| -> Result<()> {
+            entries.iter().filter(|(_, slot)| !self.is_dead(slot.offset)).try_for_each(|(d, slot)| each(d, slot))
+        };
+        match (self.slots(), self.sealed()) {
+            (Some(slots), _) => page(&slots),
+            (None, Some(index)) => index.each_page(page),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Bytes of all live records, headers and tables included, and their number and content.
+    pub fn live(&self) -> Result<Live> {
+        let mut live = Live::default();
+        self.each_live(|_, slot| {
+            live.blobs += 1;
+            live.content += slot.length;
+            live.footprint += footprint(slot.length);
+            Ok(())
+        })?;
+        Ok(live)
+    }
+
+    fn contents(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dead(&self) -> MutexGuard<'_, Dead> {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sums over the live records of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live {
+    pub blobs: u64,
+    pub content: u64,
+    pub footprint: u64,
+}

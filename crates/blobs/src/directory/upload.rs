@@ -1,0 +1,166 @@
+//! A large BLOB on its way into a file of its own.
+
+use std::fs::{self, File};
+use std::io::IoSlice;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use model::{Digest, Error, Result, Timestamp};
+use rustix::fs::FlockOperation;
+use tokio::task::JoinHandle;
+
+use super::files::{failed, free_bytes, sync_directory, try_lock, write_parts};
+use super::large::{Footer, LargeCache};
+use super::layout::Layout;
+use super::place::Place;
+use super::record::ChunkSums;
+use crate::provider::{Pending, Stored, Upload};
+
+/// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload.
+const GROUP: usize = 4 << 20;
+/// The disk may lag behind by this much, so that the flush at the end is short.
+const LAG: u64 = 32 << 20;
+
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// An upload into a temporary file, which gets its name when it is complete and durable.
+pub struct LargeUpload {
+    layout: Layout,
+    cache: Arc<LargeCache>,
+    temporary: Arc<Temporary>,
+    gathered: Vec<Bytes>,
+    gathered_bytes: usize,
+    /// Bytes that were handed to tasks.
+    sent: u64,
+    /// `None` while a task has them.
+    sums: Option<ChunkSums>,
+    task: Option<JoinHandle<Result<ChunkSums>>>,
+}
+
+/// The file, removed with the last handle unless it got its final name.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Renamed is the good end; whatever else fails, the next start removes the file.
+        if let Err(error) = fs::remove_file(&self.path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(upload = %self.path.display(), %error, "cannot remove an upload that was given up");
+        }
+    }
+}
+
+impl LargeUpload {
+    /// Creates the temporary file. Blocks.
+    pub fn begin(layout: Layout, cache: Arc<LargeCache>, announced: Option<u64>) -> Result<Self> {
+        let free = free_bytes(layout.root())?;
+        if let Some(announced) = announced.filter(|announced| *announced > free) {
+            let message = format!(
+                "{announced} bytes do not fit into the BLOB store {}, which has {free} bytes left: free space or move the store",
+                layout.root().display()
+            );
+            return Err(Error::exhausted(message));
+        }
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}", Timestamp::now().micros(), std::process::id());
+        let path = layout.incoming().join(name);
+        // Recovery takes a file without a lock for one without an owner.
+        let _guard = layout.lock(FlockOperation::LockShared)?;
+        let open = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = open.map_err(|e| failed("create", &path, e))?;
+        try_lock(&file, &path)?;
+        let temporary = Arc::new(Temporary { path, file });
+        let sums = Some(ChunkSums::default());
+        Ok(Self { layout, cache, temporary, gathered: Vec::new(), gathered_bytes: 0, sent: 0, sums, task: None })
+    }
+
+    /// Waits for the last group and hands the gathered one to the blocking pool.
+    async fn send(&mut self) -> Result<()> {
+        self.settle().await?;
+        let Some(mut sums) = self.sums.take() else {
+            return Err(Error::unavailable("an earlier part of this upload could not be stored; upload it again"));
+        };
+        let (pieces, length) = (std::mem::take(&mut self.gathered), std::mem::take(&mut self.gathered_bytes) as u64);
+        let (temporary, at) = (self.temporary.clone(), self.sent);
+        self.sent += length;
+        self.task = Some(tokio::task::spawn_blocking(move || {
+            let parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+            write_parts(&temporary.file, &parts, at).map_err(|e| failed("write to", &temporary.path, e))?;
+            write_behind(&temporary.file, at, length);
+            pieces.iter().for_each(|piece| sums.update(piece));
+            Ok(sums)
+        }));
+        Ok(())
+    }
+
+    async fn settle(&mut self) -> Result<()> {
+        if let Some(task) = &mut self.task {
+            let done = task.await;
+            self.task = None;
+            self.sums = Some(done.map_err(super::interrupted)??);
+        }
+        Ok(())
+    }
+
+    async fn complete(mut self: Box<Self>, digest: Digest, size: u64) -> Result<Stored> {
+        self.send().await?;
+        self.settle().await?;
+        let table = self.sums.take().unwrap_or_default().into_table(&digest);
+        super::blocking(move || self.name(digest, size, &table)).await
+    }
+
+    /// Makes the bytes durable, then the name.
+    fn name(&self, digest: Digest, size: u64, table: &[u8]) -> Result<Stored> {
+        let Temporary { path, file } = &*self.temporary;
+        if size != self.sent {
+            return Err(Error::invalid(format!("an upload of {} bytes was finished as one of {size}", self.sent)));
+        }
+        let footer = Footer { length: size, stored_at: Timestamp::now(), digest }.encode(table);
+        write_parts(file, &[IoSlice::new(table), IoSlice::new(&footer)], size)
+            .and_then(|()| file.sync_all())
+            .map_err(|e| failed("write to", path, e))?;
+        let target = self.layout.large_file(&digest);
+        let existed = target.try_exists().map_err(|e| failed("look for", &target, e))?;
+        // The same bytes take the place of what may be there: that costs nothing more and mends a damaged copy.
+        fs::rename(path, &target).map_err(|e| failed("name", &target, e))?;
+        sync_directory(&self.layout.large_directory(digest.as_bytes()[0]))?;
+        self.cache.forget(&digest);
+        Ok(Stored { digest, size, locator: Place::Large.locator(), existed })
+    }
+}
+
+impl Upload for LargeUpload {
+    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.gathered_bytes += bytes.len();
+            self.gathered.push(bytes);
+            if self.gathered_bytes >= GROUP { self.send().await } else { Ok(()) }
+        })
+    }
+
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+        Box::pin(self.complete(digest, size))
+    }
+}
+
+/// Starts writing what was just handed to the kernel and waits for what is far behind.
+fn write_behind(file: &File, at: u64, length: u64) {
+    let behind = at.saturating_sub(LAG);
+    let wait = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // Safety: no memory is passed. A failure is nobody's loss: the flush at the end reports what could not be written, because
+    // this call leaves the file's error state alone.
+    unsafe {
+        libc::sync_file_range(file.as_raw_fd(), at as i64, length as i64, libc::SYNC_FILE_RANGE_WRITE);
+        if behind > 0 {
+            let from = behind.saturating_sub(GROUP as u64);
+            libc::sync_file_range(file.as_raw_fd(), from as i64, (behind - from) as i64, wait);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Re-reading everything and comparing digests.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use model::{Digest, Result};
+
+use super::catalog::Catalog;
+use super::files::{failed, read_up_to};
+use super::index::Slot;
+use super::large::LargeFile;
+use super::layout::names;
+use super::provider::is_damage;
+use super::record::HEADER;
+use super::scan::{self, Found};
+use super::segment::Segment;
+use crate::BlobHasher;
+use crate::verification::{Checked, Outcome, Reporter};
+
+/// Reports every record of every segment and every large file. Blocks.
+pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
+    catalog.refresh()?;
+    for segment in catalog.segments() {
+        match verify_segment(&segment, reporter) {
+            // Compacted away meanwhile: its BLOBs are looked at where they are now.
+            Err(_) if !segment.path().exists() => {}
+            done => done?,
+        }
+    }
+    for first in 0..=255 {
+        let directory = catalog.layout.large_directory(first);
+        for name in names(&directory)? {
+            verify_large(&directory.join(&name), &name, reporter)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_segment(segment: &Segment, reporter: &Reporter) -> Result<()> {
+    let path = segment.path();
+    let file = File::open(path).map_err(|e| failed("open", path, e))?;
+    // Where records should be. Those that are written from now on are left out.
+    let mut expected: HashMap<u64, (Digest, Slot)> = HashMap::new();
+    segment.each_live(|digest, slot| {
+        expected.insert(slot.offset, (*digest, *slot));
+        Ok(())
+    })?;
+    let end = match segment.sealed() {
+        Some(_) => file.metadata().map_err(|e| failed("look at", path, e))?.len(),
+        None => expected.values().map(|(_, slot)| slot.offset + super::record::span(slot.length)).max().unwrap_or(0),
+    };
+    let mut seen = HashSet::new();
+    let mut gaps = Vec::new();
+    scan::walk(&file, path, segment.id, end, |found| {
+        match found {
+            Found::Gap(range) => gaps.push(range),
+            Found::Record { header, .. } if segment.is_dead(header.offset) => {}
+            Found::Record { header, intact } => {
+                seen.insert(header.offset);
+                let same =
+                    intact && has_digest(&file, path, header.offset + HEADER as u64, header.length, &header.digest)?;
+                let place = || format!("{} at {}", path.display(), header.offset);
+                let outcome = match (intact, same) {
+                    (true, true) => Outcome::Intact,
+                    (false, _) => Outcome::Damaged { place: place(), what: "its checksums do not fit".into() },
+                    (true, false) => Outcome::Damaged { place: place(), what: "its digest does not fit".into() },
+                };
+                let digest = Some(header.digest);
+                reporter.report_blocking(Checked { digest, size: header.length, outcome })?;
+            }
+        }
+        Ok(())
+    })?;
+    report_hidden(path, &expected, &seen, gaps, reporter)
+}
+
+/// Reports what the index knows and the walk did not come across, and damage that belongs to nothing known.
+fn report_hidden(
+    path: &Path,
+    expected: &HashMap<u64, (Digest, Slot)>,
+    seen: &HashSet<u64>,
+    gaps: Vec<std::ops::Range<u64>>,
+    reporter: &Reporter,
+) -> Result<()> {
+    let mut explained = HashSet::new();
+    for (offset, (digest, slot)) in expected.iter().filter(|(offset, _)| !seen.contains(offset)) {
+        let gap = gaps.iter().position(|gap| gap.contains(offset));
+        explained.extend(gap);
+        let place = format!("{} at {offset}", path.display());
+        let outcome = match gap {
+            Some(_) => Outcome::Damaged { place, what: "its header is damaged".into() },
+            None => Outcome::Missing { place },
+        };
+        reporter.report_blocking(Checked { digest: Some(*digest), size: slot.length, outcome })?;
+    }
+    for (_, gap) in gaps.into_iter().enumerate().filter(|(at, _)| !explained.contains(at)) {
+        let place = format!("{} from {} to {}", path.display(), gap.start, gap.end);
+        let what = "no record can be read here; what lay here, if anything, is unknown".into();
+        reporter.report_blocking(Checked { digest: None, size: 0, outcome: Outcome::Damaged { place, what } })?;
+    }
+    Ok(())
+}
+
+fn verify_large(path: &Path, name: &str, reporter: &Reporter) -> Result<()> {
+    let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
+    let Ok(digest) = name.parse::<Digest>() else {
+        let outcome = damaged("no file of this name belongs here");
+        return reporter.report_blocking(Checked { digest: None, size: 0, outcome });
+    };
+    let (size, outcome) = match LargeFile::open(path, &digest) {
+        Ok(Some(large)) => {
+            let file = File::open(path).map_err(|e| failed("open", path, e))?;
+            let same = has_digest(&file, path, 0, large.footer.length, &digest)?;
+            let tables_fit = large.checksums_fit()?;
+            let outcome = match (same, tables_fit) {
+                (true, true) => Outcome::Intact,
+                (true, false) => damaged("its checksums do not fit its bytes"),
+                (false, _) => damaged("its digest does not fit"),
+            };
+            (large.footer.length, outcome)
+        }
+        // Deleted meanwhile.
+        Ok(None) => return Ok(()),
+        Err(error) if is_damage(&error) => {
+            (std::fs::metadata(path).map_or(0, |meta| meta.len()), damaged(error.message()))
+        }
+        Err(error) => return Err(error),
+    };
+    reporter.report_blocking(Checked { digest: Some(digest), size, outcome })
+}
+
+/// Whether these bytes of a file have this digest.
+fn has_digest(file: &File, path: &Path, from: u64, length: u64, digest: &Digest) -> Result<bool> {
+    let io = |e: io::Error| failed("read", path, e);
+    let mut hasher = BlobHasher::new();
+    let mut buffer = vec![0; length.min(1 << 20) as usize];
+    let mut done = 0;
+    while done < length {
+        let want = (length - done).min(buffer.len() as u64) as usize;
+        if read_up_to(file, &mut buffer[..want], from + done).map_err(io)? < want {
+            return Ok(false);
+        }
+        hasher.update(&buffer[..want]);
+        done += want as u64;
+    }
+    Ok(hasher.finish() == *digest)
+}

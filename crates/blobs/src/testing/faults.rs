@@ -1,0 +1,178 @@
+//! A provider that fails on purpose, for callers who must cope with failing stores.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use model::{Digest, Error, ErrorKind, Result};
+
+use crate::locator::Locator;
+use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::verification::Reporter;
+
+/// What can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Storing, at its begin: nothing is stored.
+    Store,
+    /// Storing, at its end: the BLOB is stored, but the caller hears of a failure.
+    Acknowledge,
+    /// Opening a BLOB.
+    Open,
+    /// Reading from an open BLOB.
+    Read,
+    /// Deleting, before anything is deleted.
+    Delete,
+    /// Listing.
+    Enumerate,
+}
+
+/// One fault: the `after`-th call (0 is the next one) of `operation` and all later ones fail with `kind`.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// Which calls count.
+    pub operation: Operation,
+    /// How many of them still succeed.
+    pub after: i64,
+    /// How the others fail.
+    pub kind: ErrorKind,
+}
+
+/// Wraps a provider and injects one fault at a time.
+pub struct FaultyProvider {
+    inner: Arc<dyn Provider>,
+    plan: Arc<Plan>,
+}
+
+#[derive(Default)]
+struct Plan {
+    fault: Mutex<Option<Fault>>,
+    left: AtomicI64,
+}
+
+impl Plan {
+    fn check(&self, operation: Operation) -> Result<()> {
+        let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        match fault {
+            Some(fault) if fault.operation == operation && self.left.fetch_sub(1, Ordering::SeqCst) <= 0 => {
+                Err(Error::new(fault.kind, format!("injected fault: {operation:?}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FaultyProvider {
+    /// A wrapper that passes everything on until [`set`](Self::set) says otherwise.
+    pub fn new(inner: Arc<dyn Provider>) -> Self {
+        Self { inner, plan: Arc::default() }
+    }
+
+    /// Begins to inject this fault, or none.
+    pub fn set(&self, fault: Option<Fault>) {
+        self.plan.left.store(fault.map_or(0, |fault| fault.after), Ordering::SeqCst);
+        *self.plan.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+    }
+}
+
+impl Provider for FaultyProvider {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn put_limit(&self) -> u64 {
+        self.inner.put_limit()
+    }
+
+    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+        Box::pin(async move {
+            self.plan.check(Operation::Store)?;
+            let stored = self.inner.put(blob).await?;
+            self.plan.check(Operation::Acknowledge)?;
+            Ok(stored)
+        })
+    }
+
+    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+        Box::pin(async move {
+            self.plan.check(Operation::Store)?;
+            let inner = self.inner.upload(announced).await?;
+            Ok(Box::new(FaultyUpload { inner, plan: self.plan.clone() }) as Box<dyn Upload>)
+        })
+    }
+
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+        Box::pin(async move {
+            self.plan.check(Operation::Open)?;
+            let inner = self.inner.open(digest, size, locator).await?;
+            Ok(Box::new(FaultySource { inner, plan: self.plan.clone() }) as Box<dyn Source>)
+        })
+    }
+
+    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.plan.check(Operation::Delete)?;
+            self.inner.delete(digest).await
+        })
+    }
+
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+        Box::pin(async move {
+            self.plan.check(Operation::Enumerate)?;
+            self.inner.enumerate(after, limit).await
+        })
+    }
+
+    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+        self.inner.verify(reporter)
+    }
+
+    fn usage(&self) -> Pending<'_, Usage> {
+        self.inner.usage()
+    }
+
+    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+        self.inner.compact(limits)
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        self.inner.close()
+    }
+}
+
+struct FaultyUpload {
+    inner: Box<dyn Upload>,
+    plan: Arc<Plan>,
+}
+
+impl Upload for FaultyUpload {
+    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+        self.inner.write(bytes)
+    }
+
+    fn finish(self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+        Box::pin(async move {
+            let stored = self.inner.finish(digest, size).await?;
+            self.plan.check(Operation::Acknowledge)?;
+            Ok(stored)
+        })
+    }
+}
+
+struct FaultySource {
+    inner: Box<dyn Source>,
+    plan: Arc<Plan>,
+}
+
+impl Source for FaultySource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        match self.plan.check(Operation::Read) {
+            Ok(()) => self.inner.try_read(offset, limit),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        self.inner.read(offset, limit)
+    }
+}

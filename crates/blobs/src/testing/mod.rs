@@ -1,0 +1,14 @@
+//! The contract's test suite and a provider that injects faults, for every implementation of [`Provider`](crate::Provider).
+//!
+//! ```text
+//! #[tokio::test]
+//! async fn contract() {
+//!     blobs::testing::contract(|| async { my_empty_store().await }).await;
+//! }
+//! ```
+
+mod contract;
+mod faults;
+
+pub use contract::{contract, random_bytes, read_all, read_range};
+pub use faults::{Fault, FaultyProvider, Operation};

@@ -91,7 +91,9 @@ impl Repository {
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;
         repository.map().await?;
-        Ok((repository, fresh.then_some(Created { administrator_password })))
+        // A first start that was cut short may have made the farm and left its administrator to this one.
+        let created = fresh || administrator_password.is_some();
+        Ok((repository, created.then_some(Created { administrator_password })))
     }
 
     /// The caller's way in. `principal` comes from one of the identity functions of this type.

@@ -1,6 +1,9 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
+mod group;
+mod output;
 mod serve;
+mod user;
 
 use std::process::ExitCode;
 
@@ -16,17 +19,22 @@ use crate::configuration::{Place, Settings};
 pub enum Command {
     /// Serve the farm, creating it at first start
     Serve(serve::Arguments),
+    /// Make and change accounts, passwords and tokens
+    User(user::Arguments),
+    /// Make and change groups and their members
+    Group(group::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
 pub async fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Serve(arguments) => serve::run(arguments).await,
+        Command::User(arguments) => user::run(arguments).await,
+        Command::Group(arguments) => group::run(arguments).await,
     }
 }
 
 /// The farm that exists in a place, opened as its administrator.
-#[expect(dead_code, reason = "the first command beside serve uses it")]
 pub async fn open(place: &Place) -> Result<(Repository, Session)> {
     let settings = Settings::read(place)?;
     let (repository, _) = Repository::open(&options(&settings, false)?).await?;

@@ -1,0 +1,173 @@
+//! `strongroom group`: groups and their members, on the data directory itself, as the farm's administrator.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use model::Result;
+use repository::{Group, Member, Session};
+use serde_json::{Value, json};
+
+use super::output::{show, table, time};
+use crate::commands;
+use crate::configuration::Place;
+
+/// Groups or members that one look-up lists.
+const PAGE: usize = 1_000;
+
+/// What to do with groups.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make a group
+    Add {
+        /// What to call it
+        name: String,
+        /// What it is for
+        #[arg(long, default_value = "", hide_default_value = true)]
+        description: String,
+    },
+    /// List all groups
+    List,
+    /// Delete a group; what it was allowed to do, nobody may do through it any more
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Members of a group
+    Member {
+        #[command(subcommand)]
+        action: MemberAction,
+    },
+}
+
+#[derive(Subcommand)]
+enum MemberAction {
+    /// Put users into a group
+    Add {
+        /// The group's name
+        group: String,
+        /// The names that the users sign in with
+        #[arg(required = true)]
+        logins: Vec<String>,
+    },
+    /// Take users out of a group
+    Remove {
+        /// The group's name
+        group: String,
+        /// The names that the users sign in with
+        #[arg(required = true)]
+        logins: Vec<String>,
+    },
+    /// List the members of a group
+    List {
+        /// The group's name
+        group: String,
+    },
+}
+
+/// Runs `strongroom group`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let outcome = act(&session, arguments.action).await;
+    repository.close().await;
+    let (value, text) = outcome?;
+    show(arguments.place.json, &value, &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
+    match action {
+        Action::Add { name, description } => {
+            let group = session.create_group(&name, &description).await?;
+            Ok((group_json(&group), format!("group {} made\n", group.name)))
+        }
+        Action::List => {
+            let groups = groups(session).await?;
+            let rows: Vec<_> = groups.iter().map(|group| [group.name.clone(), group.description.clone()]).collect();
+            Ok((groups.iter().map(group_json).collect(), table(["NAME", "DESCRIPTION"], &rows)))
+        }
+        Action::Remove { name } => {
+            let group = session.group_by_name(&name).await?;
+            session.delete_group(group.id).await?;
+            Ok((group_json(&group), format!("group {} deleted\n", group.name)))
+        }
+        Action::Member { action: MemberAction::Add { group, logins } } => change(session, &group, &logins, true).await,
+        Action::Member { action: MemberAction::Remove { group, logins } } => {
+            change(session, &group, &logins, false).await
+        }
+        Action::Member { action: MemberAction::List { group } } => {
+            let members = members(session, &session.group_by_name(&group).await?).await?;
+            let rows: Vec<_> = members.iter().map(|m| [m.login.clone(), m.display_name.clone()]).collect();
+            Ok((members.iter().map(member_json).collect(), table(["LOGIN", "NAME"], &rows)))
+        }
+    }
+}
+
+/// Puts users into a group or takes them out. Looks for all of them first, so that a wrong name changes nothing.
+async fn change(session: &Session, group: &str, logins: &[String], add: bool) -> Result<(Value, String)> {
+    let group = session.group_by_name(group).await?;
+    let mut accounts = Vec::with_capacity(logins.len());
+    for login in logins {
+        accounts.push(session.account_by_login(login).await?);
+    }
+    let mut text = String::new();
+    for account in &accounts {
+        if add {
+            session.add_member(group.id, account.id).await?;
+        } else {
+            session.remove_member(group.id, account.id).await?;
+        }
+        let word = if add { "is in" } else { "is not in" };
+        text.push_str(&format!("{} {word} {}\n", account.login, group.name));
+    }
+    let members = members(session, &group).await?;
+    let mut value = group_json(&group);
+    value["members"] = members.iter().map(member_json).collect();
+    Ok((value, text))
+}
+
+async fn groups(session: &Session) -> Result<Vec<Group>> {
+    let mut all: Vec<Group> = Vec::new();
+    loop {
+        let after = all.last().map(|group| group.name.clone()).unwrap_or_default();
+        let page = session.groups(&after, PAGE).await?;
+        let last = page.len() < PAGE;
+        all.extend(page);
+        if last {
+            return Ok(all);
+        }
+    }
+}
+
+async fn members(session: &Session, group: &Group) -> Result<Vec<Member>> {
+    let mut all: Vec<Member> = Vec::new();
+    loop {
+        let after = all.last().map(|member| member.login.clone()).unwrap_or_default();
+        let page = session.members(group.id, &after, PAGE).await?;
+        let last = page.len() < PAGE;
+        all.extend(page);
+        if last {
+            return Ok(all);
+        }
+    }
+}
+
+fn group_json(group: &Group) -> Value {
+    json!({
+        "id": group.id.to_string(),
+        "name": group.name,
+        "description": group.description,
+        "created_at": time(group.created_at),
+    })
+}
+
+fn member_json(member: &Member) -> Value {
+    json!({ "id": member.account.to_string(), "login": member.login, "name": member.display_name })
+}

@@ -1,0 +1,73 @@
+//! How commands show what they found: tables for people, or JSON for programs.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use model::{Error, Result, Timestamp};
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Prints the JSON or the text, whichever was asked for. Nobody may be reading any more; that is no fault.
+pub fn show(json: bool, value: &Value, text: &str) {
+    let text = if json { format!("{value:#}\n") } else { text.to_owned() };
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// A table with a heading and columns as wide as their widest cell.
+pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    let mut widths = heading.map(|cell| cell.chars().count());
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in std::iter::once(&heading.map(str::to_owned)).chain(rows) {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(row) {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:<width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A time as people and programs read it: RFC 3339, to the second, in UTC.
+pub fn time(at: Timestamp) -> String {
+    let formatted = OffsetDateTime::from_unix_timestamp(at.seconds()).ok().and_then(|at| at.format(&Rfc3339).ok());
+    formatted.unwrap_or_else(|| at.micros().to_string())
+}
+
+/// The first line of the standard input, without its end.
+///
+/// # Errors
+/// Invalid when there is none; Unavailable when it cannot be read.
+pub fn line_from_stdin() -> Result<String> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    let bytes = read.map_err(|e| Error::unavailable("the standard input cannot be read as text").with_source(e))?;
+    if bytes == 0 {
+        return Err(Error::invalid("the standard input ended before a password came"));
+    }
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [["ann".to_owned(), "Ann Müller".to_owned()], ["b".to_owned(), String::new()]];
+        assert_eq!(table(["Login", "Name"], &rows), "Login  Name\nann    Ann Müller\nb\n");
+    }
+
+    #[test]
+    fn times_are_in_utc() {
+        assert_eq!(time(Timestamp::from_micros(1_735_689_600_999_999)), "2025-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,314 @@
+//! `strongroom user`: accounts and their tokens, on the data directory itself, as the farm's administrator.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use model::{Error, Id, Result, Timestamp};
+use repository::{Account, AccountChange, NewAccount, Session, Token, generate_password};
+use serde_json::{Value, json};
+
+use super::output::{line_from_stdin, show, table, time};
+use crate::commands;
+use crate::configuration::Place;
+
+/// Accounts that one look-up lists.
+const PAGE: usize = 1_000;
+
+/// What to do with accounts.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make an account; its password is generated and printed once, unless it comes by standard input
+    Add {
+        /// The name to sign in with
+        login: String,
+        /// The name that people see [default: the login]
+        #[arg(long)]
+        name: Option<String>,
+        /// E-mail address
+        #[arg(long, default_value = "", hide_default_value = true)]
+        email: String,
+        /// The user administers the farm
+        #[arg(long)]
+        administrator: bool,
+        #[command(flatten)]
+        password: PasswordSource,
+        /// No password: the user works with tokens only
+        #[arg(long, conflicts_with = "password_stdin")]
+        without_password: bool,
+    },
+    /// List all accounts
+    List,
+    /// Show one account
+    Show {
+        /// The name to sign in with
+        login: String,
+    },
+    /// Change names or the administration of the farm
+    Change {
+        /// The name to sign in with
+        login: String,
+        /// A new name to sign in with
+        #[arg(long)]
+        login_name: Option<String>,
+        /// The name that people see
+        #[arg(long)]
+        name: Option<String>,
+        /// E-mail address
+        #[arg(long)]
+        email: Option<String>,
+        /// Whether the user administers the farm
+        #[arg(long, value_name = "true|false")]
+        administrator: Option<bool>,
+    },
+    /// Refuse all credentials of an account from now on and end its sessions
+    Disable {
+        /// The name to sign in with
+        login: String,
+    },
+    /// Let a disabled or deleted account work again
+    Enable {
+        /// The name to sign in with
+        login: String,
+    },
+    /// Delete an account; its name stays on what it did
+    Delete {
+        /// The name to sign in with
+        login: String,
+    },
+    /// Set a new password, generated and printed once unless it comes by standard input; ends all sessions
+    Password {
+        /// The name to sign in with
+        login: String,
+        #[command(flatten)]
+        password: PasswordSource,
+    },
+    /// Personal access tokens, for programs
+    Token {
+        #[command(subcommand)]
+        action: TokenAction,
+    },
+}
+
+#[derive(Args)]
+struct PasswordSource {
+    /// Read the password from the first line of the standard input
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+#[derive(Subcommand)]
+enum TokenAction {
+    /// Make a token and print its secret, once
+    Create {
+        /// The name to sign in with
+        login: String,
+        /// What to call the token
+        name: String,
+        /// Days until it ends by itself [default: never]
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+        days: Option<u32>,
+    },
+    /// List the tokens of an account
+    List {
+        /// The name to sign in with
+        login: String,
+    },
+    /// Revoke a token from now on
+    Revoke {
+        /// The name to sign in with
+        login: String,
+        /// The token's identifier, as the list shows it
+        id: String,
+    },
+}
+
+/// Runs `strongroom user`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let outcome = act(&session, arguments.action).await;
+    repository.close().await;
+    let (value, text) = outcome?;
+    show(arguments.place.json, &value, &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
+    match action {
+        Action::Add { login, name, email, administrator, password, without_password } => {
+            let password = if without_password { None } else { Some(password.read()?) };
+            let new = NewAccount {
+                login,
+                display_name: name.unwrap_or_default(),
+                email,
+                password: password.as_ref().map(|password| password.text.clone()),
+                farm_administrator: administrator,
+            };
+            let account = session.create_account(new).await?;
+            Ok(with_password(&account, password.as_ref(), "made"))
+        }
+        Action::List => list(session).await,
+        Action::Show { login } => Ok(details(&session.account_by_login(&login).await?)),
+        Action::Change { login, login_name, name, email, administrator } => {
+            let change = AccountChange {
+                login: login_name,
+                display_name: name,
+                email,
+                farm_administrator: administrator,
+                disabled: None,
+            };
+            update(session, &login, change).await
+        }
+        Action::Disable { login } => {
+            update(session, &login, AccountChange { disabled: Some(true), ..AccountChange::default() }).await
+        }
+        Action::Enable { login } => {
+            update(session, &login, AccountChange { disabled: Some(false), ..AccountChange::default() }).await
+        }
+        Action::Delete { login } => {
+            let account = session.account_by_login(&login).await?;
+            session.delete_account(account.id).await?;
+            Ok(details(&session.account(account.id).await?))
+        }
+        Action::Password { login, password } => {
+            let account = session.account_by_login(&login).await?;
+            let password = password.read()?;
+            session.set_password(account.id, &password.text).await?;
+            Ok(with_password(&account, Some(&password), "has a new password"))
+        }
+        Action::Token { action } => token(session, action).await,
+    }
+}
+
+/// A password, and whether it has to be shown.
+struct Password {
+    text: String,
+    generated: bool,
+}
+
+impl PasswordSource {
+    fn read(&self) -> Result<Password> {
+        let text = if self.password_stdin { line_from_stdin()? } else { generate_password()? };
+        Ok(Password { text, generated: !self.password_stdin })
+    }
+}
+
+fn with_password(account: &Account, password: Option<&Password>, done: &str) -> (Value, String) {
+    let mut value = account_json(account);
+    let mut text = format!("{}: {done}\n", account.login);
+    if let Some(password) = password.filter(|password| password.generated) {
+        value["password"] = json!(password.text);
+        text.push_str(&format!("Password: {}\n(shown only now)\n", password.text));
+    }
+    (value, text)
+}
+
+async fn list(session: &Session) -> Result<(Value, String)> {
+    let mut accounts: Vec<Account> = Vec::new();
+    loop {
+        let after = accounts.last().map(|account| account.login.clone()).unwrap_or_default();
+        let page = session.accounts(&after, PAGE).await?;
+        let last = page.len() < PAGE;
+        accounts.extend(page);
+        if last {
+            break;
+        }
+    }
+    let row = |account: &Account| {
+        let signed_in = account.signed_in_at.map(time).unwrap_or_default();
+        [account.login.clone(), account.display_name.clone(), standing(account).to_owned(), signed_in]
+    };
+    let rows: Vec<_> = accounts.iter().map(row).collect();
+    let text = table(["LOGIN", "NAME", "STANDING", "LAST SIGN-IN"], &rows);
+    Ok((accounts.iter().map(account_json).collect(), text))
+}
+
+async fn update(session: &Session, login: &str, change: AccountChange) -> Result<(Value, String)> {
+    let account = session.account_by_login(login).await?;
+    Ok(details(&session.update_account(account.id, change).await?))
+}
+
+async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)> {
+    match action {
+        TokenAction::Create { login, name, days } => {
+            let account = session.account_by_login(&login).await?;
+            let length = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
+            let end = length.map(|length| Timestamp::now().after(length));
+            let new = session.create_token(account.id, &name, end).await?;
+            let mut value = token_json(&new.token);
+            value["secret"] = json!(new.secret);
+            Ok((value, format!("{}\n", new.secret)))
+        }
+        TokenAction::List { login } => {
+            let account = session.account_by_login(&login).await?;
+            let tokens = session.tokens(account.id).await?;
+            let row = |token: &Token| {
+                let end = token.expires_at.map_or_else(|| "never".to_owned(), time);
+                let used = token.used_at.map_or_else(|| "never".to_owned(), time);
+                [token.id.to_string(), token.name.clone(), end, used]
+            };
+            let rows: Vec<_> = tokens.iter().map(row).collect();
+            Ok((tokens.iter().map(token_json).collect(), table(["ID", "NAME", "ENDS", "LAST USED"], &rows)))
+        }
+        TokenAction::Revoke { login, id } => {
+            let account = session.account_by_login(&login).await?;
+            let id: Id =
+                id.parse().map_err(|e: Error| Error::invalid("this is not a token's identifier").with_source(e))?;
+            session.revoke_token(account.id, id).await?;
+            Ok((json!({ "id": id.to_string(), "revoked": true }), format!("token {id} of {} revoked\n", account.login)))
+        }
+    }
+}
+
+fn standing(account: &Account) -> &'static str {
+    match (account.deleted, account.disabled, account.farm_administrator) {
+        (true, ..) => "deleted",
+        (false, true, _) => "disabled",
+        (false, false, true) => "administrator",
+        (false, false, false) => "enabled",
+    }
+}
+
+fn details(account: &Account) -> (Value, String) {
+    let rows = [
+        ["Login".to_owned(), account.login.clone()],
+        ["Name".to_owned(), account.display_name.clone()],
+        ["E-mail".to_owned(), account.email.clone()],
+        ["Standing".to_owned(), standing(account).to_owned()],
+        ["Last sign-in".to_owned(), account.signed_in_at.map(time).unwrap_or_default()],
+        ["Made".to_owned(), time(account.created_at)],
+    ];
+    (account_json(account), table(["Id", &account.id.to_string()], &rows))
+}
+
+fn account_json(account: &Account) -> Value {
+    json!({
+        "id": account.id.to_string(),
+        "login": account.login,
+        "name": account.display_name,
+        "email": account.email,
+        "administrator": account.farm_administrator,
+        "disabled": account.disabled,
+        "deleted": account.deleted,
+        "created_at": time(account.created_at),
+        "signed_in_at": account.signed_in_at.map(time),
+    })
+}
+
+fn token_json(token: &Token) -> Value {
+    json!({
+        "id": token.id.to_string(),
+        "name": token.name,
+        "created_at": time(token.created_at),
+        "expires_at": token.expires_at.map(time),
+        "used_at": token.used_at.map(time),
+    })
+}

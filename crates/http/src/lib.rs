@@ -13,6 +13,7 @@ mod identity;
 mod preface;
 mod protocol;
 mod request;
+mod rest;
 mod router;
 mod secure;
 mod server;

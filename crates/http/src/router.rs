@@ -9,7 +9,7 @@ use axum::routing::get;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::state::AppState;
-use crate::{csrf, edge, health, ui};
+use crate::{csrf, edge, health, rest, ui};
 
 /// Longest silence inside a request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -24,6 +24,7 @@ pub fn router(state: AppState) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::figures))
+        .merge(rest::routes())
         .merge(ui::routes())
         .fallback(edge::no_such_route)
         .method_not_allowed_fallback(edge::no_such_method)

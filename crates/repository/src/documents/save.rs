@@ -16,6 +16,10 @@ use crate::items::free_name;
 use crate::session::{Checked, Guard};
 use crate::view::etag;
 
+/// Outcomes that are kept with an idempotency key.
+const CREATED: &str = "created";
+const REPLACED: &str = "replaced";
+
 /// What to do when a document of that name is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
@@ -346,15 +350,16 @@ impl Plan {
     }
 
     fn key(&self) -> Option<String> {
-        self.options.idempotency_key.as_ref().map(|key| format!("{}:{key}", self.guard.caller()))
+        self.options.idempotency_key.as_ref().map(|key| key_of(self.guard.caller(), key))
     }
 
     fn request(&self) -> Vec<u8> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.placed.digest().as_bytes());
-        hasher.update(&self.parent.get().to_le_bytes());
+        // By its path, since a folder that was missing at the first time is there at the second.
+        hasher.update(self.parent_path.as_bytes());
         for name in self.folders.iter().chain([&self.name]) {
-            hasher.update(name.as_str().as_bytes()).update(b"/");
+            hasher.update(b"/").update(name.as_str().as_bytes());
         }
         hasher.finalize().as_bytes().to_vec()
     }
@@ -367,7 +372,10 @@ impl Plan {
             return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
                 .with_code("idempotency_key_reused"));
         }
-        let version: Id = result.parse()?;
+        let (version, outcome) = result.split_once(' ').ok_or_else(|| {
+            Error::corrupt("what came of an earlier request with this idempotency key cannot be read")
+        })?;
+        let version: Id = version.parse()?;
         let stored = version::find(transaction, version)?;
         let row = match &stored {
             Some(stored) => node::find(transaction, stored.node_id)?,
@@ -376,7 +384,7 @@ impl Plan {
         match (stored, row) {
             (Some(stored), Some(row)) => {
                 let path = join(&self.parent_path, &row.name);
-                Ok(Some(self.saved(&row, &stored, path, true)))
+                Ok(Some(self.saved(&row, &stored, path, outcome == CREATED)))
             }
             _ => Err(Error::conflict("the document that this idempotency key created was deleted since")
                 .with_code("idempotency_key_reused")),
@@ -385,10 +393,19 @@ impl Plan {
 
     fn remember(&self, transaction: &mut Transaction<'_>, saved: &Saved, now: Timestamp) -> Result<()> {
         match self.key() {
-            Some(key) => idempotency::insert(transaction, &key, &self.request(), &saved.version_id.to_string(), now),
+            Some(key) => {
+                let outcome = if saved.created { CREATED } else { REPLACED };
+                let result = format!("{} {outcome}", saved.version_id);
+                idempotency::insert(transaction, &key, &self.request(), &result, now)
+            }
             None => Ok(()),
         }
     }
+}
+
+/// A client's idempotency key as it is stored: keys of different callers never meet.
+pub(crate) fn key_of(caller: Id, key: &str) -> String {
+    format!("{caller}:{key}")
 }
 
 pub(crate) fn join(path: &str, name: &str) -> String {

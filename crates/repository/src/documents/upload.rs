@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
-use database::content::{collection, node};
+use database::content::{collection, idempotency, node};
 use model::{Digest, Error, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
 
 use super::rules::{over_quota, require_free};
-use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, taken};
+use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
 use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
 use crate::session::Guard;
@@ -81,8 +81,11 @@ impl Session {
             .with_code("wrong_kind"));
         }
         check_depth(&located, folders.len(), &name)?;
-        let needed = self.check_place(&located, &name, &folders, &options).await?;
-        self.check_quota(&located, announced).await?;
+        let repeats = self.repeats(&located, &options).await?;
+        let needed = self.check_place(&located, &name, &folders, &options, repeats).await?;
+        if !repeats {
+            self.check_quota(&located, announced).await?;
+        }
         if options.ownership.is_some() {
             located.require(Right::ManageSite)?;
         }
@@ -154,6 +157,7 @@ impl Session {
         name: &Name,
         folders: &[Name],
         options: &UploadOptions,
+        repeats: bool,
     ) -> Result<(Id, Right)> {
         let parent = located.node().id;
         let folded = name.folded();
@@ -164,10 +168,12 @@ impl Session {
         };
         let Some(present) = present.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
             located.require(Right::Add)?;
-            options.preconditions.check(None)?;
+            if !repeats {
+                options.preconditions.check(None)?;
+            }
             return Ok((parent, Right::Add));
         };
-        if present.kind != NodeKind::Document || options.on_conflict == OnConflict::Fail {
+        if present.kind != NodeKind::Document || (options.on_conflict == OnConflict::Fail && !repeats) {
             return Err(taken(&present.name, present.kind));
         }
         let rights = located.access.rights(present.scope_id);
@@ -182,8 +188,18 @@ impl Session {
             let name = self.name_of(holder).await?;
             require_free(&present, self.principal.id, name.as_deref())?;
         }
-        options.preconditions.check(located.visible_version(&present))?;
+        if !repeats {
+            options.preconditions.check(located.visible_version(&present))?;
+        }
         Ok((present.id, Right::Edit))
+    }
+
+    /// Whether the idempotency key of an upload was used before. What then holds is decided at the end, by its bytes.
+    async fn repeats(&self, located: &Located, options: &UploadOptions) -> Result<bool> {
+        let Some(key) = &options.idempotency_key else { return Ok(false) };
+        let key = key_of(self.principal.id, key);
+        let found = located.content.database.read(move |reader| idempotency::find(reader, &key)).await?;
+        Ok(found.is_some())
     }
 
     async fn check_quota(&self, located: &Located, announced: Option<u64>) -> Result<()> {

@@ -1,0 +1,88 @@
+//! Sends a document's bytes: small ones that are in memory at once, others chunk by chunk.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use model::{Error, Result};
+use repository::{Content, ReadRange};
+
+use crate::content::{self, Plan};
+
+/// Number of the version that an answer is about.
+pub const X_VERSION: &str = "x-version";
+/// Identifier of the item that an answer is about.
+pub const X_ITEM_ID: &str = "x-item-id";
+
+/// Answers GET or HEAD with an opened document.
+///
+/// The first bytes are read before the status is sent, so that damage found there is an error. What is found later breaks
+/// the connection: a client never takes a part for the whole.
+pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
+    let etag = format!("\"{}\"", opened.etag());
+    let about = content::Content {
+        name: &opened.item.name,
+        media_type: &opened.version.media_type,
+        length: opened.size(),
+        etag: &etag,
+        modified: opened.version.created_at,
+        inline,
+    };
+    let Plan { mut response, bytes } = content::plan(method, headers, &about)?;
+    let fields = response.headers_mut();
+    identify(fields, opened.item.id, opened.version.number);
+    if let Some((start, count)) = bytes {
+        if count < opened.size() {
+            opened.set_range(ReadRange { start, end: start + count });
+        }
+        *response.body_mut() = match opened.try_whole() {
+            Some(whole) => Body::from(whole?),
+            None => stream_from(opened, count).await?,
+        };
+    }
+    Ok(response)
+}
+
+/// Names item and version in an answer.
+pub fn identify(fields: &mut HeaderMap, id: model::Id, version: model::VersionNumber) {
+    for (name, text) in [(X_ITEM_ID, id.to_string()), (X_VERSION, version.to_string())] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            fields.insert(name, value);
+        }
+    }
+}
+
+async fn stream_from(mut opened: Content, count: u64) -> Result<Body> {
+    let first = opened.next_chunk().await?;
+    let state = Streaming { opened, first, left: count };
+    Ok(Body::from_stream(stream::unfold(Some(state), |state| async { next(state?).await })))
+}
+
+struct Streaming {
+    opened: Content,
+    first: Option<Bytes>,
+    left: u64,
+}
+
+async fn next(mut state: Streaming) -> Option<(Result<Bytes>, Option<Streaming>)> {
+    let chunk = match state.first.take() {
+        Some(chunk) => Ok(Some(chunk)),
+        None => state.opened.next_chunk().await,
+    };
+    match chunk {
+        Ok(Some(bytes)) => {
+            state.left = state.left.saturating_sub(bytes.len() as u64);
+            Some((Ok(bytes), Some(state)))
+        }
+        Ok(None) if state.left == 0 => None,
+        Ok(None) => Some((Err(logged(Error::corrupt("a document ended before its length"))), None)),
+        Err(error) => Some((Err(logged(error)), None)),
+    }
+}
+
+/// Nobody else can tell: the status was sent before.
+fn logged(error: Error) -> Error {
+    tracing::error!(target: "http", code = error.code(), "a download was broken off: {}", error.report());
+    error
+}

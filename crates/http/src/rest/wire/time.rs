@@ -1,0 +1,45 @@
+//! Times as RFC 3339 in UTC.
+
+use model::{Error, Result, Timestamp};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Writes a time with the microseconds it has.
+pub fn format(time: Timestamp) -> String {
+    let nanos = i128::from(time.micros()) * 1_000;
+    // What lies outside of the years 0 to 9999 has no such form; nothing that this server stores does.
+    let written = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok().and_then(|time| time.format(&Rfc3339).ok());
+    written.unwrap_or_else(|| "9999-12-31T23:59:59Z".to_owned())
+}
+
+/// Reads a time between the years 1 and 9999.
+pub fn parse(text: &str) -> Result<Timestamp> {
+    let bad = || {
+        Error::invalid(format!("\"{}\" is not a time like 2026-03-01T12:00:00Z", text.escape_debug()))
+            .with_code("invalid_time")
+    };
+    let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| bad())?;
+    i64::try_from(time.unix_timestamp_nanos().div_euclid(1_000)).map(Timestamp::from_micros).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_come_back() {
+        for (text, micros) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2026-03-01T12:00:00.000001Z", 1_772_366_400_000_001),
+            ("1969-12-31T23:59:59.999999Z", -1),
+        ] {
+            assert_eq!(parse(text).unwrap().micros(), micros, "{text}");
+            assert_eq!(format(Timestamp::from_micros(micros)), text);
+        }
+        assert_eq!(parse("2026-03-01T13:00:00+01:00").unwrap(), parse("2026-03-01T12:00:00Z").unwrap());
+        for bad in ["", "yesterday", "2026-03-01", "2026-13-01T00:00:00Z", "99999-01-01T00:00:00Z"] {
+            assert_eq!(parse(bad).unwrap_err().code(), "invalid_time", "{bad}");
+        }
+        assert_eq!(format(Timestamp::from_micros(i64::MAX)), "9999-12-31T23:59:59Z");
+    }
+}

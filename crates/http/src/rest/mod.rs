@@ -27,3 +27,6 @@ pub fn routes() -> Router<AppState> {
 fn described() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::frame()).merge(content::routes())
 }
+
+#[cfg(test)]
+mod tests;

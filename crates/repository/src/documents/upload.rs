@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
-use database::content::{collection, idempotency, node};
-use model::{Digest, Error, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
+use database::content::node::{self, NodeRow};
+use database::content::{collection, idempotency};
+use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
 
 use super::rules::{over_quota, require_free};
 use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
@@ -42,6 +43,14 @@ pub struct Upload {
     writer: Option<BlobWriter>,
 }
 
+/// Where an upload would go: the folder that is there, those that are missing, and what has the name already.
+struct Found {
+    located: Located,
+    name: Name,
+    folders: Vec<Name>,
+    present: Option<NodeRow>,
+}
+
 /// The place that was found, and what the transaction will ask again.
 struct Place {
     guard: Guard,
@@ -66,10 +75,10 @@ impl Session {
         if options.comment.chars().count() > MAX_COMMENT {
             return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
         }
-        let (located, name, folders) = match destination {
+        let Found { located, name, folders, present } = match destination {
             Destination::Path(path) => self.deepest(path, options.create_parents).await?,
-            Destination::Child { parent, name } => (self.locate(&(*parent).into()).await?, name.clone(), Vec::new()),
-            Destination::Document(id) => self.parent_of(*id).await?,
+            Destination::Child { parent, name } => self.look(&(*parent).into(), name.clone()).await?,
+            Destination::Document(id) => self.present(*id).await?,
         };
         let node = located.node();
         if !node.kind.holds_documents() {
@@ -82,7 +91,7 @@ impl Session {
         }
         check_depth(&located, folders.len(), &name)?;
         let repeats = self.repeats(&located, &options).await?;
-        let needed = self.check_place(&located, &name, &folders, &options, repeats).await?;
+        let needed = self.check_place(&located, &name, present, &options, repeats).await?;
         if !repeats {
             self.check_quota(&located, announced).await?;
         }
@@ -117,22 +126,25 @@ impl Session {
         upload.finish().await
     }
 
-    /// The deepest folder on the way that is there, the document's name, and the folders that are missing between.
-    async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<(Located, Name, Vec<Name>)> {
+    /// The deepest folder on the way that is there, and the folders that are missing below it.
+    async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
         let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
         let mut missing = Vec::new();
         let mut way = parent;
         loop {
-            match self.locate(&Target::Path(way.clone())).await {
-                Ok(located) => {
+            match self.look(&Target::Path(way.clone()), name.clone()).await {
+                Ok(found) if missing.is_empty() => return Ok(found),
+                Ok(found) if create_parents => {
                     missing.reverse();
-                    if !missing.is_empty() && !create_parents {
-                        return Err(Error::not_found(format!("there is no folder \"{}\"", missing[0]))
-                            .with_code("parent_missing"));
-                    }
-                    return Ok((located, name.clone(), missing));
+                    return Ok(Found { folders: missing, present: None, ..found });
                 }
-                Err(error) if error.kind() == model::ErrorKind::NotFound => {
+                Ok(_) => {
+                    let folder = &missing[missing.len() - 1];
+                    return Err(
+                        Error::not_found(format!("there is no folder \"{folder}\"")).with_code("parent_missing")
+                    );
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {
                     let (above, last) = way.split_last().ok_or(error)?;
                     missing.push(last.clone());
                     way = above;
@@ -142,12 +154,22 @@ impl Session {
         }
     }
 
-    async fn parent_of(&self, id: Id) -> Result<(Located, Name, Vec<Name>)> {
+    /// A folder, and what it holds under the name.
+    async fn look(&self, folder: &Target, name: Name) -> Result<Found> {
+        let folded = name.folded();
+        let (located, present) =
+            self.inspect(folder, move |reader, located| node::find_child(reader, located.node().id, &folded)).await?;
+        Ok(Found { located, name, folders: Vec::new(), present })
+    }
+
+    /// A document that is there, as what its folder holds under its name.
+    async fn present(&self, id: Id) -> Result<Found> {
         let mut located = self.locate(&id.into()).await?;
         located.require_kind(NodeKind::Document)?;
-        let name = Name::new(located.node().name.clone())?;
-        located.chain.pop();
-        Ok((located, name, Vec::new()))
+        let present = located.chain.pop();
+        let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
+        let name = name.ok_or_else(crate::locate::no_item)?;
+        Ok(Found { located, name, folders: Vec::new(), present })
     }
 
     /// Decides for the document that is there, or for adding one; the item and right to be checked again at the end.
@@ -155,17 +177,11 @@ impl Session {
         &self,
         located: &Located,
         name: &Name,
-        folders: &[Name],
+        present: Option<NodeRow>,
         options: &UploadOptions,
         repeats: bool,
     ) -> Result<(Id, Right)> {
         let parent = located.node().id;
-        let folded = name.folded();
-        let present = if folders.is_empty() {
-            located.content.database.read(move |reader| node::find_child(reader, parent, &folded)).await?
-        } else {
-            None
-        };
         let Some(present) = present.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
             located.require(Right::Add)?;
             if !repeats {

@@ -102,7 +102,7 @@ impl Listing<'_> {
         }
         loop {
             // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
-            let wanted = (limit - items.len() + 1).max(50).min(MAX_PAGE);
+            let wanted = (limit - items.len() + 1).clamp(50, MAX_PAGE);
             let rows = self.rows(reader, &place, wanted)?;
             let exhausted = rows.len() < wanted;
             for row in rows {

@@ -215,9 +215,7 @@ async fn listings_page_through_everything_once_in_each_order() {
                 admin.create_folder(&at("Documents"), &Name::new(format!("folder {i:03}")).unwrap()).await.unwrap();
             }
         }
-        for (sort, down) in
-            [(Sort::Name, false), (Sort::Name, true), (Sort::Modified, false), (Sort::Modified, true)]
-        {
+        for (sort, down) in [(Sort::Name, false), (Sort::Name, true), (Sort::Modified, false), (Sort::Modified, true)] {
             let mut after = None;
             let mut seen = Vec::new();
             loop {

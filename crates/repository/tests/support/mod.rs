@@ -6,9 +6,7 @@ use bytes::Bytes;
 use database::Engine;
 use database::testing::{Fresh, fresh_database};
 use model::{Id, NodePath, Result};
-use repository::{
-    Destination, NewAccount, Options, Repository, Saved, Session, Target, UploadOptions, VersionChoice,
-};
+use repository::{Destination, NewAccount, Options, Repository, Saved, Session, Target, UploadOptions, VersionChoice};
 use tempfile::TempDir;
 
 pub struct Farm {

@@ -1,9 +1,10 @@
 //! `strongroom serve`: opens or creates the farm and serves it until it is told to stop.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -25,10 +26,10 @@ pub struct Arguments {
     listen: Option<SocketAddr>,
     /// PEM file with the server's certificate and its issuers; needs --tls-key
     #[arg(long, value_name = "FILE", requires = "tls_key")]
-    tls_certificate: Option<std::path::PathBuf>,
+    tls_certificate: Option<PathBuf>,
     /// PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
-    tls_key: Option<std::path::PathBuf>,
+    tls_key: Option<PathBuf>,
     /// A proxy in front of this server speaks TLS with the clients
     #[arg(long)]
     behind_tls_proxy: bool,
@@ -109,7 +110,8 @@ fn lock(directory: &Path) -> Result<File> {
         ))
         .with_source(error)
     };
-    std::fs::create_dir_all(directory).map_err(failed)?;
+    // Passwords' hashes and all documents lie below: nobody but the server's own user looks in.
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
     let path = directory.join("server.lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
     match file.try_lock() {
@@ -124,7 +126,6 @@ fn lock(directory: &Path) -> Result<File> {
 
 /// Writes down where the configuration database is, so that other commands find the farm by its data directory.
 fn remember(directory: &Path, location: &str) -> Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
     let path = directory.join(FILE);
     let failed = |error: std::io::Error| {
         Error::unavailable(format!("{} cannot be written: {error}", path.display())).with_source(error)

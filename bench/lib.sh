@@ -1,0 +1,90 @@
+# What the bench scripts share: the heading of a report, the load generator, and a Strongroom of their own.
+# Read by the scripts with `source`; does nothing by itself.
+
+bench_home=${STRONGROOM_BENCH:-${TMPDIR:-/tmp}/strongroom-bench}
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+mkdir -p "$bench_home"
+
+fail() { echo "$*" >&2; exit 1; }
+
+heading() { # TITLE COMMAND: what a table needs in order to be quoted
+  local commit
+  commit=$(git -C "$project" rev-parse --short HEAD 2>/dev/null || echo unknown)
+  [ -z "$(git -C "$project" status --porcelain --untracked-files=no 2>/dev/null)" ] || commit="$commit with local changes"
+  printf '### %s\n\n' "$1"
+  printf -- '- machine: %s cores (%s), %s of memory, Linux %s\n' "$(nproc)" \
+    "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1)" \
+    "$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)" "$(uname -r)"
+  printf -- '- date: %s, commit: %s\n- command: `%s`\n- load average at the start: %s\n\n' \
+    "$(date -u +%Y-%m-%d)" "$commit" "$2" "$(cut -d' ' -f1-3 /proc/loadavg)"
+}
+
+median() { # NUMBER...
+  printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2) }'
+}
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2f", a / b; else printf "-" }'; }
+
+bytes_of() { # 10KB, 1MB -> bytes
+  case $1 in
+    *KB) echo $((${1%KB} * 1000)) ;;
+    *MB) echo $((${1%MB} * 1000000)) ;;
+    *GB) echo $((${1%GB} * 1000000000)) ;;
+    *) echo "$1" ;;
+  esac
+}
+
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+
+free_gigabytes() { df --output=avail -B1000000000 "$1" | tail -1 | tr -d ' '; }
+
+# The load generator, rebuilt when its source is newer.
+build_load() {
+  load=$bench_home/load
+  if [ ! -x "$load" ] || [ "$project/bench/load/load.rs" -nt "$load" ]; then
+    rustc --edition 2024 -C opt-level=3 -o "$load" "$project/bench/load/load.rs" || fail "the load generator does not build"
+  fi
+}
+
+# rate MODE HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION: prints requests per second; a refused or
+# broken request makes it fail, since a rate with errors says nothing.
+rate() {
+  local line
+  line=$("$load" "$@") || return 1
+  awk '{ if ($4 + $5 > 0) exit 1; printf "%.1f\n", $2 * 1000000 / $3 }' <<<"$line" || { echo "$* answered with errors: $line" >&2; return 1; }
+}
+
+# ---- a Strongroom of the script's own ------------------------------------------------------------------------------
+
+build_strongroom() {
+  if [ -n "${STRONGROOM_BINARY:-}" ]; then strongroom=$STRONGROOM_BINARY; return; fi
+  (cd "$project" && cargo build --release --locked -q -p strongroom) || fail "strongroom does not build"
+  strongroom=${CARGO_TARGET_DIR:-$project/target}/release/strongroom
+}
+
+# start_strongroom DATA [ARGUMENT...]: sets strongroom_address and strongroom_pid; waits until it is ready.
+start_strongroom() {
+  local data=$1 log=$1.log
+  shift
+  STRONGROOM_ADMIN_PASSWORD=bench-only-password "$strongroom" serve --data "$data" --listen 127.0.0.1:0 "$@" >"$log" 2>&1 </dev/null &
+  strongroom_pid=$!
+  for _ in $(seq 2400); do
+    strongroom_address=$(grep -oEm1 'http://127\.0\.0\.1:[0-9]+' "$log" | sed 's|http://||' || true)
+    if [ -n "$strongroom_address" ] && curl -sf -o /dev/null --max-time 2 "http://$strongroom_address/readyz"; then return; fi
+    kill -0 "$strongroom_pid" 2>/dev/null || { tail -20 "$log" >&2; fail "strongroom ended at the start"; }
+    sleep 0.025
+  done
+  tail -20 "$log" >&2; fail "strongroom does not become ready"
+}
+
+stop_strongroom() {
+  [ -n "${strongroom_pid:-}" ] || return 0
+  kill -TERM "$strongroom_pid" 2>/dev/null || true
+  wait "$strongroom_pid" 2>/dev/null || true
+  strongroom_pid=
+}
+
+# make_token DATA [USER]: a bearer token for the administrator or another user.
+make_token() {
+  "$strongroom" user token create "${2:-admin}" --data "$1" --json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'
+}

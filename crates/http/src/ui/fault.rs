@@ -2,12 +2,13 @@
 
 use askama::Template;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use model::Error;
 
 use super::html;
+use super::flash::Flash;
 use super::page::Page;
 use crate::error;
 use crate::request;
@@ -47,7 +48,12 @@ struct FaultPage<'a> {
 pub async fn show(request: Request, next: Next) -> Response {
     let here = request.uri().path_and_query().map_or("/", |here| here.as_str()).to_owned();
     let page = Page::of(request.headers(), here);
+    let noted = page.flash.is_some();
     let mut response = next.run(request).await;
+    let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == super::HTML);
+    if noted && is_page {
+        Flash::clear(&mut response);
+    }
     match response.extensions_mut().remove::<Fault>() {
         Some(Fault(error)) => draw(&page, &error),
         None => response,

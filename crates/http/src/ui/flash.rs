@@ -1,14 +1,45 @@
 //! The note after something was done, carried over one redirect by a cookie.
 
 use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::cookies::{self, Cookie};
 
 /// The cookie's name.
 const FLASH: &str = "strongroom_flash";
 /// What a note may say: keys below `toast.` in the texts. The cookie can only choose among them.
-const KNOWN: &[&str] = &["toast.saved"];
+const KNOWN: &[&str] = &[
+    "toast.saved",
+    "toast.created",
+    "toast.renamed",
+    "toast.deleted",
+    "toast.deleted-many",
+    "toast.some-failed",
+    "toast.moved",
+    "toast.copied",
+    "toast.restored",
+    "toast.purged",
+    "toast.uploaded",
+    "toast.checked-out",
+    "toast.checked-in",
+    "toast.discarded",
+    "toast.published",
+    "toast.version-restored",
+    "toast.version-deleted",
+    "toast.granted",
+    "toast.revoked",
+    "toast.permissions",
+    "toast.removed",
+    "toast.password",
+    "toast.session-ended",
+];
+
+/// Back to a page, with a note.
+pub fn done(next: &str, flash: &Flash) -> Response {
+    let mut response = Redirect::to(next).into_response();
+    flash.set(&mut response);
+    response
+}
 
 /// What was just done, and how to undo it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +48,7 @@ pub struct Flash {
     pub key: &'static str,
     /// The name in the text; may be empty.
     pub name: String,
-    /// Identifiers of what was deleted, separated by commas; empty when there is nothing to undo.
+    /// The site collection and the entries of its recycle bin, separated by commas; empty when there is nothing to undo.
     pub undo: String,
 }
 
@@ -60,7 +91,6 @@ impl Flash {
 mod tests {
     use super::*;
     use axum::http::header;
-    use axum::response::IntoResponse;
 
     fn carried(value: &str) -> Option<Flash> {
         let mut response = ().into_response();

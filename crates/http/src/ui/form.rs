@@ -1,6 +1,8 @@
 //! One shape for all forms: a card with fields, a main button and a way back. Shown as a page of its own, or by the
 //! scripts as a dialog over the page that led to it.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use super::format::Icon;
@@ -46,7 +48,9 @@ pub enum Input {
     Radio(Vec<Choice>),
     /// Any number of a few.
     Ticks(Vec<Choice>),
-    /// A file.
+    /// One line, with a list of what one may mean.
+    Suggest(Vec<String>),
+    /// One or more files.
     File,
     /// Not shown.
     Hidden,
@@ -57,7 +61,7 @@ pub enum Input {
 /// A field of a form.
 pub struct Field {
     /// The name under which it is sent.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its label.
     pub label: String,
     /// What stands in it.
@@ -75,7 +79,7 @@ pub struct Field {
 impl Field {
     fn new(name: &'static str, label: impl Into<String>, value: impl Into<String>, input: Input) -> Self {
         let (label, value) = (label.into(), value.into());
-        Self { name, label, value, input, hint: String::new(), required: false, complete: "off" }
+        Self { name: Cow::Borrowed(name), label, value, input, hint: String::new(), required: false, complete: "off" }
     }
 
     /// One line of text.

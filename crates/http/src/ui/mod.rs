@@ -2,24 +2,46 @@
 //!
 //! Owns templates, texts, assets and the cookies of pages. Knows no SQL and decides no permission.
 
+mod account;
+mod address;
 mod assets;
+mod bin;
+mod browse;
 mod caller;
+mod change;
+mod checkout;
+mod details;
+mod document;
+pub mod download;
+mod farm;
 mod fault;
 mod flash;
 mod form;
 mod format;
+mod frame;
+mod groups;
 mod kit;
+mod library;
 mod page;
+mod people;
+mod permissions;
+mod place;
 mod refuse;
 mod sign;
 mod texts;
+mod upload;
+mod users;
+mod values;
 
 use askama::Template;
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use model::Error;
+// Templates ask for rights by this name.
+use model::Right;
 use tower_http::compression::CompressionLayer;
 
 use crate::error::Problem;
@@ -28,21 +50,106 @@ use crate::state::AppState;
 /// Routes of the pages and their assets.
 pub fn routes() -> Router<AppState> {
     Router::new()
-        .route("/ui-kit", get(kit::kit))
-        .route("/ui-kit/form", get(kit::form))
-        .route("/sign-in", get(sign::form).post(sign::sign_in))
-        .route("/sign-out", post(sign::sign_out))
-        .route("/assets/{hash}/{name}", get(assets::serve))
+        .merge(entrance())
+        .merge(items())
+        .merge(administration())
         .layer(axum::middleware::from_fn(fault::show))
         .layer(CompressionLayer::new())
+        // Not compressed: bytes that people stored, which the reader may resume at any place.
+        .merge(content())
 }
+
+fn entrance() -> Router<AppState> {
+    Router::new()
+        .route("/", get(browse::home))
+        .route("/browse", get(browse::browse))
+        .route("/browse/", get(browse::browse))
+        .route("/browse/{*path}", get(browse::browse))
+        .route("/sign-in", get(sign::form).post(sign::sign_in))
+        .route("/sign-out", post(sign::sign_out))
+        .route("/account", get(account::show))
+        .route("/account/password", get(account::password).post(account::do_password))
+        .route("/account/preferences", post(account::preferences))
+        .route("/account/tokens", get(account::token).post(account::do_token))
+        .route("/account/tokens/{token}/revoke", post(account::revoke_token))
+        .route("/account/sessions/end", post(account::end_all_sessions))
+        .route("/account/sessions/{session}/end", post(account::end_session))
+        .route("/ui-kit", get(kit::kit))
+        .route("/ui-kit/form", get(kit::form))
+        .route("/assets/{hash}/{name}", get(assets::serve))
+}
+
+fn items() -> Router<AppState> {
+    Router::new()
+        .route("/items/{id}", get(details::show))
+        .route("/items/{id}/open", get(browse::by_id))
+        .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
+        .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
+        .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))
+        .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
+        .route("/items/{id}/new-site", get(change::new_site).post(change::do_new_site))
+        .route("/items/{id}/check-out", post(document::check_out))
+        .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))
+        .route("/items/{id}/discard", get(checkout::discard).post(checkout::do_discard))
+        .route("/items/{id}/publish", post(document::publish))
+        .route("/items/{id}/versions/{version}/restore", post(document::restore_version))
+        .route("/items/{id}/versions/{version}/delete", post(document::delete_version))
+        .route("/items/{id}/values", get(values::show).post(values::save))
+        .route("/items/{id}/settings", get(library::show).post(library::save))
+        .route("/items/{id}/columns/{column}", get(library::column).post(library::save_column))
+        .route("/items/{id}/columns/{column}/delete", post(library::delete_column))
+        .route("/items/{id}/permissions", get(permissions::show))
+        .route("/items/{id}/permissions/grant", get(permissions::ask_grant).post(permissions::grant))
+        .route("/items/{id}/permissions/revoke", post(permissions::revoke))
+        .route("/items/{id}/permissions/own", post(permissions::stop_inheriting))
+        .route("/items/{id}/permissions/inherit", post(permissions::inherit))
+        .route("/selection/move", post(place::selected_move))
+        .route("/selection/copy", post(place::selected_copy))
+        .route("/selection/delete", post(place::selected_delete))
+        .route("/place", get(place::choose).post(place::carry_out))
+        .route("/undo-delete", post(change::undo_delete))
+        .route("/bin/{collection}", get(bin::show))
+        .route("/bin/{collection}/restore", post(bin::restore))
+        .route("/bin/{collection}/purge", post(bin::purge))
+        .route("/bin/{collection}/empty", post(bin::empty))
+}
+
+fn administration() -> Router<AppState> {
+    Router::new()
+        .route("/farm", get(farm::show))
+        .route("/farm/sites/new", get(farm::ask_site).post(farm::make_site))
+        .route("/farm/sites/{site}/quota", get(farm::ask_quota).post(farm::set_quota))
+        .route("/farm/users", get(users::list))
+        .route("/farm/users/new", get(users::ask_new).post(users::make))
+        .route("/farm/users/{user}", get(users::show).post(users::change))
+        .route("/farm/users/{user}/password", get(users::ask_password).post(users::set_password))
+        .route("/farm/users/{user}/switch", post(users::switch))
+        .route("/farm/groups", get(groups::list))
+        .route("/farm/groups/new", get(groups::ask_new).post(groups::make))
+        .route("/farm/groups/{group}", get(groups::show))
+        .route("/farm/groups/{group}/change", get(groups::ask_change).post(groups::change))
+        .route("/farm/groups/{group}/delete", post(groups::delete))
+        .route("/farm/groups/{group}/add", post(groups::add))
+        .route("/farm/groups/{group}/remove", post(groups::remove))
+}
+
+fn content() -> Router<AppState> {
+    Router::new()
+        .route("/items/{id}/upload", get(upload::form).post(upload::upload))
+        .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
+        .route("/download/{id}/{name}", get(download::download))
+        .layer(DefaultBodyLimit::disable())
+        .layer(axum::middleware::from_fn(fault::show))
+}
+
+/// Media type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 
 /// A rendered template as an answer.
 fn html(template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => {
-            let kind = HeaderValue::from_static("text/html; charset=utf-8");
-            ([(header::CONTENT_TYPE, kind)], text).into_response()
+            ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], text).into_response()
         }
         Err(error) => {
             Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))

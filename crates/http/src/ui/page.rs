@@ -96,6 +96,11 @@ impl Page {
         self.language.text(key)
     }
 
+    /// What a kind of column or item is called.
+    pub fn kind(&self, word: &str) -> &'static str {
+        self.language.text(&format!("kind.{word}"))
+    }
+
     /// The text with this key and one value.
     pub fn f1(&self, key: &str, value: impl ToString) -> String {
         self.language.fill(key, &[&value.to_string()])
@@ -114,6 +119,11 @@ impl Page {
     /// A size.
     pub fn size(&self, bytes: &u64) -> String {
         format::size(self.language, *bytes)
+    }
+
+    /// A whole number.
+    pub fn number(&self, n: &u64) -> String {
+        self.language.number(*n)
     }
 
     /// A time, relative to now.

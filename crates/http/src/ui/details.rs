@@ -1,0 +1,51 @@
+//! The page of what can be done with an item: for readers without script, and for libraries and folders.
+
+use askama::Template;
+use axum::extract::Path;
+use model::{Error, NodeKind, Right};
+use repository::{Item, Target};
+
+use super::caller::Visit;
+use super::fault::Shown;
+use super::format::Icon;
+use super::frame::{self, Crumb};
+use super::page::Page;
+use super::{address, browse, html};
+
+#[derive(Template)]
+#[template(path = "details.html")]
+struct Details<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    icon: Icon,
+    crumbs: Vec<Crumb>,
+    open: String,
+    created_by: String,
+    modified_by: String,
+    document: bool,
+    may_edit: bool,
+    may_delete: bool,
+    may_permit: bool,
+}
+
+/// The page.
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+    let way = visit.session.item_with_ancestors(&Target::Id(id.parse()?)).await?;
+    frame::furnish(&mut visit, &way).await?;
+    let item = way.last().ok_or_else(|| Error::not_found("there is no such item"))?;
+    let names = visit.session.principal_names(&[item.created_by, item.modified_by]).await?;
+    let inside = item.kind == NodeKind::Document || item.kind == NodeKind::Folder;
+    Ok(html(&Details {
+        page: &visit.page,
+        icon: browse::icon_of(item),
+        crumbs: frame::crumbs(&way),
+        open: address::browse(&item.path),
+        created_by: browse::name_of(&names, item.created_by),
+        modified_by: browse::name_of(&names, item.modified_by),
+        document: item.kind == NodeKind::Document,
+        may_edit: inside && item.rights.has(Right::Edit),
+        may_delete: inside && item.rights.has(Right::Delete),
+        may_permit: item.rights.has(Right::ManagePermissions),
+        item,
+    }))
+}

@@ -1,0 +1,159 @@
+//! The page of a document: what it is, its versions, its columns, and what can be done with it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use model::{ColumnValue, Id, Right, Timestamp, VersionNumber};
+use repository::{Item, Target};
+
+use super::caller::{Sent, Visit};
+use super::fault::Shown;
+use super::flash::{Flash, done};
+use super::format::{self, Icon};
+use super::frame::{self, Crumb};
+use super::page::Page;
+use super::{address, browse, html};
+use crate::protocol::content_type;
+use crate::state::AppState;
+
+/// Versions that the page lists.
+const MOST_VERSIONS: usize = 100;
+
+struct VersionRow {
+    number: VersionNumber,
+    at: Timestamp,
+    by: String,
+    size: u64,
+    comment: String,
+    current: bool,
+}
+
+struct Fact {
+    label: String,
+    value: String,
+    link: bool,
+}
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct DocumentPage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    icon: Icon,
+    crumbs: Vec<Crumb>,
+    versions: Vec<VersionRow>,
+    more_versions: bool,
+    facts: Vec<Fact>,
+    created_by: String,
+    modified_by: String,
+    held_by: Option<String>,
+    mine: bool,
+    shown: bool,
+    may_edit: bool,
+    may_delete: bool,
+    may_publish: bool,
+    may_override: bool,
+    may_permit: bool,
+}
+
+/// The page, for an item that has been found already.
+pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
+    let target = Target::Id(item.id);
+    let session = &visit.session;
+    let may_see = item.rights.has(Right::ViewVersions);
+    let listed = if may_see { Some(session.versions(&target, None, MOST_VERSIONS).await?) } else { None };
+    let (versions, more) = listed.map_or((Vec::new(), false), |page| (page.items, page.next.is_some()));
+    let mut people: Vec<Id> = versions.iter().map(|version| version.created_by).collect();
+    people.extend([item.created_by, item.modified_by]);
+    people.extend(item.check_out.map(|held| held.by));
+    let names = session.principal_names(&people).await?;
+    let versions = versions.into_iter().map(|version| VersionRow {
+        number: version.number,
+        at: version.created_at,
+        by: browse::name_of(&names, version.created_by),
+        size: version.size,
+        comment: version.comment,
+        current: item.version_id == Some(version.id),
+    });
+    let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
+    Ok(html(&DocumentPage {
+        page: &visit.page,
+        icon: browse::icon_of(item),
+        crumbs: frame::crumbs(way),
+        versions: versions.collect(),
+        more_versions: more,
+        facts: facts(visit, &target).await?,
+        created_by: browse::name_of(&names, item.created_by),
+        modified_by: browse::name_of(&names, item.modified_by),
+        held_by: item.check_out.map(|held| browse::name_of(&names, held.by)),
+        mine: own,
+        shown: content_type::shown_as(&item.media_type).is_some(),
+        may_edit: item.rights.has(Right::Edit),
+        may_delete: item.rights.has(Right::Delete),
+        may_publish: item.rights.has(Right::Publish) && !item.version.is_major(),
+        may_override: item.rights.has(Right::Override),
+        may_permit: item.rights.has(Right::ManagePermissions),
+        item,
+    }))
+}
+
+async fn facts(visit: &Visit, target: &Target) -> model::Result<Vec<Fact>> {
+    let (columns, _) = visit.session.columns(target).await?;
+    if columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let values = visit.session.values(target).await?;
+    let people: Vec<Id> = values
+        .iter()
+        .filter_map(|(_, value)| if let ColumnValue::Person(id) = value { Some(*id) } else { None })
+        .collect();
+    let names = visit.session.principal_names(&people).await?;
+    let page = &visit.page;
+    let facts = columns.into_iter().map(|column| {
+        let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        let text = match value {
+            None => "–".to_owned(),
+            Some(ColumnValue::Text(text)) => text.clone(),
+            Some(ColumnValue::Number(number)) => number.to_string(),
+            Some(ColumnValue::Date(time)) => format::date(*time),
+            Some(ColumnValue::Person(id)) => browse::name_of(&names, *id),
+            Some(ColumnValue::YesNo(yes)) => page.s(if *yes { "word.yes" } else { "word.no" }).to_owned(),
+        };
+        Fact { label: column.name, value: text, link: column.kind == model::ColumnKind::Link && value.is_some() }
+    });
+    Ok(facts.collect())
+}
+
+/// Makes an earlier version the newest.
+pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let restored = sent.visit.session.restore_version(&target, number.parse()?).await?;
+    finish(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
+}
+
+/// Removes an earlier version for good.
+pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let number: VersionNumber = number.parse()?;
+    sent.visit.session.delete_version(&target, number).await?;
+    finish(&sent, &target, Flash::new("toast.version-deleted", number.to_string())).await
+}
+
+/// Checks the document out to the caller.
+pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    sent.visit.session.check_out(&target).await?;
+    finish(&sent, &target, Flash::new("toast.checked-out", "")).await
+}
+
+/// Publishes the draft.
+pub async fn publish(Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let number = sent.visit.session.publish(&target, "").await?;
+    finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
+}
+
+async fn finish(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+    let item = sent.visit.session.item(target).await?;
+    Ok(done(&address::browse(&item.path), &flash))
+}

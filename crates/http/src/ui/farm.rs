@@ -1,0 +1,147 @@
+//! The farm at a glance: site collections, content databases, stores; and the making of site collections.
+
+use askama::Template;
+use axum::extract::Path;
+use model::{Error, Id, Result, SitePath};
+use repository::{DatabaseStatus, SiteCollection, StoreStatus};
+
+use super::caller::{Fields, Sent, Visit};
+use super::fault::Shown;
+use super::flash::{Flash, done};
+use super::form::{Choice, Field, Form, Input};
+use super::format::icon;
+use super::page::Page;
+use super::{address, frame, html, people, refuse};
+
+#[derive(Template)]
+#[template(path = "farm.html")]
+struct FarmPage<'a> {
+    page: &'a Page,
+    sites: Vec<SiteRow>,
+    databases: Vec<DatabaseStatus>,
+    stores: Vec<StoreStatus>,
+    version: &'static str,
+}
+
+struct SiteRow {
+    href: String,
+    site: SiteCollection,
+    percent: Option<u64>,
+}
+
+/// The overview.
+pub async fn show(mut visit: Visit) -> Shown {
+    // Asked first, because it is what refuses those who do not administer the farm.
+    let (databases, stores) = visit.session.storage_status().await?;
+    frame::furnish_farm(&mut visit.page, "/farm");
+    let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
+        href: address::browse(&site.path),
+        percent: site.quota_bytes.filter(|quota| *quota > 0).map(|quota| (site.used_bytes / (quota / 100).max(1)).min(100)),
+        site,
+    });
+    let sites = sites.collect();
+    Ok(html(&FarmPage { page: &visit.page, sites, databases, stores, version: env!("CARGO_PKG_VERSION") }))
+}
+
+async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {
+    let page = &visit.page;
+    let (databases, _) = visit.session.storage_status().await?;
+    let choices = databases.iter().enumerate().map(|(i, database)| Choice::new(&database.name, &database.name, i == 0));
+    let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
+    let mut owner = Field::of("owner", page.s("farm.owner"), Input::Suggest(people::suggestions(&visit.session).await?));
+    owner.value = typed("owner");
+    Ok(Form {
+        page,
+        title: page.s("farm.new-site").into(),
+        icon: icon("site"),
+        action: "/farm/sites/new".into(),
+        fields: vec![
+            Field::line("title", page.s("farm.title"), typed("title")).required(),
+            Field::line("path", page.s("farm.address"), typed("path")).required().hint(page.s("farm.address-hint")),
+            Field::of("database", page.s("farm.database"), Input::Select(choices.collect())),
+            owner.hint(page.s("farm.owner-hint")),
+        ],
+        submit: page.s("action.create").into(),
+        danger: false,
+        back: "/farm".into(),
+        fault: String::new(),
+    })
+}
+
+/// The form of a new site collection.
+pub async fn ask_site(mut visit: Visit) -> Shown {
+    frame::furnish_farm(&mut visit.page, "/farm");
+    Ok(html(&site_form(&visit, None).await?))
+}
+
+/// Makes a site collection.
+pub async fn make_site(sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    match create(&visit, &fields).await {
+        Ok(path) => Ok(done(&address::browse(&path), &Flash::new("toast.created", fields.trimmed("title")))),
+        Err(error) => {
+            frame::furnish_farm(&mut visit.page, "/farm");
+            refuse::again(site_form(&visit, Some(&fields)).await?, error)
+        }
+    }
+}
+
+async fn create(visit: &Visit, fields: &Fields) -> Result<String> {
+    let path = SitePath::parse(&fields.trimmed("path"))?;
+    let owner = match fields.trimmed("owner").as_str() {
+        "" => None,
+        text => Some(people::find(&visit.session, text).await?),
+    };
+    let database = fields.trimmed("database");
+    visit.session.create_site_collection(&path, &fields.trimmed("title"), Some(&database), owner).await?;
+    Ok(path.to_string())
+}
+
+fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a> {
+    Form {
+        page,
+        title: page.f1("farm.quota-of", &site.title),
+        icon: icon("database"),
+        action: format!("/farm/sites/{}/quota", site.id),
+        fields: vec![Field::line("quota", page.s("farm.quota"), text).hint(page.s("farm.quota-hint"))],
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: "/farm".into(),
+        fault: String::new(),
+    }
+}
+
+/// The form of a quota.
+pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
+    let site = visit.session.site_collection(id.parse()?).await?;
+    frame::furnish_farm(&mut visit.page, "/farm");
+    let text = site.quota_bytes.map(|bytes| (bytes / (1 << 20)).to_string()).unwrap_or_default();
+    Ok(html(&quota_form(&visit.page, &site, &text)))
+}
+
+/// Sets or removes a quota.
+pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    let id: Id = id.parse()?;
+    let text = fields.trimmed("quota");
+    let set = match megabytes(&text) {
+        Ok(bytes) => visit.session.set_quota(id, bytes).await,
+        Err(error) => Err(error),
+    };
+    match set {
+        Ok(()) => Ok(done("/farm", &Flash::new("toast.saved", visit.page.s("farm.quota")))),
+        Err(error) => {
+            let site = visit.session.site_collection(id).await?;
+            frame::furnish_farm(&mut visit.page, "/farm");
+            refuse::again(quota_form(&visit.page, &site, &text), error)
+        }
+    }
+}
+
+fn megabytes(text: &str) -> Result<Option<u64>> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let bytes = text.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << 20)).filter(|n| i64::try_from(*n).is_ok());
+    bytes.map(Some).ok_or_else(|| Error::invalid("a quota is a whole number of megabytes, or empty for none"))
+}

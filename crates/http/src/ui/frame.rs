@@ -1,0 +1,106 @@
+//! The side bar and the path of breadcrumbs around what is shown.
+
+use model::{NodeKind, Result, Right};
+use repository::{Item, Session, Sort, Target};
+
+use super::address;
+use super::caller::Visit;
+use super::format::icon;
+use super::page::{NavGroup, NavLink, Page};
+
+/// Most libraries and sites that the side bar lists.
+const MOST_LISTED: usize = 50;
+
+/// A step of the breadcrumbs.
+pub struct Crumb {
+    /// Where it leads.
+    pub href: String,
+    /// What it says.
+    pub label: String,
+}
+
+/// The name of an item as pages show it: the root site is called like the product.
+pub fn title(item: &Item) -> String {
+    if item.path.is_empty() { "Strongroom".to_owned() } else { item.name.clone() }
+}
+
+/// The way from the root site down to, and without, the last item.
+pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
+    let above = way.len().saturating_sub(1);
+    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: title(item) }).collect()
+}
+
+/// Fills the side bar for a place: the site that it is in, its libraries and sites, the recycle bin.
+pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
+    let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
+    let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
+    let (libraries, sites) = inside(&visit.session, site, here).await?;
+    let page = &visit.page;
+    let mut first = vec![NavLink {
+        href: address::browse(&site.path),
+        icon: icon(if site.path.is_empty() { "home" } else { "site" }),
+        label: title(site),
+        current: here == site.id,
+    }];
+    first.push(NavLink {
+        href: format!("/bin/{}", site.collection_id),
+        icon: icon("trash"),
+        label: page.s("nav.bin").to_owned(),
+        current: false,
+    });
+    if site.rights.has(Right::ManagePermissions) {
+        first.push(NavLink {
+            href: format!("/items/{}/permissions", site.id),
+            icon: icon("group"),
+            label: page.s("nav.permissions").to_owned(),
+            current: false,
+        });
+    }
+    let mut groups = vec![NavGroup { title: String::new(), links: first }];
+    for (title, links) in [(page.s("nav.libraries"), libraries), (page.s("nav.sites"), sites)] {
+        if !links.is_empty() {
+            groups.push(NavGroup { title: title.to_owned(), links });
+        }
+    }
+    visit.page.nav = groups;
+    Ok(())
+}
+
+async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>)> {
+    let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MOST_LISTED).await?;
+    let link = |item: &Item| NavLink {
+        href: address::browse(&item.path),
+        icon: icon(if item.kind == NodeKind::Site { "site" } else { "library" }),
+        label: item.name.clone(),
+        current: item.id == here,
+    };
+    let (sites, libraries): (Vec<_>, Vec<_>) = listed.items.iter().partition(|item| item.kind == NodeKind::Site);
+    let mut sites: Vec<NavLink> = sites.into_iter().map(link).collect();
+    if site.path.is_empty() {
+        for other in session.site_collections().await?.iter().filter(|other| !other.path.is_empty()) {
+            let (href, label) = (address::browse(&other.path), other.title.clone());
+            sites.push(NavLink { href, icon: icon("site"), label, current: false });
+        }
+    }
+    Ok((libraries.into_iter().map(link).collect(), sites))
+}
+
+/// The side bar of the administration.
+pub fn furnish_farm(page: &mut Page, current: &str) {
+    let link = |href: &str, picture: &'static str, label: &'static str| NavLink {
+        href: href.to_owned(),
+        icon: icon(picture),
+        label: label.to_owned(),
+        current: href == current,
+    };
+    let links = vec![
+        link("/farm", "shield", page.s("farm.overview")),
+        link("/farm/users", "user", page.s("farm.users")),
+        link("/farm/groups", "group", page.s("farm.groups")),
+    ];
+    let back = link("/", "home", page.s("nav.home"));
+    page.nav = vec![
+        NavGroup { title: String::new(), links: vec![back] },
+        NavGroup { title: page.s("nav.farm").to_owned(), links },
+    ];
+}

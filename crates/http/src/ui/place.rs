@@ -1,0 +1,155 @@
+//! Moving, copying and deleting what was selected. The destination is found by walking through folders, so that it
+//! needs no script.
+
+use askama::Template;
+use axum::extract::Query;
+use axum::response::{IntoResponse, Redirect};
+use model::{Error, Id, NodeKind, Result};
+use repository::{Item, Sort, Target};
+use serde::Deserialize;
+
+use super::caller::{Fields, Sent, Visit};
+use super::fault::Shown;
+use super::flash::{Flash, done};
+use super::frame::{self, Crumb};
+use super::page::Page;
+use super::{address, html};
+
+/// What shall go where.
+#[derive(Deserialize)]
+pub struct Plan {
+    action: String,
+    ids: String,
+    #[serde(default)]
+    at: String,
+}
+
+struct Step {
+    href: String,
+    name: String,
+    icon: super::format::Icon,
+}
+
+#[derive(Template)]
+#[template(path = "place.html")]
+struct PlacePage<'a> {
+    page: &'a Page,
+    title: String,
+    crumbs: Vec<Crumb>,
+    steps: Vec<Step>,
+    ids: &'a str,
+    action: &'a str,
+    at: Id,
+    ready: bool,
+    back: String,
+}
+
+/// The page that asks for the destination.
+pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
+    let moves = plan.action == "move";
+    let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes()).ids("ids")?;
+    let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
+    let item = visit.session.item(&Target::Id(first)).await?;
+    let at = if plan.at.is_empty() { item.parent_id } else { plan.at.parse()? };
+    let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
+    let here = way.last().ok_or_else(|| Error::not_found("there is no such place"))?;
+    let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
+    let link = |at: Id| format!("/place?action={}&ids={}&at={at}", if moves { "move" } else { "copy" }, join(&ids));
+    let steps = listed
+        .items
+        .iter()
+        .filter(|child| child.kind != NodeKind::Document && !ids.contains(&child.id))
+        .map(|child| Step { href: link(child.id), name: child.name.clone(), icon: super::browse::icon_of(child) });
+    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: frame::title(above) }).collect();
+    let what = if ids.len() == 1 { item.name.clone() } else { visit.page.n("selection.items", ids.len()) };
+    let (steps, ready) = (steps.collect(), here.kind.holds_documents());
+    frame::furnish(&mut visit, &way).await?;
+    let page = &visit.page;
+    Ok(html(&PlacePage {
+        page,
+        title: if moves { page.f1("place.move", what) } else { page.f1("place.copy", what) },
+        crumbs,
+        steps,
+        ids: &join(&ids),
+        action: if moves { "move" } else { "copy" },
+        at,
+        ready,
+        back: address::browse_parent(&item.path),
+    }))
+}
+
+/// Moves or copies to the chosen place.
+pub async fn carry_out(sent: Sent) -> Shown {
+    let (session, fields) = (&sent.visit.session, &sent.fields);
+    let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
+    let moves = fields.text("action") == "move";
+    let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
+    let place = session.item(&to).await?;
+    let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
+    let key = if moves { "toast.moved" } else { "toast.copied" };
+    finish(&sent, failed, &address::browse(&place.path), Flash::new(key, frame::title(&place)))
+}
+
+/// From the ticked rows to the page that asks for the destination.
+pub async fn selected_move(sent: Sent) -> Shown {
+    to_choice(&sent, "move")
+}
+
+/// The same for copies.
+pub async fn selected_copy(sent: Sent) -> Shown {
+    to_choice(&sent, "copy")
+}
+
+fn to_choice(sent: &Sent, action: &str) -> Shown {
+    let ids = join(&sent.fields.ids("ids")?);
+    Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
+}
+
+/// Deletes the ticked rows; all of them come back by one undo.
+pub async fn selected_delete(sent: Sent) -> Shown {
+    let ids = sent.fields.ids("ids")?;
+    let (mut undo, mut failed, mut name) = (Vec::new(), Vec::new(), String::new());
+    for id in &ids {
+        match delete_one(&sent, *id).await {
+            Ok((item, entry)) => {
+                if undo.is_empty() {
+                    undo.push(item.collection_id);
+                }
+                undo.push(entry);
+                name = item.name;
+            }
+            Err(error) => failed.push(error),
+        }
+    }
+    let next = sent.fields.next("/");
+    let one = undo.len() == 2;
+    let count = sent.visit.page.language.number(undo.len().saturating_sub(1) as u64);
+    let key = if one { "toast.deleted" } else { "toast.deleted-many" };
+    let flash = Flash { key, name: if one { name } else { count }, undo: join(&undo) };
+    finish(&sent, failed.into_iter(), &next, flash)
+}
+
+async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
+    let item = sent.visit.session.item(&Target::Id(id)).await?;
+    let entry = sent.visit.session.delete(&Target::Id(id)).await?;
+    Ok((item, entry))
+}
+
+/// When nothing was done, the reason is the answer; when something was, the note says how many failed.
+fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
+    let failed: Vec<Error> = failed.collect();
+    let all = sent.fields.ids("ids")?.len();
+    let count = failed.len();
+    match failed.into_iter().next() {
+        None => Ok(done(next, &flash)),
+        Some(error) if count == all => Err(error.into()),
+        Some(error) => {
+            let text = format!("{count}/{all}: {}", super::refuse::explain(&sent.visit.page, &error));
+            Ok(done(next, &Flash { key: "toast.some-failed", name: text, undo: flash.undo }))
+        }
+    }
+}
+
+fn join(ids: &[Id]) -> String {
+    ids.iter().map(Id::to_string).collect::<Vec<_>>().join(",")
+}

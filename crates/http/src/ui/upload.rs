@@ -1,0 +1,181 @@
+//! Uploads from pages: a plain form with one or more files, or the queue of the scripts, file by file.
+
+use axum::extract::multipart::{Field as Part, MultipartError};
+use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use model::{Error, MAX_COMMENT, Name, NodePath, Result, Versioning};
+use repository::{Destination, Item, OnConflict, Saved, Target, UploadOptions};
+
+use super::caller::Visit;
+use super::change::{self, Back};
+use super::fault::Shown;
+use super::flash::{Flash, done};
+use super::form::{Field, Form, Input};
+use super::format::icon;
+use super::page::safe_next;
+use super::{address, html};
+use crate::csrf;
+use crate::state::AppState;
+
+/// The form that uploads into a library or folder.
+pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
+    let place = change::find(&visit, &id).await?;
+    let page = &visit.page;
+    Ok(html(&Form {
+        page,
+        title: page.f1("upload.to", &place.name),
+        icon: icon("upload"),
+        action: format!("/items/{}/upload", place.id),
+        fields: vec![
+            Field::of("file", page.s("upload.files"), Input::File),
+            Field::line("comment", page.s("column.comment"), ""),
+        ],
+        submit: page.s("action.upload").into(),
+        danger: false,
+        back: address::browse(&place.path),
+        fault: String::new(),
+    }))
+}
+
+/// The form that replaces a document's content.
+pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+    let item = change::find(&visit, &id).await?;
+    let page = &visit.page;
+    let next = safe_next(back.next.as_deref(), &address::browse(&item.path));
+    Ok(html(&Form {
+        page,
+        title: page.f1("replace.title", &item.name),
+        icon: icon("replace"),
+        action: format!("/items/{}/replace", item.id),
+        fields: vec![
+            Field::paragraph(page.s("replace.text")),
+            Field::of("file", page.s("upload.file"), Input::File),
+            Field::line("comment", page.s("column.comment"), ""),
+            // Before the file, because what comes first is known when the file begins; see `receive`.
+            Field::hidden("next", next.clone()),
+        ],
+        submit: page.s("action.replace").into(),
+        danger: false,
+        back: next,
+        fault: String::new(),
+    }))
+}
+
+/// Takes files into a library or folder.
+pub async fn upload(State(state): State<AppState>, Path(id): Path<String>, visit: Visit, request: Request) -> Response {
+    receive(&state, &id, &visit, request, false).await
+}
+
+/// Takes a document's next version.
+pub async fn replace(State(state): State<AppState>, Path(id): Path<String>, visit: Visit, request: Request) -> Response {
+    receive(&state, &id, &visit, request, true).await
+}
+
+async fn receive(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Response {
+    let script = request.headers().get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
+    match store(state, id, visit, request, replaces).await {
+        Ok(_) if script => StatusCode::CREATED.into_response(),
+        Ok((item, saved)) => {
+            let next = address::browse(&item.path);
+            let name = saved.last().map_or(String::new(), |saved| saved.name.clone());
+            done(&next, &Flash::new(if replaces { "toast.saved" } else { "toast.uploaded" }, name))
+        }
+        Err(error) => change::fail(script, error),
+    }
+}
+
+/// Stores the files of the form one after the other. Fields count when they stand before the file.
+async fn store(
+    state: &AppState,
+    id: &str,
+    visit: &Visit,
+    request: Request,
+    replaces: bool,
+) -> Result<(Item, Vec<Saved>)> {
+    let item = change::find(visit, id).await?;
+    let mut parts = Multipart::from_request(request, state)
+        .await
+        .map_err(|e| Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e))?;
+    let on_conflict = if replaces { OnConflict::Replace } else { when_taken(visit, &item).await? };
+    let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
+    let mut saved = Vec::new();
+    while let Some(part) = parts.next_field().await.map_err(broken)? {
+        match part.name().unwrap_or_default() {
+            "form_token" => {
+                csrf::check(&visit.form_key, &short(part, 200).await?)?;
+                allowed = true;
+            }
+            "comment" => comment = short(part, 4 * MAX_COMMENT).await?.trim().to_owned(),
+            "path" => folder = NodePath::parse(&short(part, 8_192).await?)?,
+            "file" => {
+                if !allowed {
+                    return Err(csrf::check(&visit.form_key, "").err().unwrap_or_else(|| Error::forbidden("no token")));
+                }
+                let options = UploadOptions {
+                    media_type: part.content_type().map(ToOwned::to_owned),
+                    comment: comment.clone(),
+                    on_conflict,
+                    create_parents: true,
+                    ..UploadOptions::default()
+                };
+                let destination = destination(&item, &folder, &part, replaces)?;
+                saved.push(stream(visit, &destination, options, part).await?);
+            }
+            _ => {}
+        }
+    }
+    if saved.is_empty() {
+        return Err(Error::invalid("no file was chosen"));
+    }
+    Ok((item, saved))
+}
+
+/// A document of the same name gets another version where versions are kept; otherwise both stay.
+async fn when_taken(visit: &Visit, place: &Item) -> Result<OnConflict> {
+    let settings = visit.session.library_settings(&Target::Id(place.id)).await?;
+    Ok(if settings.versioning == Versioning::None { OnConflict::KeepBoth } else { OnConflict::Replace })
+}
+
+fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) -> Result<Destination> {
+    if replaces {
+        return Ok(Destination::Document(item.id));
+    }
+    // Some browsers send a whole path; only its end is the name.
+    let sent = part.file_name().unwrap_or_default();
+    let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
+    if folder.is_empty() {
+        return Ok(Destination::Child { parent: item.id, name });
+    }
+    let mut names = NodePath::parse(&item.path)?.names().to_vec();
+    names.extend(folder.names().iter().cloned());
+    names.push(name);
+    Ok(Destination::Path(NodePath::from(names)))
+}
+
+async fn stream(visit: &Visit, destination: &Destination, options: UploadOptions, mut part: Part<'_>) -> Result<Saved> {
+    let mut upload = visit.session.begin_upload(destination, options, None).await?;
+    while let Some(chunk) = part.chunk().await.map_err(broken)? {
+        upload.write(chunk).await?;
+    }
+    upload.finish().await
+}
+
+/// A field that is held in memory.
+async fn short(mut part: Part<'_>, most: usize) -> Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = part.chunk().await.map_err(broken)? {
+        if bytes.len() + chunk.len() > most {
+            return Err(Error::invalid("a field of the form is too long").with_code("too_large"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    String::from_utf8(bytes).map_err(|e| Error::invalid("a field of the form is not UTF-8").with_source(e))
+}
+
+/// A body that was cut or is malformed: nothing of the file under way was stored.
+fn broken(error: MultipartError) -> Error {
+    Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
+        .with_code("incomplete_body")
+        .with_source(error)
+}

@@ -115,7 +115,7 @@ pub async fn do_password(sent: Sent) -> Shown {
     }
 }
 
-fn token_form(page: &Page, name: &str) -> Form<'_> {
+fn token_form<'a>(page: &'a Page, name: &str) -> Form<'a> {
     let days = [("30", 30), ("90", 90), ("365", 365)].map(|(value, days)| {
         Choice::new(value, page.n("account.days", days as u64), value == "90")
     });

@@ -112,8 +112,8 @@ impl Page {
     }
 
     /// The text for a number of things.
-    pub fn n(&self, key: &str, n: impl TryInto<u64>) -> String {
-        self.language.count(key, n.try_into().unwrap_or(u64::MAX))
+    pub fn n(&self, key: &str, n: impl ToString) -> String {
+        self.language.count(key, n.to_string().parse().unwrap_or(u64::MAX))
     }
 
     /// A size.

@@ -116,9 +116,8 @@ pub async fn do_password(sent: Sent) -> Shown {
 }
 
 fn token_form<'a>(page: &'a Page, name: &str) -> Form<'a> {
-    let days = [("30", 30), ("90", 90), ("365", 365)].map(|(value, days)| {
-        Choice::new(value, page.n("account.days", days as u64), value == "90")
-    });
+    let days = [("30", 30), ("90", 90), ("365", 365)]
+        .map(|(value, days)| Choice::new(value, page.n("account.days", days as u64), value == "90"));
     let days = days.into_iter().chain([Choice::new("0", page.s("account.no-end"), false)]).collect();
     Form {
         page,

@@ -38,10 +38,7 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
         title: page.s("rename.title").into(),
         icon: icon("pencil"),
         action: format!("/items/{}/rename", item.id),
-        fields: vec![
-            Field::line("name", page.s("column.name"), name).required(),
-            Field::hidden("next", next.clone()),
-        ],
+        fields: vec![Field::line("name", page.s("column.name"), name).required(), Field::hidden("next", next.clone())],
         submit: page.s("action.rename").into(),
         danger: false,
         back: next,
@@ -96,11 +93,8 @@ pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 pub async fn do_delete(Path(id): Path<String>, sent: Sent) -> Shown {
     let item = find(&sent.visit, &id).await?;
     let entry = sent.visit.session.delete(&Target::Id(item.id)).await?;
-    let flash = Flash {
-        key: "toast.deleted",
-        undo: format!("{},{entry}", item.collection_id),
-        name: item.name.clone(),
-    };
+    let flash =
+        Flash { key: "toast.deleted", undo: format!("{},{entry}", item.collection_id), name: item.name.clone() };
     Ok(done(&sent.fields.next(&parent_page(&item)), &flash))
 }
 
@@ -133,7 +127,11 @@ fn new_form<'a>(page: &'a Page, place: &Item, what: New, name: &str) -> Form<'a>
     };
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
     if matches!(what, New::Library) {
-        fields.push(Field::of("versioning", page.s("library.versioning"), Input::Radio(versionings(page, Versioning::Major))));
+        fields.push(Field::of(
+            "versioning",
+            page.s("library.versioning"),
+            Input::Radio(versionings(page, Versioning::Major)),
+        ));
     }
     Form {
         page,
@@ -175,13 +173,17 @@ async fn make_new(id: &str, sent: Sent, what: New) -> Shown {
         (Ok(name), New::Folder) => visit.session.create_folder(&target, &name).await,
         (Ok(name), New::Site) => visit.session.create_site(&target, &name).await,
         (Ok(name), New::Library) => {
-            let settings = LibrarySettings { versioning: Versioning::parse(&fields.text("versioning"))?, ..LibrarySettings::default() };
+            let settings = LibrarySettings {
+                versioning: Versioning::parse(&fields.text("versioning"))?,
+                ..LibrarySettings::default()
+            };
             visit.session.create_library(&target, &name, settings).await
         }
     };
     match made {
         Ok(item) => {
-            let next = if item.kind == NodeKind::Folder { address::browse(&place.path) } else { address::browse(&item.path) };
+            let next =
+                if item.kind == NodeKind::Folder { address::browse(&place.path) } else { address::browse(&item.path) };
             Ok(done(&next, &Flash::new("toast.created", item.name)))
         }
         Err(error) => refuse::again(new_form(&visit.page, &place, what, &text), error),

@@ -36,7 +36,10 @@ pub async fn show(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm");
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),
-        percent: site.quota_bytes.filter(|quota| *quota > 0).map(|quota| (site.used_bytes / (quota / 100).max(1)).min(100)),
+        percent: site
+            .quota_bytes
+            .filter(|quota| *quota > 0)
+            .map(|quota| (site.used_bytes / (quota / 100).max(1)).min(100)),
         site,
     });
     let sites = sites.collect();
@@ -48,7 +51,8 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
     let (databases, _) = visit.session.storage_status().await?;
     let choices = databases.iter().enumerate().map(|(i, database)| Choice::new(&database.name, &database.name, i == 0));
     let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
-    let mut owner = Field::of("owner", page.s("farm.owner"), Input::Suggest(people::suggestions(&visit.session).await?));
+    let mut owner =
+        Field::of("owner", page.s("farm.owner"), Input::Suggest(people::suggestions(&visit.session).await?));
     owner.value = typed("owner");
     Ok(Form {
         page,

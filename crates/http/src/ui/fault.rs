@@ -7,8 +7,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use model::Error;
 
-use super::html;
 use super::flash::Flash;
+use super::html;
 use super::page::Page;
 use crate::error;
 use crate::request;

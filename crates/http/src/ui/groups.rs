@@ -52,7 +52,8 @@ fn group_form<'a>(page: &'a Page, group: Option<&Group>, name: &str, description
         page,
         title: group.map_or_else(|| page.s("groups.new").to_owned(), |group| page.f1("groups.change", &group.name)),
         icon: icon("group"),
-        action: group.map_or_else(|| "/farm/groups/new".to_owned(), |group| format!("/farm/groups/{}/change", group.id)),
+        action: group
+            .map_or_else(|| "/farm/groups/new".to_owned(), |group| format!("/farm/groups/{}/change", group.id)),
         fields: vec![Field::line("name", page.s("column.name"), name).required(), lines],
         submit: page.s("action.save").into(),
         danger: false,

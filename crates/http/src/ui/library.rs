@@ -70,7 +70,8 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, name
     }
     let present = column.map(|column| &column.kind);
     if !matches!(present, Some(kind) if kind.as_str() != "choice") {
-        let mut field = Field::of("choices", page.s("column.choices"), Input::Lines).hint(page.s("column.choices-hint"));
+        let mut field =
+            Field::of("choices", page.s("column.choices"), Input::Lines).hint(page.s("column.choices-hint"));
         if let Some(ColumnKind::Choice(choices)) = present {
             field.value = choices.join("\n");
         }

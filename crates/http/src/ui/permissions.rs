@@ -150,7 +150,8 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
         let rights = words(page, role.rights).join(", ");
         Choice::new(role.id.to_string(), role_name(page, role.id, &role.name), role.id == chosen).hint(rights)
     });
-    let mut field = Field::of("who", page.s("permissions.who"), Input::Suggest(people::suggestions(&visit.session).await?));
+    let mut field =
+        Field::of("who", page.s("permissions.who"), Input::Suggest(people::suggestions(&visit.session).await?));
     who.clone_into(&mut field.value);
     Ok(Form {
         page,

@@ -68,7 +68,12 @@ pub async fn upload(State(state): State<AppState>, Path(id): Path<String>, visit
 }
 
 /// Takes a document's next version.
-pub async fn replace(State(state): State<AppState>, Path(id): Path<String>, visit: Visit, request: Request) -> Response {
+pub async fn replace(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    visit: Visit,
+    request: Request,
+) -> Response {
     receive(&state, &id, &visit, request, true).await
 }
 
@@ -94,9 +99,9 @@ async fn store(
     replaces: bool,
 ) -> Result<(Item, Vec<Saved>)> {
     let item = change::find(visit, id).await?;
-    let mut parts = Multipart::from_request(request, state)
-        .await
-        .map_err(|e| Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e))?;
+    let mut parts = Multipart::from_request(request, state).await.map_err(|e| {
+        Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
+    })?;
     let on_conflict = if replaces { OnConflict::Replace } else { when_taken(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
     let mut saved = Vec::new();

@@ -74,7 +74,10 @@ fn user_form<'a>(page: &'a Page, user: Option<&Account>, typed: &Typed) -> Form<
         let hint = page.f1("account.password-hint", repository::MIN_PASSWORD_CHARS);
         fields.push(Field::password("password", page.s("sign.password"), "new-password").hint(hint));
     }
-    fields.push(Field::of("administrator", page.s("users.administrator"), Input::Tick(typed.administrator)).hint(page.s("users.administrator-hint")));
+    fields.push(
+        Field::of("administrator", page.s("users.administrator"), Input::Tick(typed.administrator))
+            .hint(page.s("users.administrator-hint")),
+    );
     Form {
         page,
         title: user.map_or_else(|| page.s("users.new").to_owned(), |user| page.f1("users.change", &user.login)),

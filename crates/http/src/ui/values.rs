@@ -10,8 +10,8 @@ use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
 use super::flash::{Flash, done};
 use super::form::{Choice, Field, Form, Input};
-use super::page::Page;
 use super::format::{self, icon};
+use super::page::Page;
 use super::{address, change, html, people, refuse};
 
 /// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
@@ -58,7 +58,8 @@ async fn field(page: &Page, session: &Session, column: &Column, value: Option<&C
         ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
         ColumnKind::YesNo => {
             let now = if let Some(ColumnValue::YesNo(yes)) = value { Some(*yes) } else { None };
-            let choices = [("", "–", None), ("yes", page.s("word.yes"), Some(true)), ("no", page.s("word.no"), Some(false))];
+            let choices =
+                [("", "–", None), ("yes", page.s("word.yes"), Some(true)), ("no", page.s("word.no"), Some(false))];
             Field::of("", label, Input::Select(choices.map(|(v, l, is)| Choice::new(v, l, is == now)).into()))
         }
         ColumnKind::Choice(choices) => {

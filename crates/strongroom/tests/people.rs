@@ -1,5 +1,7 @@
 //! Drives `strongroom user` and `strongroom group` as a person would, with and without a server on the same directory.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -24,6 +24,9 @@ struct Table {
 
 type Tables = BTreeMap<String, Table>;
 
+/// Table, name and uniqueness of an index.
+type Index = (String, String, bool);
+
 const SQLITE_COLUMNS: Sql = Sql::new(
     "SELECT m.name, c.name, c.type, c.\"notnull\", m.sql FROM sqlite_schema m, pragma_table_info(m.name) c \
      WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%'",
@@ -131,8 +134,8 @@ async fn indexes(db: &Database) -> Vec<(String, Vec<String>, bool)> {
         };
         Ok((columns, keys))
     });
-    let (rows, mut indexes): (Vec<((String, String, bool), String)>, _) = rows.await.unwrap();
-    let mut grouped: BTreeMap<(String, String, bool), Vec<String>> = BTreeMap::new();
+    let (rows, mut indexes): (Vec<(Index, String)>, _) = rows.await.unwrap();
+    let mut grouped: BTreeMap<Index, Vec<String>> = BTreeMap::new();
     for (index, column) in rows {
         grouped.entry(index).or_default().push(column);
     }

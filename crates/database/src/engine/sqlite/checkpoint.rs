@@ -14,7 +14,8 @@ use model::{Error, Result};
 
 use super::connection::{Connection, Role};
 
-/// Pages in the log from which the thread is woken: 8 MB.
+/// The thread is woken each time the log has grown by this many pages, which are 8 MB. Waking it for every commit would
+/// have it flush the database file all the time, in the way of the commits.
 const WAKE_PAGES: u32 = 2_000;
 /// Pages in the log from which the writer copies the rest itself: 64 MB.
 const BOUND_PAGES: u32 = 16_000;
@@ -22,6 +23,7 @@ const BOUND_PAGES: u32 = 16_000;
 /// The writer's side of the thread.
 pub(super) struct Checkpoints {
     wake: Option<SyncSender<()>>,
+    woken_at: u32,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,16 +35,19 @@ impl Checkpoints {
             .name("sqlite-checkpoint".into())
             .spawn(move || run(&connection, &woken))
             .map_err(|e| Error::exhausted("no thread could be started for the database").with_source(e))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread) })
+        Ok(Self { wake: Some(wake), woken_at: 0, thread: Some(thread) })
     }
 
     /// Called after each commit with the number of pages in the log.
-    pub(super) fn committed(&self, writer: &Connection, pages: u32) {
+    pub(super) fn committed(&mut self, writer: &Connection, pages: u32) {
+        // Fewer pages than before: the log was started over.
+        self.woken_at = self.woken_at.min(pages);
         if pages >= BOUND_PAGES {
             checkpoint(writer);
-        } else if pages >= WAKE_PAGES
+        } else if pages - self.woken_at >= WAKE_PAGES
             && let Some(wake) = &self.wake
         {
+            self.woken_at = pages;
             // A full channel means that the thread is about to look anyway.
             if let Err(TrySendError::Disconnected(())) = wake.try_send(()) {
                 checkpoint(writer);

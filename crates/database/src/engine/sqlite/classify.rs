@@ -44,6 +44,25 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
     translated.with_source(error)
 }
 
+/// What a failed COMMIT means. When the flush itself failed, what had been written before may still be found complete
+/// after a crash, so that nobody can say what became of the change.
+pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
+    match &error {
+        rusqlite::Error::SqliteFailure(failure, _)
+            if matches!(failure.extended_code, ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) =>
+        {
+            Error::unavailable(format!(
+                "the disk failed while the database {} made a change durable; look whether the change is there before \
+                 trying again, and check the disk and the server's log",
+                path.display()
+            ))
+            .with_code("outcome_unknown")
+            .with_source(error)
+        }
+        _ => classify(error, path),
+    }
+}
+
 /// Whether the error is one of the disk, after which this connection is not trusted any more.
 pub(super) fn is_disk_error(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_IOERR)

@@ -10,7 +10,7 @@ use model::{Error, Result};
 use tokio::sync::mpsc;
 
 use super::checkpoint::Checkpoints;
-use super::classify::{classify, is_busy, is_constraint, is_disk_error};
+use super::classify::{classify, classify_commit, is_busy, is_constraint, is_disk_error};
 use super::connection::{Connection, Role};
 use crate::engine::job::Write;
 use crate::engine::metrics::Metrics;
@@ -126,7 +126,7 @@ impl Writer {
                 self.recover(Some(&error));
                 tracing::error!(database = %self.path.display(), %error, transactions = done.len(), "a commit failed");
                 for (job, outcome) in done {
-                    let failure = classify(copy_of(&error), &self.path);
+                    let failure = classify_commit(copy_of(&error), &self.path);
                     self.answer(job, outcome.and(Err(failure)));
                 }
             }
@@ -152,7 +152,7 @@ impl Writer {
             Ran::Settled(outcome) => {
                 if let Err(error) = self.connection.control("COMMIT") {
                     self.recover(Some(&error));
-                    return outcome.and(Err(classify(error, &self.path)));
+                    return outcome.and(Err(classify_commit(error, &self.path)));
                 }
                 outcome
             }

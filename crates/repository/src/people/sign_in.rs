@@ -98,6 +98,7 @@ impl Repository {
             principal(tx, &repository.inner.identities, identity).map(Some)
         };
         let principal = self.inner.configuration.write(begin).await?.ok_or_else(failed)?;
+        count("success");
         Ok(SignedIn { secret, expires_at, principal })
     }
 
@@ -187,7 +188,12 @@ impl Repository {
             Ok(identity)
         };
         let identity = self.inner.configuration.write(settle).await?;
-        count(if identity.is_some() { "success" } else { "failure" });
+        match &identity {
+            Some(_) if each_request => count("success"),
+            // Counted when the session has begun.
+            Some(_) => {}
+            None => count("failure"),
+        }
         Ok(identity)
     }
 

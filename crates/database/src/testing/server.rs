@@ -13,6 +13,9 @@ use std::sync::OnceLock;
 /// write, made complete before it gets its name.
 const SUPERVISOR: &str = r#"
 set -eu
+# A shell that a signal ends skips its clean-up; one whose output nobody reads any more must reach it as well.
+trap '' PIPE
+trap 'exit 1' HUP INT TERM
 bin=$1 version=$2 temp=$3
 export LC_ALL=C.UTF-8
 home=$temp/strongroom-postgres-$(id -un)

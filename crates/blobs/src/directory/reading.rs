@@ -48,6 +48,10 @@ impl RecordSource {
         };
         let mut head = [0; HEADER];
         let read = read_up_to(&file, &mut head, offset).map_err(io)?;
+        if read == 0 {
+            // A place that was never acknowledged, or a garbled hint.
+            return Ok(None);
+        }
         let Some(header) = RecordHeader::decode(&head[..read], segment.id, offset) else {
             return Err(corrupt(digest, path, &format!("the header at {offset} is damaged")));
         };

@@ -1,0 +1,128 @@
+//! Several processes and handles, owners, and what does not belong into a store.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::fs;
+
+use blobs::testing::{random_bytes, read_range};
+use blobs::{BlobStore, Owner};
+use model::ErrorKind;
+use proptest::prelude::*;
+use support::*;
+
+#[tokio::test]
+async fn two_handles_see_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()).await, open(dir.path()).await);
+    let mut all = Vec::new();
+    for seed in 0..12u64 {
+        let bytes = random_bytes(seed, if seed % 5 == 4 { 1_200_000 } else { 30_000 });
+        let (writer, reader) = if seed % 2 == 0 { (&one, &two) } else { (&two, &one) };
+        let stored = put(writer, &bytes).await;
+        assert!(get(reader, &stored).await.unwrap() == bytes[..], "by locator");
+        assert!(get_by_digest(reader, stored.digest, stored.size).await.unwrap() == bytes[..], "by digest");
+        all.push((stored, bytes));
+    }
+    for store in [&one, &two] {
+        assert_eq!(store.enumerate(None, 100).await.unwrap().entries.len(), 12);
+        assert!(damage(store).await.is_empty());
+    }
+    // Deleted by the one that did not write it; then nobody serves it from there or takes it for stored.
+    let (stored, bytes) = &all[0];
+    two.delete(stored.digest).await.unwrap();
+    assert_eq!(get(&two, stored).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(!put(&one, bytes).await.existed);
+    assert!(get_by_digest(&two, stored.digest, stored.size).await.unwrap() == bytes[..]);
+    // What one sealed, the other goes on reading.
+    one.close().await;
+    for (stored, bytes) in &all {
+        assert!(get_by_digest(&two, stored.digest, stored.size).await.unwrap() == bytes[..]);
+    }
+    assert_eq!(two.enumerate(None, 100).await.unwrap().entries.len(), 12);
+}
+
+#[tokio::test]
+async fn the_same_bytes_from_two_handles_are_one_blob_that_one_delete_removes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (open(dir.path()).await, open(dir.path()).await);
+    let bytes = random_bytes(1, 5000);
+    let stored = put(&one, &bytes).await;
+    put(&two, &bytes).await;
+    assert_eq!(one.enumerate(None, 10).await.unwrap().entries.len(), 1);
+    one.delete(stored.digest).await.unwrap();
+    for store in [&one, &two, &open(dir.path()).await] {
+        assert!(store.enumerate(None, 10).await.unwrap().entries.is_empty());
+    }
+    assert_eq!(get(&one, &stored).await.unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn a_second_farm_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path()).await.close().await;
+    let other = Owner::new("farm-2").unwrap();
+    let error = BlobStore::open_directory(dir.path(), &other, options()).await.err().unwrap();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "store_of_another_farm"));
+    assert!(error.message().contains("farm-1") && error.message().contains("farm-2"), "{}", error.message());
+}
+
+#[tokio::test]
+async fn what_is_no_store_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("photo.jpg"), b"mine").unwrap();
+    let open = || BlobStore::open_directory(dir.path(), &OWNER, options());
+    let error = open().await.err().unwrap();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "not_a_blob_store"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+
+    fs::remove_file(dir.path().join("photo.jpg")).unwrap();
+    let store = open().await.unwrap();
+    put(&store, &random_bytes(1, 10)).await;
+    store.close().await;
+    let marker = fs::read_to_string(dir.path().join("store.toml")).unwrap();
+    for (text, kind) in [
+        (marker.replace("format = 1", "format = 2"), ErrorKind::Invalid),
+        ("garbage".to_owned(), ErrorKind::Corrupt),
+        (String::new(), ErrorKind::Corrupt),
+    ] {
+        fs::write(dir.path().join("store.toml"), text).unwrap();
+        assert_eq!(open().await.err().unwrap().kind(), kind);
+    }
+    fs::remove_file(dir.path().join("store.toml")).unwrap();
+    assert_eq!(open().await.err().unwrap().kind(), ErrorKind::Corrupt, "BLOBs without a marker are not taken over");
+}
+
+static OWNER: std::sync::LazyLock<Owner> = std::sync::LazyLock::new(owner);
+
+#[test]
+fn owners_are_plain_words() {
+    for bad in ["", "a b", "a\"b", "a\nb", &"x".repeat(129)] {
+        assert!(Owner::new(bad).is_err(), "{bad:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn ranges_are_those_of_the_bytes(
+        size in prop_oneof![0usize..300, 65_000usize..66_100, 131_000usize..131_100, 1_040_000usize..1_100_000],
+        cuts in prop::collection::vec((0.0f64..1.2, 0.0f64..1.2), 1..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let dir = tempfile::tempdir().unwrap();
+            let store = open(dir.path()).await;
+            let bytes = random_bytes(size as u64, size);
+            let stored = put(&store, &bytes).await;
+            for (a, b) in cuts {
+                let (a, b) = ((a * size as f64) as u64, (b * size as f64) as u64);
+                let (from, to) = (a.min(b), a.max(b));
+                let expected = &bytes[(from as usize).min(size)..(to as usize).min(size)];
+                assert!(read_range(&store, &stored, from..to).await.unwrap() == expected);
+            }
+            store.close().await;
+        });
+    }
+}

@@ -1,0 +1,85 @@
+//! What the tests of the directory provider share.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use blobs::testing::read_all;
+use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, Stored, digest_of};
+use bytes::Bytes;
+use model::{Digest, Result};
+
+/// Small segments, nothing written ahead.
+pub fn options() -> DirectoryOptions {
+    DirectoryOptions { segment_bytes: 4 << 20, zero_fill: false, ..Default::default() }
+}
+
+pub fn owner() -> Owner {
+    Owner::new("farm-1").unwrap()
+}
+
+pub async fn open(path: &Path) -> BlobStore {
+    BlobStore::open_directory(path, &owner(), options()).await.unwrap()
+}
+
+pub async fn put(store: &BlobStore, bytes: &Bytes) -> Stored {
+    store.put(digest_of(bytes), bytes.clone()).await.unwrap()
+}
+
+pub async fn get(store: &BlobStore, stored: &Stored) -> Result<Vec<u8>> {
+    read_all(&mut store.open(stored.digest, stored.size, Some(&stored.locator)).await?).await
+}
+
+pub async fn get_by_digest(store: &BlobStore, digest: Digest, size: u64) -> Result<Vec<u8>> {
+    read_all(&mut store.open(digest, size, None).await?).await
+}
+
+/// All findings of a verification.
+pub async fn verify(store: &BlobStore) -> Vec<Checked> {
+    let mut verification = store.verify();
+    let mut all = Vec::new();
+    while let Some(checked) = verification.next().await {
+        all.push(checked.unwrap());
+    }
+    all
+}
+
+/// The findings that are not intact, by digest.
+pub async fn damage(store: &BlobStore) -> BTreeMap<Option<Digest>, Outcome> {
+    let bad = verify(store).await.into_iter().filter(|checked| checked.outcome != Outcome::Intact);
+    bad.map(|checked| (checked.digest, checked.outcome)).collect()
+}
+
+/// The files below `segments` with this extension.
+pub fn segment_files(store: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(store.join("segments"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Offset of the record with this digest in a segment.
+pub fn record_offset(segment: &[u8], digest: &Digest) -> usize {
+    let header = (0..segment.len() - 128)
+        .step_by(64)
+        .find(|at| segment[*at..].starts_with(b"SRrecord") && &segment[at + 56..at + 88] == digest.as_bytes());
+    header.unwrap()
+}
+
+/// Copies a store, which must be closed.
+pub fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}

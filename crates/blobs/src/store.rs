@@ -32,6 +32,11 @@ impl BlobStore {
         Self { provider }
     }
 
+    /// What is behind the facade, for wrapping it.
+    pub fn provider(&self) -> Arc<dyn Provider> {
+        self.provider.clone()
+    }
+
     /// The kind of store: `directory`, `database`, ...
     pub fn kind(&self) -> &'static str {
         self.provider.kind()

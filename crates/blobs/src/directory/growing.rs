@@ -32,7 +32,7 @@ pub struct Growing {
 
 impl Growing {
     /// Creates a segment with room for at least `need` bytes of records; `wish` is its length if the disk has the space.
-    fn create(catalog: &Catalog, wish: u64, need: u64) -> Result<Self> {
+    pub fn create(catalog: &Catalog, wish: u64, need: u64) -> Result<Self> {
         let _guard = catalog.layout.lock(FlockOperation::LockShared)?;
         let (id, path, file) = create_file(catalog)?;
         let least = need.next_multiple_of(BLOCK) + BLOCK;
@@ -57,7 +57,7 @@ impl Growing {
     }
 
     /// Ends a segment: cut to what is used, indexed, unlocked.
-    fn seal(self, catalog: &Catalog) -> Result<()> {
+    pub fn seal(self, catalog: &Catalog) -> Result<()> {
         let path = self.segment.path();
         let Some(mut slots) = self.segment.slots().filter(|slots| !slots.is_empty()) else {
             catalog.forget(self.segment.id);

@@ -12,6 +12,7 @@ use super::files::{failed, lock, sync_directory, write_atomically};
 const FORMAT: u32 = 1;
 const MARKER: &str = "store.toml";
 const LOCK: &str = "lock";
+const COMPACTION_LOCK: &str = "compaction.lock";
 
 /// Who may write to a store: the farm's identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,11 @@ impl Layout {
         Ok(file)
     }
 
+    /// Locked by the one process that compacts.
+    pub fn compaction_lock(&self) -> PathBuf {
+        self.root.join(COMPACTION_LOCK)
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -150,7 +156,7 @@ fn exists(path: &Path) -> Result<bool> {
 
 fn refuse_foreign_content(root: &Path) -> Result<()> {
     // What an interrupted creation may have left.
-    let own = ["segments", "incoming", "large", LOCK, "lost+found"];
+    let own = ["segments", "incoming", "large", LOCK, COMPACTION_LOCK, "lost+found"];
     let marker_in_work = |name: &str| name.starts_with("store.new-");
     if let Some(name) = names(root)?.iter().find(|name| !own.contains(&name.as_str()) && !marker_in_work(name)) {
         let message = format!(

@@ -25,8 +25,21 @@ pub fn page(catalog: &Catalog, after: Option<Digest>, limit: usize) -> Result<Pa
         // Once per enumeration is enough: what comes later need not be listed.
         catalog.refresh()?;
     }
+    loop {
+        let segments = catalog.segments();
+        match merge(catalog, &segments, after, limit) {
+            // Compacted away while it was read: its BLOBs are in a newer segment, which this page must show.
+            _ if segments.iter().any(|segment| segment.sealed().is_some() && !segment.path().exists()) => {
+                catalog.refresh()?;
+            }
+            page => return page,
+        }
+    }
+}
+
+fn merge(catalog: &Catalog, segments: &[Arc<Segment>], after: Option<Digest>, limit: usize) -> Result<Page> {
     let mut cursors = Vec::new();
-    for segment in catalog.segments() {
+    for segment in segments.iter().cloned() {
         cursors.push(Cursor::new(Lister::of(segment), after)?);
     }
     cursors.push(Cursor::new(Lister::Large(catalog.layout.clone()), after)?);
@@ -78,11 +91,7 @@ impl Lister {
         match self {
             Self::Sealed(segment) => {
                 let found = match segment.sealed() {
-                    Some(index) => match index.following(after.as_ref(), AHEAD) {
-                        // Compacted away by another process: its BLOBs are in a newer segment.
-                        Err(_) if !segment.path().exists() => Vec::new(),
-                        found => found?,
-                    },
+                    Some(index) => index.following(after.as_ref(), AHEAD)?,
                     None => Vec::new(),
                 };
                 Ok(live(segment, &found))

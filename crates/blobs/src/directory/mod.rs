@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! store.toml                     the marker: format and owner
-//! lock                           the store-wide lock (flock)
+//! lock, compaction.lock          the store-wide locks (flock)
 //! segments/<id>.seg              small BLOBs, one record after another; the file is locked while a process writes it
 //! segments/<id>.idx              where each BLOB lies in a segment that is complete, sorted by digest
 //! segments/<id>.del              which records of the segment are deleted
@@ -16,6 +16,7 @@
 
 mod catalog;
 mod committer;
+mod compaction;
 mod deletions;
 mod files;
 mod growing;

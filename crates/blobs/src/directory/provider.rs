@@ -17,9 +17,9 @@ use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::ChunkSums;
 use super::upload::LargeUpload;
-use super::{DirectoryOptions, blocking, listing, recovery, verify};
+use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
-use crate::provider::{Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
 use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
@@ -33,6 +33,7 @@ struct Inner {
     committer: Committer,
     large: Arc<LargeCache>,
     segment_limit: u64,
+    segment_bytes: u64,
     closed: AtomicBool,
 }
 
@@ -48,7 +49,14 @@ impl DirectoryProvider {
             let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes)?;
             let segment_limit = options.segment_limit.min(SEGMENT_LIMIT);
             let (large, closed) = (Arc::default(), AtomicBool::new(false));
-            Ok(Self(Arc::new(Inner { catalog, committer, large, segment_limit, closed })))
+            Ok(Self(Arc::new(Inner {
+                catalog,
+                committer,
+                large,
+                segment_limit,
+                segment_bytes: options.segment_bytes,
+                closed,
+            })))
         })
         .await
     }
@@ -236,6 +244,11 @@ impl Provider for DirectoryProvider {
     fn usage(&self) -> Pending<'_, Usage> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || listing::usage(&catalog)))
+    }
+
+    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+        let (catalog, segment_bytes) = (self.0.catalog.clone(), self.0.segment_bytes);
+        Box::pin(blocking(move || compaction::compact(&catalog, segment_bytes, limits)))
     }
 
     fn close(&self) -> Pending<'_, ()> {

@@ -21,12 +21,19 @@ use crate::verification::{Checked, Outcome, Reporter};
 
 /// Reports every record of every segment and every large file. Blocks.
 pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
-    catalog.refresh()?;
-    for segment in catalog.segments() {
-        match verify_segment(&segment, reporter) {
-            // Compacted away meanwhile: its BLOBs are looked at where they are now.
-            Err(_) if !segment.path().exists() => {}
-            done => done?,
+    let mut seen = HashSet::new();
+    loop {
+        catalog.refresh()?;
+        // Once more for what appeared meanwhile: compaction may have moved a BLOB there that was not looked at yet.
+        let fresh: Vec<_> = catalog.segments().into_iter().filter(|segment| seen.insert(segment.id)).collect();
+        for segment in &fresh {
+            match verify_segment(segment, reporter) {
+                Err(_) if !segment.path().exists() => {}
+                done => done?,
+            }
+        }
+        if fresh.iter().all(|segment| segment.path().exists()) {
+            break;
         }
     }
     for first in 0..=255 {

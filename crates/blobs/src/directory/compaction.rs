@@ -1,0 +1,220 @@
+//! Giving the space of deleted records back: what lives in a segment is copied, then the segment is removed.
+//!
+//! At every moment each live BLOB is in a durable record: copies are flushed before the original goes, and a crash between
+//! leaves a second copy, which costs space and nothing else.
+
+use std::fs::{self, File};
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use model::{Digest, Error, Result};
+use rustix::fs::FlockOperation;
+
+use super::catalog::Catalog;
+use super::files::{failed, read_up_to, sync_directory, try_lock, write_parts};
+use super::growing::Growing;
+use super::index::Slot;
+use super::record::{BLOCK, HEADER, RecordHeader, footprint};
+use super::scan::{self, Found};
+use super::segment::Segment;
+use crate::provider::{CompactLimits, CompactReport};
+
+/// Records are copied in batches of about this many bytes.
+const BATCH: u64 = 8 << 20;
+/// Segments shorter than this part of a full one are merged, once there are several.
+const SHORT: u64 = 16;
+/// That many.
+const SEVERAL: usize = 8;
+
+/// Compacts what is worth it. `Conflict` when another compaction of this store is running. Blocks.
+pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits) -> Result<CompactReport> {
+    let lock_path = catalog.layout.compaction_lock();
+    let open = File::options().create(true).truncate(false).write(true).open(&lock_path);
+    let lock = open.map_err(|e| failed("open", &lock_path, e))?;
+    if !try_lock(&lock, &lock_path)? {
+        return Err(Error::conflict("the BLOB store is being compacted already").with_code("compaction_running"));
+    }
+    catalog.refresh()?;
+    let chosen = candidates(catalog, segment_bytes, limits)?;
+    // Each batch ends with a block's end.
+    let to_copy = chosen.iter().map(|(_, footprint)| footprint + (footprint / BATCH + 2) * BLOCK).sum();
+    let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
+    // One after another is let go: the space of a removed file is free when nothing has it mapped.
+    let done = chosen.into_iter().try_for_each(|(segment, _)| compaction.take(&segment, limits));
+    // Sealed also after an error: what was copied is good.
+    compaction.finish().and(done).map(|()| compaction.report)
+}
+
+/// Sealed segments with a large enough dead share, and short ones if there are several; with what there is to copy, least
+/// first, so that a full disk gains space before it needs some.
+fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> Result<Vec<(Arc<Segment>, u64)>> {
+    let (mut chosen, mut short) = (Vec::new(), Vec::new());
+    for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
+        let path = segment.path();
+        let length = fs::metadata(path).map_err(|e| failed("look at", path, e))?.len();
+        let live = segment.live()?;
+        let dead = length.saturating_sub(BLOCK).saturating_sub(live.footprint);
+        let share = dead as f64 / length as f64;
+        if live.blobs == 0 || (segment.dead_count() > 0 && share >= limits.dead_share) {
+            chosen.push((segment, live.footprint));
+        } else if length < segment_bytes / SHORT {
+            short.push((segment, live.footprint));
+        }
+    }
+    if short.len() >= SEVERAL {
+        chosen.append(&mut short);
+    }
+    chosen.sort_by_key(|(_, footprint)| *footprint);
+    Ok(chosen)
+}
+
+struct Compaction<'a> {
+    catalog: &'a Arc<Catalog>,
+    segment_bytes: u64,
+    /// Bytes of records that are still to be copied.
+    to_copy: u64,
+    target: Option<Growing>,
+    report: CompactReport,
+}
+
+/// A record that was copied: where it was and where it is.
+struct Moved {
+    digest: Digest,
+    from: u64,
+    target: Arc<Segment>,
+    to: u64,
+}
+
+impl Compaction<'_> {
+    /// Copies what lives in a segment and removes it.
+    fn take(&mut self, segment: &Arc<Segment>, limits: CompactLimits) -> Result<()> {
+        if self.report.copied_bytes >= limits.copy_at_most {
+            return Ok(());
+        }
+        let path = segment.path();
+        let file = File::open(path).map_err(|e| failed("open", path, e))?;
+        let length = file.metadata().map_err(|e| failed("look at", path, e))?.len();
+        let Some(live) = live_records(segment, &file, length)? else {
+            // Whatever can still be learnt of damaged records is in this segment.
+            tracing::warn!(segment = %path.display(), "not compacted, because a BLOB in it is damaged");
+            self.report.damaged += 1;
+            return Ok(());
+        };
+        let mut moved = Vec::with_capacity(live.len());
+        let mut rest = &live[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = rest.iter().take_while(|header| {
+                bytes += footprint(header.length);
+                bytes <= BATCH
+            });
+            let (now, later) = rest.split_at(fits.count().max(1));
+            self.copy(&file, segment, now, &mut moved)?;
+            rest = later;
+        }
+        self.remove(segment, &moved)?;
+        self.report.removed += 1;
+        self.report.freed_bytes += length;
+        Ok(())
+    }
+
+    /// Copies some records to the end of the target and flushes them.
+    fn copy(&mut self, file: &File, from: &Segment, headers: &[RecordHeader], moved: &mut Vec<Moved>) -> Result<()> {
+        let need = headers.iter().map(|header| footprint(header.length)).sum();
+        let mut target = self.target_with_room(need)?;
+        let batch = target.end;
+        let (mut bytes, mut slots) = (Vec::with_capacity(need as usize), Vec::new());
+        for old in headers {
+            let start = bytes.len();
+            let offset = batch + start as u64;
+            let new = RecordHeader { segment: target.segment.id, offset, batch, ..*old };
+            bytes.resize(start + footprint(old.length) as usize, 0);
+            let io = |e: io::Error| failed("read", from.path(), e);
+            // Checksums depend on the BLOB alone, so that content and table are copied as they are.
+            read_up_to(file, &mut bytes[start + HEADER..], old.offset + HEADER as u64).map_err(io)?;
+            bytes[start..start + HEADER].copy_from_slice(&new.encode());
+            clear_padding(&mut bytes[start..], old.length);
+            slots.push((old, Slot { offset, length: old.length, stored_at: old.stored_at }));
+        }
+        bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
+        let io = |e: io::Error| failed("copy BLOBs to", target.segment.path(), e);
+        write_parts(&target.file, &[IoSlice::new(&bytes)], batch).and_then(|()| target.file.sync_data()).map_err(io)?;
+        target.end += bytes.len() as u64;
+        for (old, slot) in slots {
+            self.catalog.publish(&target.segment, old.digest, slot);
+            let (from, to) = (old.offset, slot.offset);
+            moved.push(Moved { digest: old.digest, from, target: target.segment.clone(), to });
+            self.to_copy = self.to_copy.saturating_sub(footprint(old.length));
+            self.report.copied_bytes += old.length;
+        }
+        // Kept only after a good write: a segment whose write failed is not written again.
+        self.target = Some(target);
+        Ok(())
+    }
+
+    fn target_with_room(&mut self, need: u64) -> Result<Growing> {
+        match self.target.take() {
+            Some(target) if target.room() >= need.next_multiple_of(BLOCK) => Ok(target),
+            full => {
+                full.map_or(Ok(()), |full| full.seal(self.catalog))?;
+                let wish = (self.to_copy + BLOCK).min(self.segment_bytes);
+                Growing::create(self.catalog, wish, need)
+            }
+        }
+    }
+
+    /// Removes a segment whose live records were copied.
+    fn remove(&self, segment: &Segment, moved: &[Moved]) -> Result<()> {
+        // Nobody deletes meanwhile, in any process.
+        let _guard = self.catalog.layout.lock(FlockOperation::LockExclusive)?;
+        segment.refresh_deletions()?;
+        for copy in moved.iter().filter(|copy| segment.is_dead(copy.from)) {
+            copy.target.delete(copy.to, copy.digest)?;
+        }
+        // The segment first: without the note of its deletions it must not be there.
+        let layout = &self.catalog.layout;
+        for path in [layout.segment(segment.id), layout.index(segment.id), layout.deletions(segment.id)] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &path, error)),
+                _ => sync_directory(&layout.segments())?,
+            }
+        }
+        self.catalog.forget(segment.id);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some(target) = self.target.take() else { return Ok(()) };
+        let end = target.end;
+        target.seal(self.catalog)?;
+        self.report.freed_bytes = self.report.freed_bytes.saturating_sub(end);
+        Ok(())
+    }
+}
+
+/// The live records of a segment in order, `None` when anything in it is damaged.
+fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Option<Vec<RecordHeader>>> {
+    let mut expected = 0;
+    segment.each_live(|_, _| {
+        expected += 1;
+        Ok(())
+    })?;
+    let (mut live, mut whole) = (Vec::with_capacity(expected), true);
+    scan::walk(file, segment.path(), segment.id, length, |found| {
+        match found {
+            Found::Record { header, .. } if segment.is_dead(header.offset) => {}
+            Found::Record { header, intact: true } => live.push(header),
+            Found::Record { .. } | Found::Gap(_) => whole = false,
+        }
+        Ok(())
+    })?;
+    Ok((whole && live.len() >= expected).then_some(live))
+}
+
+/// Zeros what lies between a record's end and the next place for one; reading took the next record's begin along.
+fn clear_padding(record: &mut [u8], length: u64) {
+    let end = super::record::span(length) as usize;
+    if let Some(padding) = record.get_mut(end..) {
+        padding.fill(0);
+    }
+}

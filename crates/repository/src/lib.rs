@@ -10,6 +10,7 @@ mod database_store;
 mod documents;
 mod events;
 mod farm;
+mod import;
 mod items;
 mod libraries;
 mod locate;
@@ -30,6 +31,7 @@ pub use documents::{
 };
 pub use events::Event;
 pub use farm::{Created, Options, Repository};
+pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
 pub use items::{BulkOutcome, Page, Sort, SortKey};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};

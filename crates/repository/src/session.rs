@@ -133,6 +133,11 @@ impl Session {
 }
 
 impl Guard {
+    /// The same decision for other items of the same site collection.
+    pub(crate) fn for_needs(&self, needs: &[(Id, Right)]) -> Self {
+        Self { needs: needs.to_vec(), ..self.clone() }
+    }
+
     /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
         let collection = collection::find(transaction, self.collection_id)?

@@ -106,7 +106,7 @@ pub(crate) enum Placed {
 }
 
 impl Placed {
-    fn digest(&self) -> Digest {
+    pub(crate) fn digest(&self) -> Digest {
         match self {
             Self::Inline { digest, .. } => *digest,
             Self::External { stored, .. } => stored.digest,
@@ -152,6 +152,31 @@ pub(crate) struct Plan {
     pub(crate) placed: Placed,
 }
 
+/// The place in which a transaction makes documents, found and decided once.
+pub(crate) struct Shelf {
+    pub(crate) checked: Checked,
+    pub(crate) parent: NodeRow,
+    pub(crate) settings: LibrarySettings,
+    /// Path of the parent in the farm.
+    pub(crate) path: String,
+    pub(crate) now: Timestamp,
+}
+
+/// What a transaction adds to the counters of its site collection.
+#[derive(Default)]
+pub(crate) struct Tally {
+    bytes: i64,
+    documents: i64,
+}
+
+impl Tally {
+    /// Counts it, and refuses what a quota does not allow.
+    pub(crate) fn charge(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<()> {
+        let collection = &checked.collection;
+        charge(transaction, guard, collection.quota_bytes, collection.id, self.bytes, self.documents)
+    }
+}
+
 impl Plan {
     /// Makes the document or version.
     pub(crate) fn run(&self, transaction: &mut Transaction<'_>) -> Result<Saved> {
@@ -166,18 +191,23 @@ impl Plan {
             parent = self.enter(transaction, &checked, &parent, folder, now)?;
             path = join(&path, &parent.name);
         }
-        let present = node::find_child(transaction, parent.id, &self.name.folded())?;
-        let saved = match present {
-            Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
-                self.replace(transaction, &checked, present.id, &path, now)?
-            }
-            Some(present) if present.kind != NodeKind::Document => {
-                return Err(taken(&present.name, present.kind));
-            }
-            present => self.create(transaction, &checked, &parent, present.is_some(), &path, now)?,
-        };
+        let shelf = Shelf { settings: library_of(transaction, &parent)?, checked, parent, path, now };
+        let mut tally = Tally::default();
+        let saved = self.put(transaction, &shelf, &mut tally)?;
+        tally.charge(transaction, &self.guard, &shelf.checked)?;
         self.remember(transaction, &saved, now)?;
         Ok(saved)
+    }
+
+    /// Makes the document or version on a shelf that was found; the caller charges what the tally counts.
+    pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
+        match node::find_child(transaction, shelf.parent.id, &self.name.folded())? {
+            Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
+                self.replace(transaction, shelf, present.id, tally)
+            }
+            Some(present) if present.kind != NodeKind::Document => Err(taken(&present.name, present.kind)),
+            present => self.create(transaction, shelf, present.is_some(), tally),
+        }
     }
 
     /// The folder of this name, made when it is missing.
@@ -207,19 +237,18 @@ impl Plan {
     fn create(
         &self,
         transaction: &mut Transaction<'_>,
-        checked: &Checked,
-        parent: &NodeRow,
+        shelf: &Shelf,
         is_taken: bool,
-        path: &str,
-        now: Timestamp,
+        tally: &mut Tally,
     ) -> Result<Saved> {
+        let Shelf { parent, settings, path, now, .. } = shelf;
+        let now = *now;
         if !is_taken {
             self.options.preconditions.check(None)?;
         }
         let name = if is_taken { free_name(transaction, parent.id, &self.name)? } else { self.name.clone() };
-        let settings = library_of(transaction, parent)?;
         let mut row = NodeRow::new(self.guard.next_id(), parent, NodeKind::Document, &name, self.guard.caller(), now);
-        let first = if self.options.publish { VersionNumber::new(1, 0) } else { next_number(&settings, row.number) };
+        let first = if self.options.publish { VersionNumber::new(1, 0) } else { next_number(settings, row.number) };
         let stored = self.version(transaction, &row, first, false, now)?;
         self.show(&mut row, &stored, now);
         if let Some(ownership) = self.options.ownership {
@@ -227,20 +256,16 @@ impl Plan {
             row.created_at = ownership.created_at;
         }
         node::insert(transaction, &row)?;
-        charge(transaction, &self.guard, checked.collection.quota_bytes, checked.collection.id, stored.size, 1)?;
+        tally.bytes += stored.size;
+        tally.documents += 1;
         let path = join(path, name.as_str());
         self.guard.record(transaction, row.id, "document.create", path.as_str())?;
         Ok(self.saved(&row, &stored, path, true))
     }
 
-    fn replace(
-        &self,
-        transaction: &mut Transaction<'_>,
-        checked: &Checked,
-        id: Id,
-        path: &str,
-        now: Timestamp,
-    ) -> Result<Saved> {
+    fn replace(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, id: Id, tally: &mut Tally) -> Result<Saved> {
+        let Shelf { checked, settings, path, now, .. } = shelf;
+        let now = *now;
         let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
         let path = join(path, &row.name);
         if self.options.on_conflict == OnConflict::Fail {
@@ -259,7 +284,6 @@ impl Plan {
         let held = row.holder_id == Some(caller);
         let present = if held { row.working_id.or(row.version_id) } else { row.version_id };
         self.options.preconditions.check(present)?;
-        let settings = library_of(transaction, &row)?;
         if settings.require_checkout && !held && self.options.ownership.is_none() {
             return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
                 .with_code("checkout_required"));
@@ -271,8 +295,7 @@ impl Plan {
             node::set_working(transaction, row.id, Some(stored.id))?;
             stored
         } else {
-            let number =
-                if self.options.publish { row.number.next_major() } else { next_number(&settings, row.number) };
+            let number = if self.options.publish { row.number.next_major() } else { next_number(settings, row.number) };
             let previous = row.version_id;
             let stored = self.version(transaction, &row, number, false, now)?;
             self.show(&mut row, &stored, now);
@@ -280,11 +303,10 @@ impl Plan {
             if let Some(previous) = previous.filter(|_| settings.versioning == Versioning::None) {
                 freed += drop_version(transaction, previous)?;
             }
-            freed += trim(transaction, &row, &settings)?;
+            freed += trim(transaction, &row, settings)?;
             stored
         };
-        let quota = checked.collection.quota_bytes;
-        charge(transaction, &self.guard, quota, checked.collection.id, stored.size - freed, 0)?;
+        tally.bytes += stored.size - freed;
         self.guard.record(transaction, row.id, "document.replace", path.as_str())?;
         Ok(self.saved(&row, &stored, path, false))
     }

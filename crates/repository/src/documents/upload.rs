@@ -304,7 +304,7 @@ pub(crate) fn explain(error: Error) -> Error {
 }
 
 /// Media type by the name's extension, else what the client said when it is well formed, else bytes.
-fn media_type(name: &Name, client: Option<&str>) -> String {
+pub(crate) fn media_type(name: &Name, client: Option<&str>) -> String {
     if let Some(known) = mime_guess::from_path(name.as_str()).first_raw() {
         return known.to_owned();
     }

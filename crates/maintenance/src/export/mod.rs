@@ -1,0 +1,3 @@
+pub struct ExportOptions;
+pub struct ExportSummary;
+pub fn export() {}

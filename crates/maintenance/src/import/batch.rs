@@ -1,0 +1,139 @@
+//! Small files: read and hashed on threads that may block, their bytes stored side by side so that the store's group
+//! commit fills, then one transaction for all of them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use model::{Error, Id, Result, Timestamp};
+use repository::{HashedBytes, ImportDocument, Ownership};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::read::read_whole;
+use super::{Context, Job, SMALL};
+use crate::posix::Status;
+use crate::progress::{Fault, Reason};
+
+/// Batches that run at once: while one waits for the disk, others read and hash.
+const AT_ONCE: usize = 4;
+/// Most documents of one batch.
+const MOST_FILES: usize = 256;
+/// Bytes after which a batch is closed.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// Folders after which a batch is closed, since each keeps a directory open.
+const MOST_FOLDERS: usize = 64;
+
+/// Files that are stored together.
+#[derive(Default)]
+struct Batch {
+    jobs: Vec<Job>,
+    bytes: u64,
+    folders: HashSet<Id>,
+}
+
+impl Batch {
+    fn add(&mut self, job: Job) {
+        self.bytes += job.size;
+        self.folders.insert(job.folder.id());
+        self.jobs.push(job);
+    }
+
+    fn is_full(&self) -> bool {
+        self.jobs.len() >= MOST_FILES || self.bytes >= MOST_BYTES || self.folders.len() >= MOST_FOLDERS
+    }
+}
+
+/// Stores what comes until the walk has ended.
+pub(super) async fn run(context: Arc<Context>, mut jobs: mpsc::Receiver<Job>) -> Result<()> {
+    let mut running = JoinSet::new();
+    let mut batch = Batch::default();
+    while let Some(job) = jobs.recv().await {
+        batch.add(job);
+        if batch.is_full() {
+            if running.len() >= AT_ONCE {
+                settle(running.join_next().await)?;
+            }
+            running.spawn(store(context.clone(), std::mem::take(&mut batch).jobs));
+        }
+    }
+    running.spawn(store(context.clone(), batch.jobs));
+    while !running.is_empty() {
+        settle(running.join_next().await)?;
+    }
+    Ok(())
+}
+
+fn settle(ended: Option<Result<Result<()>, tokio::task::JoinError>>) -> Result<()> {
+    match ended {
+        None => Ok(()),
+        Some(Ok(outcome)) => outcome,
+        Some(Err(error)) => Err(Error::unavailable("a part of the import ended unexpectedly").with_source(error)),
+    }
+}
+
+async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
+    let read = tokio::task::spawn_blocking(move || jobs.into_iter().map(read).collect::<Vec<_>>());
+    let read = read.await.map_err(|error| Error::unavailable("reading files ended unexpectedly").with_source(error))?;
+    let mut files = Vec::with_capacity(read.len());
+    let mut storing = Vec::with_capacity(read.len());
+    for (job, outcome) in read {
+        match outcome {
+            Ok((hashed, status)) => {
+                let folder = job.folder.clone();
+                storing.push(async move { folder.store_bytes(hashed).await });
+                files.push((job, status));
+            }
+            Err(fault) => context.refuse_file(&fault, job.size),
+        }
+    }
+    let contents = futures_util::future::try_join_all(storing).await?;
+    let mut documents = Vec::with_capacity(files.len());
+    for ((job, status), content) in files.iter().zip(contents) {
+        documents.push(ImportDocument {
+            folder: job.folder.clone(),
+            name: job.name.clone(),
+            content,
+            ownership: ownership(&context, status),
+        });
+    }
+    commit(&context, files, documents).await
+}
+
+fn read(job: Job) -> (Job, Result<(HashedBytes, Status), Fault>) {
+    let read = read_whole(&job.directory, &job.name, SMALL);
+    let hashed = read.map(|(bytes, status)| (HashedBytes::new(bytes), status));
+    (job, hashed)
+}
+
+/// Whom a file belonged to, and when it was changed; when it was made, most file systems do not tell.
+pub(super) fn ownership(context: &Context, status: &Status) -> Ownership {
+    let owner = context.owner(status.user);
+    let created_at = status.modified.min(Timestamp::now());
+    Ownership { created_by: owner, created_at, modified_by: owner, modified_at: status.modified }
+}
+
+/// Makes documents of files whose bytes are stored, and counts them.
+pub(super) async fn commit(context: &Context, files: Vec<(Job, Status)>, documents: Vec<ImportDocument>) -> Result<()> {
+    let outcomes = context.session.import_documents(documents).await?;
+    for ((job, status), outcome) in files.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(saved) => {
+                let counter = if saved.created { &context.created } else { &context.replaced };
+                counter.fetch_add(1, Ordering::Relaxed);
+                context.bytes.fetch_add(status.size, Ordering::Relaxed);
+                context.progress.add_files(1);
+                if job.size <= SMALL {
+                    context.progress.add_bytes(status.size);
+                }
+            }
+            Err(error) => {
+                let path = job.directory.path_of(job.name.as_str().as_ref());
+                let fault = Fault::new(&path, Reason::Refused, error.message());
+                // The bytes of a large file were counted while they were read.
+                context.refuse_file(&fault, if job.size <= SMALL { status.size } else { 0 });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The mapping file: who of the machine is who in the farm, and which role a set of permission bits becomes.
+
+use std::collections::BTreeMap;
+
+use model::{Error, Result};
+use serde::Deserialize;
+
+/// A mapping as it is written. Names are looked up when an import begins.
+///
+/// ```toml
+/// default_owner = "admin"       # owns what belongs to nobody named below; the importing administrator when absent
+///
+/// [users]                       # name or number of a user of the machine = login in the farm
+/// ann = "ann.miller"
+/// 1007 = "bob"
+///
+/// [groups]                      # name or number of a group of the machine = group of the farm
+/// sales = "Sales"
+///
+/// [permissions]                 # without this table folders inherit
+/// others = "Everyone"           # the group that stands for all others; without it their bits count for nothing
+///
+/// [permissions.roles]           # bits = role; bits that are not named here become nothing
+/// rwx = "Contribute"
+/// r-x = "Read"
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    pub(super) default_owner: Option<String>,
+    #[serde(default)]
+    pub(super) users: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) groups: BTreeMap<String, String>,
+    pub(super) permissions: Option<Permissions>,
+}
+
+/// How bits become roles.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Permissions {
+    pub(super) others: Option<String>,
+    #[serde(default = "usual_roles")]
+    pub(super) roles: BTreeMap<String, String>,
+}
+
+fn usual_roles() -> BTreeMap<String, String> {
+    let roles = [("rwx", "Contribute"), ("rw-", "Contribute"), ("r-x", "Read"), ("r--", "Read")];
+    roles.into_iter().map(|(bits, role)| (bits.to_owned(), role.to_owned())).collect()
+}
+
+impl Mapping {
+    /// Reads a mapping.
+    ///
+    /// Errors: `Invalid` with the place of what is wrong in the text.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mapping: Self = toml::from_str(text)
+            .map_err(|error| Error::invalid(format!("the mapping cannot be read: {error}")).with_source(error))?;
+        for bits in mapping.permissions.iter().flat_map(|permissions| permissions.roles.keys()) {
+            parse_bits(bits)?;
+        }
+        Ok(mapping)
+    }
+}
+
+/// Bits written as `rwx`, with `-` for each that is not set.
+pub(super) fn parse_bits(text: &str) -> Result<u8> {
+    let wrong = || Error::invalid(format!("\"{text}\" are no permission bits: write them as rwx, r-x and so on"));
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() != 3 {
+        return Err(wrong());
+    }
+    letters.iter().zip(['r', 'w', 'x']).try_fold(0, |bits, (letter, expected)| match letter {
+        '-' => Ok(bits << 1),
+        letter if *letter == expected => Ok(bits << 1 | 1),
+        _ => Err(wrong()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_read_as_they_are_listed() {
+        for (text, bits) in [("rwx", 7), ("r-x", 5), ("-w-", 2), ("---", 0)] {
+            assert_eq!(parse_bits(text).unwrap(), bits);
+        }
+        for bad in ["", "rw", "xwr", "rwxr", "7"] {
+            assert!(parse_bits(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_mapping_is_read_and_a_mistake_in_it_is_named() {
+        let mapping = Mapping::parse("[users]\n1007 = 'bob'\n[permissions]\nothers = 'Everyone'\n").unwrap();
+        assert_eq!(mapping.users["1007"], "bob");
+        assert_eq!(mapping.permissions.unwrap().roles.len(), 4);
+        for bad in ["user = 3", "[permissions.roles]\nrwxx = 'Read'", "[users", "default_owner = 1"] {
+            assert!(Mapping::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

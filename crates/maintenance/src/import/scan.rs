@@ -1,0 +1,39 @@
+//! Counting a tree beside its import, so that the time left can be told.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::posix::{Directory, Kind};
+use crate::progress::Progress;
+
+/// Counts files and their bytes until `stop` is set. What cannot be read is left out here; the import reports it.
+pub(super) fn count(source: &Path, progress: &Progress, stop: &AtomicBool) {
+    let Ok(root) = Directory::open(source) else { return };
+    // Directories wait by name, so that only those on the way down are open.
+    let mut waiting: Vec<(Arc<Directory>, OsString)> = Vec::new();
+    let mut next = Some(Arc::new(root));
+    while let Some(directory) = next {
+        let (mut files, mut bytes) = (0, 0);
+        for name in directory.names().unwrap_or_default() {
+            match directory.status(&name) {
+                Ok(status) if status.kind == Kind::Directory => waiting.push((directory.clone(), name)),
+                Ok(status) if status.kind == Kind::File => {
+                    files += 1;
+                    bytes += status.size;
+                }
+                _ => {}
+            }
+        }
+        progress.count(files, bytes);
+        next = None;
+        while let (None, Some((above, name))) = (&next, waiting.pop()) {
+            next = above.enter(&name).ok().map(Arc::new);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+    progress.counted_all();
+}

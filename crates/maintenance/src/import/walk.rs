@@ -1,0 +1,219 @@
+//! Walking the tree: a few directories at a time, the deepest first, so that only those on the way are open.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use model::{Error, NodeKind, Result};
+use repository::{ImportFolder, NewFolder};
+use tokio::task::JoinSet;
+
+use super::compare::{self, Found, Local};
+use super::owners::Grants;
+use super::{Context, Job, Workers, batch};
+use crate::posix::{Directory, Kind};
+use crate::progress::{Fault, Reason};
+
+/// Directories that are read and compared at once.
+const AT_ONCE: usize = 6;
+
+/// A directory whose turn has not come.
+struct Place {
+    /// The directory that holds it, and its name there; the root is open already.
+    way: Way,
+    /// Its folder; none in a dry run that would make it.
+    folder: Option<ImportFolder>,
+    /// Whether the folder may hold something already.
+    present: bool,
+    /// What the directory grants, with which those below it are compared.
+    grants: Grants,
+}
+
+enum Way {
+    Root(Directory),
+    Below(Arc<Directory>, OsString),
+}
+
+/// Walks until everything was sent to the workers, or compared.
+pub(super) async fn run(context: Arc<Context>, root: Directory, folder: ImportFolder, workers: Workers) -> Result<()> {
+    let workers = Arc::new(workers);
+    let grants = context.owners.of_target();
+    let mut waiting = vec![Place { way: Way::Root(root), folder: Some(folder), present: true, grants }];
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < AT_ONCE
+            && let Some(place) = waiting.pop()
+        {
+            running.spawn(visit(context.clone(), workers.clone(), place));
+        }
+        match running.join_next().await {
+            None => return Ok(()),
+            Some(Ok(found)) => waiting.extend(found?),
+            Some(Err(error)) => {
+                return Err(Error::unavailable("a part of the import ended unexpectedly").with_source(error));
+            }
+        }
+    }
+}
+
+/// Compares one directory with its folder, sends what is to be stored, and answers the directories below it.
+async fn visit(context: Arc<Context>, workers: Arc<Workers>, place: Place) -> Result<Vec<Place>> {
+    let Place { way, folder, present, grants } = place;
+    let reading = context.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let directory = match way {
+            Way::Root(directory) => directory,
+            Way::Below(above, name) => above.enter(&name).map_err(|error| (above.path_of(&name), error))?,
+        };
+        let found = compare::read(&reading, &directory).map_err(|error| (directory.path().to_owned(), error))?;
+        Ok((directory, found))
+    });
+    let read = read.await.map_err(|error| Error::unavailable("reading a directory failed").with_source(error))?;
+    let (directory, (mut local, faults)) = match read {
+        Ok(read) => read,
+        Err((path, error)) => {
+            let error: std::io::Error = error;
+            let message = format!("the directory cannot be read: {error}");
+            context.faults.add(&Fault::new(&path, Reason::Unreadable, message));
+            return Ok(Vec::new());
+        }
+    };
+    faults.iter().for_each(|fault| context.faults.add(fault));
+    let mut found = match &folder {
+        Some(folder) if present => {
+            let unchanged = |local: &Local| {
+                context.unchanged.fetch_add(1, Ordering::Relaxed);
+                context.progress.add_files(1);
+                context.progress.add_bytes(local.status.size);
+            };
+            compare::look_up(&context.session, folder.id(), &mut local, unchanged).await?
+        }
+        _ => HashMap::new(),
+    };
+    let directory = Arc::new(directory);
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for (folded, local) in local {
+        let present = found.remove(&folded).unwrap_or(Found::Missing);
+        match local.status.kind {
+            Kind::Directory => folders.push((local, present)),
+            _ => files.push((local, present)),
+        }
+    }
+    let visited = Visited { context: &context, directory: &directory, folder: folder.as_ref(), grants };
+    let below = visited.folders(folders).await?;
+    visited.files(&workers, files).await?;
+    Ok(below)
+}
+
+struct Visited<'a> {
+    context: &'a Context,
+    directory: &'a Arc<Directory>,
+    folder: Option<&'a ImportFolder>,
+    grants: Grants,
+}
+
+impl Visited<'_> {
+    /// Makes the folders that are missing and answers all places below.
+    async fn folders(&self, found: Vec<(Local, Found)>) -> Result<Vec<Place>> {
+        let mut below = Vec::with_capacity(found.len());
+        let mut missing = Vec::new();
+        for (local, present) in found {
+            match present {
+                Found::Present(item) if item.kind == NodeKind::Folder => {
+                    match self.context.session.import_folder(&item.id.into()).await {
+                        Ok(folder) => below.push(self.place(local, Some(folder), true)),
+                        Err(error) => self.refuse(&local, &error),
+                    }
+                }
+                Found::Present(item) => self.refuse(&local, &taken(&item.name, item.kind)),
+                Found::Missing => missing.push(local),
+            }
+        }
+        let Some(parent) = self.folder.filter(|_| !self.context.dry_run) else {
+            self.context.folders.fetch_add(missing.len() as u64, Ordering::Relaxed);
+            below.extend(missing.into_iter().map(|local| self.place(local, None, false)));
+            return Ok(below);
+        };
+        missing.retain(|local| match parent.check_depth(&local.name) {
+            Ok(()) => true,
+            Err(error) => {
+                self.refuse(local, &error);
+                false
+            }
+        });
+        if missing.is_empty() {
+            return Ok(below);
+        }
+        let new = missing.iter().map(|local| self.new_folder(local)).collect();
+        let made = self.context.session.import_folders(parent, new).await?;
+        for (local, made) in missing.into_iter().zip(made) {
+            match made {
+                Ok(folder) => {
+                    self.context.folders.fetch_add(1, Ordering::Relaxed);
+                    below.push(self.place(local, Some(folder), false));
+                }
+                Err(error) => self.refuse(&local, &error),
+            }
+        }
+        Ok(below)
+    }
+
+    fn place(&self, local: Local, folder: Option<ImportFolder>, present: bool) -> Place {
+        let way = Way::Below(self.directory.clone(), OsString::from(local.name.as_str()));
+        Place { way, folder, present, grants: local.grants }
+    }
+
+    fn new_folder(&self, local: &Local) -> NewFolder {
+        let own = self.context.owners.maps_permissions() && local.grants != self.grants;
+        NewFolder {
+            name: local.name.clone(),
+            ownership: Some(batch::ownership(self.context, &local.status)),
+            grants: own.then(|| local.grants.iter().copied().collect()),
+        }
+    }
+
+    /// Sends files to the workers; in a dry run they are only counted.
+    async fn files(&self, workers: &Workers, found: Vec<(Local, Found)>) -> Result<()> {
+        for (local, present) in found {
+            let size = local.status.size;
+            let replaces = match &present {
+                Found::Present(item) if item.kind != NodeKind::Document => {
+                    self.refuse(&local, &taken(&item.name, item.kind));
+                    self.context.progress.add_files(1);
+                    self.context.progress.add_bytes(size);
+                    continue;
+                }
+                Found::Present(_) => true,
+                Found::Missing => false,
+            };
+            if let Some(Err(error)) = self.folder.map(|folder| folder.check_depth(&local.name)) {
+                self.refuse(&local, &error);
+                continue;
+            }
+            match self.folder.filter(|_| !self.context.dry_run) {
+                Some(folder) => {
+                    let (directory, folder) = (self.directory.clone(), folder.clone());
+                    workers.send(Job { directory, name: local.name, size, folder }).await?;
+                }
+                None => {
+                    let counter = if replaces { &self.context.replaced } else { &self.context.created };
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    self.context.bytes.fetch_add(size, Ordering::Relaxed);
+                    self.context.progress.add_files(1);
+                    self.context.progress.add_bytes(size);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, local: &Local, error: &Error) {
+        let path = self.directory.path_of(local.name.as_str().as_ref());
+        self.context.faults.add(&Fault::new(&path, Reason::Refused, error.message()));
+    }
+}
+
+fn taken(name: &str, kind: NodeKind) -> Error {
+    Error::conflict(format!("there is a {} named \"{name}\" in its place: rename one", kind.as_str()))
+}

@@ -1,0 +1,198 @@
+//! A directory by handle: everything in it is reached relative to the handle and without following links.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use model::Timestamp;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, Timestamps};
+
+use super::{timespec, timestamp};
+
+/// An open directory, and its path below the tree's root for messages.
+pub(crate) struct Directory {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    Special,
+}
+
+/// What the file system says of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) kind: Kind,
+    pub(crate) size: u64,
+    pub(crate) modified: Timestamp,
+    /// The time of the last change with all digits that the file system keeps.
+    exact: (i64, i64),
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    pub(crate) mode: u32,
+    device: u64,
+    inode: u64,
+}
+
+impl Status {
+    #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
+    fn of(stat: &Stat) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Special,
+        };
+        let exact = (stat.st_mtime as i64, stat.st_mtime_nsec as i64);
+        Self {
+            kind,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: timestamp(exact.0, exact.1),
+            exact,
+            user: stat.st_uid,
+            group: stat.st_gid,
+            mode: stat.st_mode as u32,
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        }
+    }
+
+    /// Of an open file.
+    pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+        Ok(Self::of(&rustix::fs::fstat(file)?))
+    }
+
+    /// Whether both are about the same file with the same content, as far as the file system tells.
+    pub(crate) fn is_unchanged(&self, other: &Self) -> bool {
+        (self.device, self.inode, self.size, self.exact) == (other.device, other.inode, other.size, other.exact)
+    }
+
+    /// Whether both are about the same file or directory.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+const ENTER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl Directory {
+    /// Opens the root of a tree; only here a link is followed, because a person named it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let handle = rustix::fs::open(path, ENTER, Mode::empty())?;
+        Ok(Self { handle, path: PathBuf::new() })
+    }
+
+    /// Opens a directory in this one.
+    pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
+        let handle = rustix::fs::openat(&self.handle, name, ENTER.union(OFlags::NOFOLLOW), Mode::empty())?;
+        Ok(Self { handle, path: self.path.join(name) })
+    }
+
+    /// Path below the root, empty for the root itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path below the root of an entry.
+    pub(crate) fn path_of(&self, name: &OsStr) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Names of the entries, in ascending order of bytes.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.handle)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// What an entry is; a link is not followed.
+    pub(crate) fn status(&self, name: &OsStr) -> io::Result<Status> {
+        Ok(Status::of(&rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// What this directory is.
+    pub(crate) fn own_status(&self) -> io::Result<Status> {
+        Ok(Status::of(&rustix::fs::fstat(&self.handle)?))
+    }
+
+    /// Opens a file for reading. Never waits, not even for the writer of a pipe.
+    pub(crate) fn read(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.handle, name, flags, Mode::empty())?))
+    }
+
+    /// The directory's access control list, if it has one; empty when it cannot be read.
+    pub(crate) fn access_list(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; 4 + 8 * 64];
+        loop {
+            match rustix::fs::fgetxattr(&self.handle, "system.posix_acl_access", &mut bytes[..]) {
+                Ok(length) => {
+                    bytes.truncate(length);
+                    return Some(bytes);
+                }
+                // An attribute has at most 64 KiB on Linux.
+                Err(rustix::io::Errno::RANGE) if bytes.len() < 64 * 1024 => bytes.resize(64 * 1024, 0),
+                Err(rustix::io::Errno::NODATA | rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS) => return None,
+                Err(_) => return Some(Vec::new()),
+            }
+        }
+    }
+
+    /// Makes a directory, or finds the one that is there.
+    pub(crate) fn make(&self, name: &OsStr) -> io::Result<Self> {
+        match rustix::fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => self.enter(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a new file for writing; it must not be there.
+    pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?))
+    }
+
+    /// Renames a file in this directory, over one that is there.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
+    }
+
+    /// Removes a file.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
+    }
+
+    /// Sets this directory's time of change.
+    pub(crate) fn set_modified(&self, time: Timestamp) -> io::Result<()> {
+        Ok(rustix::fs::futimens(&self.handle, &times(time))?)
+    }
+
+    /// Waits until everything on this directory's file system is on stable storage.
+    pub(crate) fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.handle)?)
+    }
+}
+
+/// Sets a file's time of change.
+pub(crate) fn set_modified(file: &File, time: Timestamp) -> io::Result<()> {
+    Ok(rustix::fs::futimens(file, &times(time))?)
+}
+
+fn times(modified: Timestamp) -> Timestamps {
+    Timestamps { last_access: timespec(modified), last_modification: timespec(modified) }
+}

@@ -1,0 +1,166 @@
+//! How a long task tells what it does: counters that anybody may read at any time, and items that it could not take.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Counters of a running task.
+#[derive(Debug, Default)]
+pub struct Progress {
+    total_files: AtomicU64,
+    total_bytes: AtomicU64,
+    total_known: AtomicBool,
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Progress {
+    /// Files and bytes that there are in all, as far as they were counted.
+    pub fn total(&self) -> (u64, u64) {
+        (self.total_files.load(Ordering::Relaxed), self.total_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Whether everything was counted.
+    pub fn is_total_known(&self) -> bool {
+        self.total_known.load(Ordering::Acquire)
+    }
+
+    /// Files and bytes that are dealt with.
+    pub fn done(&self) -> (u64, u64) {
+        (self.files.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn count(&self, files: u64, bytes: u64) {
+        self.total_files.fetch_add(files, Ordering::Relaxed);
+        self.total_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counted_all(&self) {
+        self.total_known.store(true, Ordering::Release);
+    }
+
+    /// Files that are dealt with; their bytes are told by [`Self::add_bytes`], while they move.
+    pub(crate) fn add_files(&self, files: u64) {
+        self.files.fetch_add(files, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Why an item was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// A symbolic link, which is never followed.
+    Link,
+    /// A device, socket or pipe.
+    Special,
+    /// Its name cannot be used on the other side.
+    Name,
+    /// It cannot be read.
+    Unreadable,
+    /// It changed while it was read.
+    Changed,
+    /// The farm refused it.
+    Refused,
+    /// Its stored bytes are missing or damaged.
+    Damaged,
+    /// It cannot be written.
+    Unwritable,
+}
+
+impl Reason {
+    /// The word in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Special => "special-file",
+            Self::Name => "name",
+            Self::Unreadable => "unreadable",
+            Self::Changed => "changed",
+            Self::Refused => "refused",
+            Self::Damaged => "damaged",
+            Self::Unwritable => "unwritable",
+        }
+    }
+
+    /// What it means, for people.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Link => "symbolic links, which are not followed",
+            Self::Special => "devices, sockets and pipes",
+            Self::Name => "names that cannot be used",
+            Self::Unreadable => "could not be read",
+            Self::Changed => "changed while they were read",
+            Self::Refused => "refused by the farm",
+            Self::Damaged => "missing or damaged in the BLOB store",
+            Self::Unwritable => "could not be written",
+        }
+    }
+}
+
+/// An item that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Path below the directory that is imported or exported to; what is not UTF-8 in it is written as `\xNN`.
+    pub path: String,
+    /// Why, for programs.
+    pub reason: Reason,
+    /// Why, and what to do, for people.
+    pub message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(path: &Path, reason: Reason, message: impl Into<String>) -> Self {
+        Self { path: shown(path.as_os_str()), reason, message: message.into() }
+    }
+}
+
+/// A path for people and reports; what is not UTF-8 is written as `\xNN`.
+pub(crate) fn shown(path: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in path.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    text
+}
+
+type Listener = Box<dyn FnMut(&Fault) + Send>;
+
+/// Counts faults and passes them on.
+pub(crate) struct Faults {
+    inner: Mutex<(BTreeMap<Reason, u64>, Listener)>,
+}
+
+impl Faults {
+    pub(crate) fn new(listener: Listener) -> Self {
+        Self { inner: Mutex::new((BTreeMap::new(), listener)) }
+    }
+
+    pub(crate) fn add(&self, fault: &Fault) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        *inner.0.entry(fault.reason).or_default() += 1;
+        (inner.1)(fault);
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<Reason, u64> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_utf8_shows_as_its_bytes() {
+        assert_eq!(shown(OsStr::from_bytes(b"a\xff\xfe/\xc3\xa9")), "a\\xFF\\xFE/é");
+    }
+}

@@ -1,0 +1,185 @@
+//! Making the documents of an import: bytes first, then one transaction for many documents.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use blobs::{BlobWriter, digest_of};
+use bytes::Bytes;
+use database::Transaction;
+use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
+
+use super::{ImportFolder, MAX_IMPORT_BATCH};
+use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, library_of, media_type};
+use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
+
+/// A document's bytes in memory with their identity.
+pub struct HashedBytes {
+    digest: Digest,
+    bytes: Bytes,
+}
+
+impl HashedBytes {
+    /// Computes the identity, which takes about a millisecond for each megabyte.
+    pub fn new(bytes: Bytes) -> Self {
+        Self { digest: digest_of(&bytes), bytes }
+    }
+}
+
+/// Bytes that are durable in a store, or go into the content database with their document.
+pub struct ImportContent(Placed);
+
+/// Bytes of a large document on their way into a store. Dropping it stores nothing.
+pub struct ImportWriter {
+    store: Id,
+    writer: BlobWriter,
+}
+
+impl ImportWriter {
+    /// Takes the next bytes, in bounded memory.
+    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.writer.write(bytes).await
+    }
+
+    /// Makes the bytes durable.
+    ///
+    /// Errors: `Invalid` when fewer or more bytes came than were announced.
+    pub async fn finish(self) -> Result<ImportContent> {
+        let stored = self.writer.finish().await?;
+        Ok(ImportContent(Placed::External { store: self.store, stored }))
+    }
+}
+
+/// A document that is to be made, or to get its next version.
+pub struct ImportDocument {
+    /// Where.
+    pub folder: ImportFolder,
+    /// Its name.
+    pub name: Name,
+    /// Its bytes.
+    pub content: ImportContent,
+    /// Its authors and times.
+    pub ownership: Ownership,
+}
+
+impl ImportFolder {
+    /// Makes the bytes of a small document durable, or keeps them for the transaction when they belong into the database.
+    pub async fn store_bytes(&self, hashed: HashedBytes) -> Result<ImportContent> {
+        let HashedBytes { digest, bytes } = hashed;
+        if (bytes.len() as u64) < self.inline_limit() {
+            return Ok(ImportContent(Placed::Inline { digest, bytes }));
+        }
+        let (id, store) = self.store()?;
+        let stored = store.put(digest, bytes).await?;
+        Ok(ImportContent(Placed::External { store: id, stored }))
+    }
+
+    /// Begins a large document of exactly `size` bytes.
+    pub async fn writer(&self, size: u64) -> Result<ImportWriter> {
+        let (id, store) = self.store()?;
+        Ok(ImportWriter { store: id, writer: store.writer(Some(size)).await? })
+    }
+}
+
+impl Session {
+    /// Makes documents, at most [`MAX_IMPORT_BATCH`] and all in one content database, and answers for each in order. When
+    /// this returns, all that succeeded are on stable storage.
+    ///
+    /// A document of that name gets a new version, which a library with drafts publishes at once. What is wrong with one
+    /// document (another's check-out, a name that is taken by a folder) is that document's answer; `Exhausted`,
+    /// `Unavailable` and `Corrupt` are the answer to all, and some may be stored then.
+    pub async fn import_documents(&self, documents: Vec<ImportDocument>) -> Result<Vec<Result<Saved>>> {
+        let Some(first) = documents.first() else { return Ok(Vec::new()) };
+        if documents.len() > MAX_IMPORT_BATCH {
+            return Err(Error::invalid(format!("at most {MAX_IMPORT_BATCH} documents can be made at once")));
+        }
+        let content = first.folder.inner.content.clone();
+        if documents.iter().any(|document| document.folder.inner.content.row.id != content.row.id) {
+            return Err(Error::invalid("documents that are made at once belong into one content database"));
+        }
+        let mut plans: Vec<(usize, Plan)> = documents.into_iter().map(plan).enumerate().collect();
+        // Batches that run at once lock the rows of equal BLOBs in the same order, so that none waits for the other.
+        plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
+        let (places, plans): (Vec<usize>, Vec<Plan>) = plans.into_iter().unzip();
+        let plans = Arc::new(plans);
+        let all = plans.clone();
+        let outcome = content.database.write(move |transaction| run(transaction, &all)).await;
+        let saved: Vec<Result<Saved>> = match outcome {
+            Ok(saved) => saved.into_iter().map(Ok).collect(),
+            Err(error) if plans.len() > 1 && concerns_one(&error) => {
+                let mut saved = Vec::with_capacity(plans.len());
+                for plan in plans.iter().cloned() {
+                    let one = [plan];
+                    let outcome = content.database.write(move |transaction| run(transaction, &one)).await;
+                    saved.push(settle(outcome)?);
+                }
+                saved
+            }
+            Err(error) => vec![settle(Err(error))?],
+        };
+        let (count, bytes) = saved.iter().flatten().fold((0, 0), |(n, bytes), saved| (n + 1, bytes + saved.size));
+        metrics::counter!("strongroom_uploads_total").increment(count);
+        metrics::counter!("strongroom_upload_bytes_total").increment(bytes);
+        let mut answers: Vec<(usize, Result<Saved>)> = places.into_iter().zip(saved).collect();
+        answers.sort_by_key(|(place, _)| *place);
+        Ok(answers.into_iter().map(|(_, saved)| saved).collect())
+    }
+}
+
+fn plan(document: ImportDocument) -> Plan {
+    let ImportDocument { folder, name, content, ownership } = document;
+    Plan {
+        guard: folder.inner.guard.clone(),
+        parent: folder.inner.id,
+        parent_path: folder.inner.path.clone(),
+        folders: Vec::new(),
+        media_type: media_type(&name, None),
+        name,
+        options: UploadOptions {
+            on_conflict: OnConflict::Replace,
+            publish: true,
+            ownership: Some(ownership),
+            ..UploadOptions::default()
+        },
+        placed: content.0,
+    }
+}
+
+/// One transaction: each folder is decided and held once, the counters are raised once.
+fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> {
+    let now = Timestamp::now();
+    let mut shelves: HashMap<Id, Shelf> = HashMap::new();
+    let mut tally = Tally::default();
+    let mut saved = Vec::with_capacity(plans.len());
+    for plan in plans {
+        if !shelves.contains_key(&plan.parent) {
+            let checked = plan.guard.check(transaction)?;
+            let parent = held_parent(transaction, plan.parent)?;
+            let settings = library_of(transaction, &parent)?;
+            let shelf = Shelf { checked, parent, settings, path: plan.parent_path.clone(), now };
+            shelves.insert(plan.parent, shelf);
+        }
+        saved.push(plan.put(transaction, &shelves[&plan.parent], &mut tally)?);
+    }
+    if let Some(plan) = plans.first() {
+        tally.charge(transaction, &plan.guard, &shelves[&plan.parent].checked)?;
+    }
+    Ok(saved)
+}
+
+/// Whether an error may be one document's own, so that the others can still be made.
+fn concerns_one(error: &Error) -> bool {
+    use ErrorKind::{Conflict, Forbidden, Invalid, Locked, NotFound};
+    matches!(error.kind(), Conflict | Forbidden | Invalid | Locked | NotFound)
+}
+
+/// Tells an answer about one document from a failure that ends the import.
+fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
+    match outcome.map_err(crate::documents::explain) {
+        Ok(mut saved) => saved
+            .pop()
+            .map(Ok)
+            .ok_or_else(|| Error::unavailable("the database did not say what became of a document: import again")),
+        Err(error) if concerns_one(&error) => Ok(Err(error)),
+        Err(error) => Err(error),
+    }
+}

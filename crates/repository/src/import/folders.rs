@@ -1,0 +1,151 @@
+//! Making the folders of an import, all that are missing in one folder in one transaction.
+
+use std::sync::Arc;
+
+use database::Transaction;
+use database::content::node::{self, NodeRow};
+use database::content::scope::{self, GrantRow};
+use database::content::{collection, tree};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
+
+use super::{ImportFolder, Inner, needs};
+use crate::documents::{explain, held_parent, taken};
+use crate::session::{Checked, Guard};
+use crate::{Ownership, Session};
+
+/// A folder to be made.
+#[derive(Clone, Debug)]
+pub struct NewFolder {
+    /// Its name.
+    pub name: Name,
+    /// Its author and times; the caller and the present when absent.
+    pub ownership: Option<Ownership>,
+    /// Permissions of its own, as pairs of user or group and role; it inherits when absent. A folder that is there already
+    /// keeps what it has.
+    pub grants: Option<Vec<(Id, Id)>>,
+}
+
+impl Session {
+    /// Makes folders in `parent`, with their own permissions from their first moment on, and answers for each in order.
+    /// A folder that is there already is taken as it is; a document of that name is an error of that folder alone.
+    pub async fn import_folders(
+        &self,
+        parent: &ImportFolder,
+        folders: Vec<NewFolder>,
+    ) -> Result<Vec<Result<ImportFolder>>> {
+        self.check_grants(parent, &folders).await?;
+        let making = Making { parent: parent.inner.clone(), folders };
+        let write = move |transaction: &mut Transaction<'_>| making.run(transaction);
+        parent.inner.content.database.write(write).await.map_err(explain)
+    }
+
+    /// Roles must exist and allow no more than the caller may do; users and groups must exist.
+    async fn check_grants(&self, parent: &ImportFolder, folders: &[NewFolder]) -> Result<()> {
+        let mut grants: Vec<_> =
+            folders.iter().filter_map(|folder| folder.grants.as_ref()).flatten().copied().collect();
+        if folders.iter().all(|folder| folder.grants.is_none()) {
+            return Ok(());
+        }
+        let located = self.locate(&parent.id().into()).await?;
+        located.require(Right::ManagePermissions)?;
+        grants.sort_unstable();
+        grants.dedup();
+        let principals: Vec<Id> = grants.iter().map(|(principal, _)| *principal).collect();
+        let known = self.principal_names(&principals).await?;
+        for (principal, role) in grants {
+            if !known.contains_key(&principal) {
+                return Err(Error::not_found("there is no such user or group"));
+            }
+            let role = located.map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
+            if !located.rights().contains(role.rights) {
+                return Err(Error::forbidden(format!("the role \"{}\" allows more than you may do here", role.name)));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Making {
+    parent: Arc<Inner>,
+    folders: Vec<NewFolder>,
+}
+
+impl Making {
+    fn run(&self, transaction: &mut Transaction<'_>) -> Result<Vec<Result<ImportFolder>>> {
+        let guard = &self.parent.guard;
+        let checked = guard.check(transaction)?;
+        let parent = held_parent(transaction, self.parent.id)?;
+        let mut made = Vec::with_capacity(self.folders.len());
+        let mut changes_tree = false;
+        for folder in &self.folders {
+            let id = match node::find_child(transaction, parent.id, &folder.name.folded())? {
+                Some(present) if present.kind != NodeKind::Folder => {
+                    made.push(Err(taken(&present.name, present.kind)));
+                    continue;
+                }
+                Some(present) => self.enter(&checked, &present),
+                None => {
+                    changes_tree |= folder.grants.is_some();
+                    make(transaction, guard, &parent, &self.parent.path, folder)
+                }
+            };
+            made.push(id.map(|(id, name)| self.child(id, &name)));
+        }
+        if changes_tree {
+            collection::lock(transaction, parent.collection_id)?;
+            collection::change_tree(transaction, parent.collection_id)?;
+        }
+        Ok(made)
+    }
+
+    fn enter(&self, checked: &Checked, present: &NodeRow) -> Result<(Id, String)> {
+        if checked.access.rights(present.scope_id).has(Right::Add) {
+            return Ok((present.id, present.name.clone()));
+        }
+        Err(Error::forbidden(format!("you may not add documents to \"{}\"", present.name)))
+    }
+
+    fn child(&self, id: Id, name: &str) -> ImportFolder {
+        let parent = &self.parent;
+        ImportFolder {
+            inner: Arc::new(Inner {
+                id,
+                path: crate::documents::join(&parent.path, name),
+                depth: parent.depth + 1,
+                guard: parent.guard.for_needs(&needs(id)),
+                content: parent.content.clone(),
+                map: parent.map.clone(),
+            }),
+        }
+    }
+}
+
+fn make(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    parent: &NodeRow,
+    path: &str,
+    folder: &NewFolder,
+) -> Result<(Id, String)> {
+    let (id, now, caller) = (guard.next_id(), Timestamp::now(), guard.caller());
+    let mut row = NodeRow::new(id, parent, NodeKind::Folder, &folder.name, caller, now);
+    if let Some(ownership) = folder.ownership {
+        row.created_at = ownership.created_at;
+        row.created_by = ownership.created_by;
+        row.modified_at = ownership.modified_at;
+        row.modified_by = ownership.modified_by;
+    }
+    node::insert(transaction, &row)?;
+    if let Some(grants) = &folder.grants {
+        let own = guard.next_id();
+        scope::insert(transaction, own, parent.collection_id, id)?;
+        for (principal_id, role_id) in grants {
+            let grant =
+                GrantRow { principal_id: *principal_id, role_id: *role_id, granted_at: now, granted_by: caller };
+            scope::grant(transaction, own, &grant)?;
+        }
+        tree::set_scope(transaction, id, parent.scope_id, own)?;
+    }
+    guard.record(transaction, id, "folder.create", crate::documents::join(path, folder.name.as_str()))?;
+    Ok((id, folder.name.as_str().to_owned()))
+}

@@ -1,0 +1,120 @@
+//! Storing many documents at once, as an import does: what the caller may do is decided once for each folder, bytes are
+//! made durable one by one, and one transaction turns a few hundred of them into documents.
+//!
+//! This module knows nothing of where the bytes come from.
+
+mod documents;
+mod folders;
+
+use std::sync::Arc;
+
+use blobs::BlobStore;
+use database::content::scope;
+use model::{Error, Id, MAX_DEPTH, Name, Result, Right};
+
+pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
+pub use folders::NewFolder;
+
+use crate::map::{ContentDatabase, Map};
+use crate::session::Guard;
+use crate::{Session, Target};
+
+/// Most documents of one transaction.
+pub const MAX_IMPORT_BATCH: usize = 500;
+
+/// A library or folder that takes what an import brings. Cheap to clone.
+#[derive(Clone)]
+pub struct ImportFolder {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: Id,
+    path: String,
+    /// Items from the root site to this one, both included.
+    depth: usize,
+    guard: Guard,
+    content: Arc<ContentDatabase>,
+    map: Arc<Map>,
+}
+
+impl Session {
+    /// The library or folder at a place, ready to take documents with the authors and times that they had elsewhere.
+    ///
+    /// Errors: `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind`
+    /// for what holds no documents.
+    pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
+        let located = self.locate(target).await?;
+        let node = located.node();
+        if !node.kind.holds_documents() {
+            return Err(Error::conflict(format!(
+                "\"{}\" is a {}: documents go into libraries; name one as SITE/LIBRARY",
+                located.path(),
+                node.kind.as_str()
+            ))
+            .with_code("wrong_kind"));
+        }
+        let needs = needs(node.id);
+        for (_, right) in needs {
+            located.require(right)?;
+        }
+        Ok(ImportFolder {
+            inner: Arc::new(Inner {
+                id: node.id,
+                path: located.path(),
+                depth: located.chain.len(),
+                guard: self.guard(&located, &needs),
+                content: located.content.clone(),
+                map: located.map.clone(),
+            }),
+        })
+    }
+
+    /// What is granted on an item, inherited or its own: pairs of user or group and role, in ascending order.
+    pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
+        let (_, rows) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::ManagePermissions)?;
+                scope::grants(reader, located.node().scope_id)
+            })
+            .await?;
+        let mut grants: Vec<_> = rows.into_iter().map(|row| (row.principal_id, row.role_id)).collect();
+        grants.sort_unstable();
+        Ok(grants)
+    }
+}
+
+fn needs(id: Id) -> [(Id, Right); 2] {
+    [(id, Right::Add), (id, Right::ManageSite)]
+}
+
+impl ImportFolder {
+    /// The item's identifier.
+    pub fn id(&self) -> Id {
+        self.inner.id
+    }
+
+    /// Its path in the farm.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// Refuses a name that would make the path too deep.
+    pub fn check_depth(&self, name: &Name) -> Result<()> {
+        if self.inner.depth >= MAX_DEPTH {
+            return Err(Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels"))
+                .with_code("path_too_deep"));
+        }
+        Ok(())
+    }
+
+    /// BLOBs smaller than this many bytes are kept in the content database.
+    fn inline_limit(&self) -> u64 {
+        u64::try_from(self.inner.content.row.minimum_size).unwrap_or(0)
+    }
+
+    fn store(&self) -> Result<(Id, BlobStore)> {
+        let id = self.inner.content.row.active_store_id;
+        Ok((id, self.inner.map.store(id, &self.inner.content)?.clone()))
+    }
+}

@@ -1,8 +1,10 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
 mod group;
+mod import;
 mod output;
 mod serve;
+mod transfer;
 mod user;
 
 use std::process::ExitCode;
@@ -23,6 +25,8 @@ pub enum Command {
     User(user::Arguments),
     /// Make and change groups and their members
     Group(group::Arguments),
+    /// Take a tree of files into a library; starting it again does only what is missing or changed
+    Import(import::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
@@ -31,6 +35,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::User(arguments) => user::run(arguments).await,
         Command::Group(arguments) => group::run(arguments).await,
+        Command::Import(arguments) => import::run(arguments).await,
     }
 }
 

@@ -1,3 +1,0 @@
-pub struct ExportOptions;
-pub struct ExportSummary;
-pub fn export() {}

@@ -1,0 +1,111 @@
+//! `strongroom import`: takes a tree of files into a library.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use maintenance::{ImportOptions, ImportSummary, Mapping, Progress};
+use model::{Error, Result};
+use repository::Target;
+use serde_json::json;
+
+use super::output::show;
+use super::transfer::{Bar, FaultLog, shows_progress, size};
+use crate::commands;
+use crate::configuration::{Place, Settings};
+
+/// What to import, and where.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// The directory whose content is imported
+    #[arg(value_name = "DIR")]
+    source: PathBuf,
+    /// The library, or a folder in it, that takes the content
+    #[arg(value_name = "SITE/LIBRARY")]
+    target: String,
+    /// A TOML file that says which user, group and role of the farm stands for whom and for which permission bits
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Write what was not taken to a file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// Runs `strongroom import`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let mapping = match &arguments.mapping {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Error::invalid(format!("the mapping {} cannot be read: {error}", path.display())).with_source(error)
+            })?;
+            Some(Mapping::parse(&text)?)
+        }
+        None => None,
+    };
+    let target = Target::path(&arguments.target)?;
+    let directory = Settings::read(&arguments.place)?.directory();
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let log = FaultLog::begin(arguments.report.as_deref())?;
+    let progress = Arc::new(Progress::default());
+    let shown = shows_progress(arguments.place.json);
+    let started = Instant::now();
+    let bar = Bar::of_task(&progress, shown);
+    let options = ImportOptions {
+        source: arguments.source,
+        target,
+        mapping,
+        dry_run: arguments.dry_run,
+        exclude: Some(directory),
+        count: shown,
+    };
+    let outcome = maintenance::import(session, options, progress, log.listener()).await;
+    drop(bar);
+    repository.close().await;
+    let summary = outcome?;
+    let (faults, shown) = log.end(&summary.faults)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let value = json!({
+        "dry_run": arguments.dry_run,
+        "created": summary.created,
+        "replaced": summary.replaced,
+        "unchanged": summary.unchanged,
+        "folders": summary.folders,
+        "bytes": summary.bytes,
+        "seconds": seconds,
+        "not_taken": summary.faults.iter().map(|(reason, n)| (reason.as_str(), n)).collect::<std::collections::BTreeMap<_, _>>(),
+        "first_not_taken": faults,
+        "unmapped_users": summary.unmapped_users,
+        "unmapped_groups": summary.unmapped_groups,
+    });
+    show(arguments.place.json, &value, &(text(&summary, arguments.dry_run, seconds) + &shown));
+    Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn text(summary: &ImportSummary, dry_run: bool, seconds: f64) -> String {
+    let would = if dry_run { "would be " } else { "" };
+    let mut text = format!(
+        "{} documents {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} folders {would}made; {} documents were there already.\n",
+        summary.created + summary.replaced,
+        summary.created,
+        summary.replaced,
+        size(summary.bytes),
+        summary.folders,
+        summary.unchanged,
+    );
+    for (what, names, became) in [
+        ("Users", &summary.unmapped_users, "what they own belongs to the default owner"),
+        ("Groups", &summary.unmapped_groups, "they got no permission"),
+    ] {
+        if !names.is_empty() {
+            text.push_str(&format!("{what} without an entry in the mapping: {}; {became}.\n", names.join(", ")));
+        }
+    }
+    text
+}

@@ -51,7 +51,8 @@ pub(crate) struct AccessCache {
 }
 
 impl AccessCache {
-    /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot.
+    /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep` must not be set
+    /// inside a write transaction: what it saw may never be committed, and its version may come to mean something else.
     pub(crate) fn get(
         &self,
         reader: &mut Reader<'_>,
@@ -59,6 +60,7 @@ impl AccessCache {
         tree_version: i64,
         principal: &Principal,
         roles: &HashMap<Id, Role>,
+        keep: bool,
     ) -> Result<Arc<Access>> {
         let key = (collection, principal.id);
         let cached = self.entries().get(&key).filter(|access| access.is_current(tree_version, principal)).cloned();
@@ -66,6 +68,9 @@ impl AccessCache {
             return Ok(access);
         }
         let access = Arc::new(compute(reader, collection, tree_version, principal, roles)?);
+        if !keep {
+            return Ok(access);
+        }
         let mut entries = self.entries();
         if entries.len() >= MOST_CACHED {
             entries.clear();

@@ -112,18 +112,22 @@ impl Located {
     }
 }
 
+/// Who looks, where, and whether what is computed on the way may be remembered.
+#[derive(Clone)]
+pub(crate) struct Finder {
+    pub(crate) repository: Repository,
+    pub(crate) principal: Arc<Principal>,
+    pub(crate) map: Arc<Map>,
+    pub(crate) content: Arc<ContentDatabase>,
+    /// Set outside write transactions only.
+    pub(crate) keep: bool,
+}
+
 /// Finds the item at a path. Names that the caller may not know and names that do not exist give the same error.
-pub(crate) fn locate_path(
-    reader: &mut Reader<'_>,
-    repository: &Repository,
-    principal: &Principal,
-    map: Arc<Map>,
-    content: Arc<ContentDatabase>,
-    path: &NodePath,
-) -> Result<Located> {
-    let (collection, used) = map.collection_of(path).ok_or_else(|| nothing_at(path))?;
+pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
+    let (collection, used) = finder.map.collection_of(path).ok_or_else(|| nothing_at(path))?;
     let collection = collection.id;
-    let mut located = begin(reader, repository, principal, map, content, collection)?;
+    let mut located = begin(reader, finder, collection)?;
     for name in &path.names()[used..] {
         let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
         located.chain.push(child);
@@ -135,14 +139,7 @@ pub(crate) fn locate_path(
 }
 
 /// Finds the item with an identifier; what is in a recycle bin is not found.
-pub(crate) fn locate_id(
-    reader: &mut Reader<'_>,
-    repository: &Repository,
-    principal: &Principal,
-    map: Arc<Map>,
-    content: Arc<ContentDatabase>,
-    id: Id,
-) -> Result<Located> {
+pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Located> {
     let mut way = Vec::new();
     let mut next = id;
     while !next.is_none() {
@@ -154,7 +151,7 @@ pub(crate) fn locate_id(
         }
     }
     let collection = way.last().map(|root| root.id).ok_or_else(no_item)?;
-    let mut located = begin(reader, repository, principal, map, content, collection)?;
+    let mut located = begin(reader, finder, collection)?;
     way.reverse();
     located.chain = way;
     if !located.may_know(located.node()) {
@@ -163,19 +160,20 @@ pub(crate) fn locate_id(
     Ok(located)
 }
 
-fn begin(
-    reader: &mut Reader<'_>,
-    repository: &Repository,
-    principal: &Principal,
-    map: Arc<Map>,
-    content: Arc<ContentDatabase>,
-    collection_id: Id,
-) -> Result<Located> {
+fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
     let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
-    let cache = &repository.inner.access;
-    let access = cache.get(reader, collection_id, collection.tree_version, principal, &map.roles)?;
+    let (cache, principal) = (&finder.repository.inner.access, &finder.principal);
+    let (version, roles) = (collection.tree_version, &finder.map.roles);
+    let access = cache.get(reader, collection_id, version, principal, roles, finder.keep)?;
     let root = node::find(reader, collection_id)?.ok_or_else(no_item)?;
-    Ok(Located { map, content, collection, access, caller: principal.id, chain: vec![root] })
+    Ok(Located {
+        map: finder.map.clone(),
+        content: finder.content.clone(),
+        collection,
+        access,
+        caller: principal.id,
+        chain: vec![root],
+    })
 }
 
 /// The name of a new child of `parent`, refused when the path would become too deep.

@@ -8,7 +8,7 @@ use database::{Reader, Transaction};
 use model::{Error, Id, Principal, Result, Right, Timestamp};
 
 use crate::access::Access;
-use crate::locate::{Located, locate_id, locate_path};
+use crate::locate::{Finder, Located, locate_id, locate_path};
 use crate::map::{ContentDatabase, Map};
 use crate::{Repository, Target};
 
@@ -77,13 +77,14 @@ impl Session {
     ) -> Result<(Located, T)> {
         let map = self.map().await?;
         let content = self.content_of(&map, target).await?;
-        let (repository, principal, target) = (self.repository.clone(), self.principal.clone(), target.clone());
+        let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());
         let database = content.database.clone();
+        let finder = Finder { repository, principal, map, content, keep: true };
         database
             .read(move |reader| {
                 let located = match &target {
-                    Target::Id(id) => locate_id(reader, &repository, &principal, map, content, *id)?,
-                    Target::Path(path) => locate_path(reader, &repository, &principal, map, content, path)?,
+                    Target::Id(id) => locate_id(reader, &finder, *id)?,
+                    Target::Path(path) => locate_path(reader, &finder, path)?,
                 };
                 let result = f(reader, &located)?;
                 Ok((located, result))
@@ -145,10 +146,15 @@ impl Guard {
         let mut access = self.access.clone();
         if collection.tree_version != self.tree_version {
             let database = self.map.collection(self.collection_id)?.database_id;
-            let content = self.map.database(database)?;
+            let finder = Finder {
+                repository: self.repository.clone(),
+                principal: self.principal.clone(),
+                map: self.map.clone(),
+                content: self.map.database(database)?.clone(),
+                keep: false,
+            };
             for (id, right) in &self.needs {
-                let (map, content) = (self.map.clone(), content.clone());
-                let located = locate_id(transaction, &self.repository, &self.principal, map, content, *id)?;
+                let located = locate_id(transaction, &finder, *id)?;
                 located.require(*right)?;
                 access = located.access;
             }

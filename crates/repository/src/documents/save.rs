@@ -12,7 +12,7 @@ use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, T
 use super::rules::{Preconditions, charge, next_number, require_free, trim};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
-use crate::items::free_name;
+use crate::items::{free_name, lock_in};
 use crate::session::{Checked, Guard};
 use crate::view::etag;
 
@@ -147,6 +147,8 @@ pub(crate) struct Plan {
     pub(crate) parent_path: String,
     pub(crate) folders: Vec<Name>,
     pub(crate) name: Name,
+    /// The document that is meant, when it was named by its identifier.
+    pub(crate) document: Option<Id>,
     pub(crate) media_type: String,
     pub(crate) options: UploadOptions,
     pub(crate) placed: Placed,
@@ -201,7 +203,11 @@ impl Plan {
 
     /// Makes the document or version on a shelf that was found; the caller charges what the tally counts.
     pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
-        match node::find_child(transaction, shelf.parent.id, &self.name.folded())? {
+        let present = match self.document {
+            Some(id) => Some(lock_in(transaction, id, shelf.parent.id)?),
+            None => node::find_child(transaction, shelf.parent.id, &self.name.folded())?,
+        };
+        match present {
             Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
                 self.replace(transaction, shelf, present.id, tally)
             }

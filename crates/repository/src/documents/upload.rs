@@ -58,6 +58,7 @@ struct Place {
     parent_path: String,
     folders: Vec<Name>,
     name: Name,
+    document: Option<Id>,
 }
 
 impl Session {
@@ -106,6 +107,7 @@ impl Session {
             parent_path: located.path(),
             folders,
             name,
+            document: if let Destination::Document(id) = destination { Some(*id) } else { None },
         };
         Ok(Upload {
             inline_limit: u64::try_from(policy.minimum_size).unwrap_or(0),
@@ -283,6 +285,7 @@ impl Upload {
             parent_path: self.target.parent_path,
             folders: self.target.folders,
             name: self.target.name,
+            document: self.target.document,
             options: self.options,
             placed,
         };

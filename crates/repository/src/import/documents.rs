@@ -132,6 +132,7 @@ fn plan(document: ImportDocument) -> Plan {
         parent: folder.inner.id,
         parent_path: folder.inner.path.clone(),
         folders: Vec::new(),
+        document: None,
         media_type: media_type(&name, None),
         name,
         options: UploadOptions {

@@ -10,6 +10,7 @@ pub use list::{Page, Sort, SortKey};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};
+pub(crate) use place::lock_in;
 
 use crate::{Session, Target};
 

@@ -120,7 +120,7 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
 }
 
 /// The item, unless it was moved or deleted since it was found.
-pub(super) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
+pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
     let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
     if row.parent_id != parent {
         return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))

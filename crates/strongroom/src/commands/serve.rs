@@ -68,21 +68,19 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     options.tls = tls;
     options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
     let password = created.and_then(|created| created.administrator_password);
-    let ready = move |address: SocketAddr| greet(scheme, address, password.as_deref());
+    if let Some(password) = password {
+        // Before anything else can fail: it cannot be shown a second time.
+        say(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
+    }
+    let ready = move |address: SocketAddr| say(&format!("Strongroom serves at {scheme}://{address}/\n"));
     let stop = stop_signal()?;
     http_edge::serve(repository.clone(), options, ready, stop).await?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells where the server is, and (once) the generated password. The one place where a password is shown.
-fn greet(scheme: &str, address: SocketAddr, password: Option<&str>) {
-    let mut text = format!("Strongroom serves at {scheme}://{address}/\n");
-    if let Some(password) = password {
-        text.push_str(&format!(
-            "Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"
-        ));
-    }
+/// Tells the person who started the server. The one place where a password is shown.
+fn say(text: &str) {
     // Nobody may be reading; the server serves all the same.
     let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
 }

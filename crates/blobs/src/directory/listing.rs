@@ -12,7 +12,7 @@ use super::catalog::Catalog;
 use super::files::{failed, free_bytes};
 use super::index::Slot;
 use super::large::Footer;
-use super::layout::{Layout, names};
+use super::layout::Layout;
 use super::segment::Segment;
 use crate::provider::{Entry, Page, Usage};
 
@@ -144,7 +144,8 @@ impl Cursor {
 fn large_files(layout: &Layout, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
     let first = after.map_or(0, |after| after.as_bytes()[0]);
     for byte in first..=255 {
-        let mut digests: Vec<Digest> = names(&layout.large_directory(byte))?
+        let mut digests: Vec<Digest> = layout
+            .large_names(byte)?
             .iter()
             .filter_map(|name| name.parse().ok())
             .filter(|digest| after.is_none_or(|after| *digest > after))

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::IoSlice;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -126,13 +126,35 @@ impl LargeUpload {
         write_parts(file, &[IoSlice::new(table), IoSlice::new(&footer)], size)
             .and_then(|()| file.sync_all())
             .map_err(|e| failed("write to", path, e))?;
+        let first = digest.as_bytes()[0];
         let target = self.layout.large_file(&digest);
-        let existed = target.try_exists().map_err(|e| failed("look for", &target, e))?;
-        // The same bytes take the place of what may be there: that costs nothing more and mends a damaged copy.
-        fs::rename(path, &target).map_err(|e| failed("name", &target, e))?;
-        sync_directory(&self.layout.large_directory(digest.as_bytes()[0]))?;
+        let named = match give_name(path, &target) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.layout.create_large_directory(first)?;
+                give_name(path, &target)
+            }
+            named => named,
+        };
+        let existed = named.map_err(|e| failed("name", &target, e))?;
+        sync_directory(&self.layout.large_directory(first))?;
         self.cache.forget(&digest);
         Ok(Stored { digest, size, locator: Place::Large.locator(), existed })
+    }
+}
+
+/// Gives a complete file its name and answers whether there was one of that name. The same bytes take its place: that
+/// costs nothing more and mends a damaged copy.
+fn give_name(path: &Path, target: &Path) -> std::io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, path, CWD, target, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(false),
+        Err(rustix::io::Errno::EXIST) => fs::rename(path, target).map(|()| true),
+        // A file system without this: two uploads of the same bytes at the same time may both be called the first.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            let existed = target.try_exists()?;
+            fs::rename(path, target).map(|()| existed)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

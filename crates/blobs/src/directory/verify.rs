@@ -11,7 +11,6 @@ use super::catalog::Catalog;
 use super::files::{failed, read_up_to};
 use super::index::Slot;
 use super::large::LargeFile;
-use super::layout::names;
 use super::provider::is_damage;
 use super::record::HEADER;
 use super::scan::{self, Found};
@@ -38,7 +37,7 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
     }
     for first in 0..=255 {
         let directory = catalog.layout.large_directory(first);
-        for name in names(&directory)? {
+        for name in catalog.layout.large_names(first)? {
             verify_large(&directory.join(&name), &name, reporter)?;
         }
     }

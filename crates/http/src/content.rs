@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn ranges_and_conditions_have_their_status() {
-        let cases: &[(Method, &[(&str, &str)], u16, Option<(u64, u64)>)] = &[
+        type Fields = &'static [(&'static str, &'static str)];
+        let cases: &[(Method, Fields, u16, Option<(u64, u64)>)] = &[
             (Method::GET, &[], 200, Some((0, 100))),
             (Method::HEAD, &[], 200, None),
             (Method::HEAD, &[("range", "bytes=0-1")], 200, None),
@@ -146,8 +147,7 @@ mod tests {
             (Method::GET, &[("if-none-match", "\"t\""), ("range", "bytes=0-1")], 304, None),
         ];
         for (method, fields, status, bytes) in cases {
-            let fields: Vec<(&'static str, &'static str)> = fields.to_vec();
-            let plan = ask(method.clone(), &fields, "text/plain", false);
+            let plan = ask(method.clone(), fields, "text/plain", false);
             assert_eq!((plan.response.status().as_u16(), plan.bytes), (*status, *bytes), "{method} {fields:?}");
         }
         let part = ask(Method::GET, &[("range", "bytes=-10")], "text/plain", false);

@@ -26,7 +26,7 @@ pub fn router(state: AppState) -> Router {
         .route("/metrics", get(health::figures))
         .merge(rest::routes())
         .merge(ui::routes())
-        .fallback(edge::no_such_route)
+        .fallback(ui::fallback)
         .method_not_allowed_fallback(edge::no_such_method)
         .layer(DefaultBodyLimit::max(MEMORY_BODY))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))

@@ -53,17 +53,6 @@ pub fn evaluate(method: &Method, headers: &HeaderMap, present: Option<Present<'_
     Ok(Verdict::Proceed)
 }
 
-/// The one strong tag of an `If-Match` field, for writes that must be checked again inside of the transaction.
-pub fn single_if_match(headers: &HeaderMap) -> Option<String> {
-    let field = joined(headers, header::IF_MATCH)?;
-    strong_tag(field.trim()).map(ToOwned::to_owned)
-}
-
-/// Whether the request may only create: `If-None-Match: *`.
-pub fn only_create(headers: &HeaderMap) -> bool {
-    joined(headers, header::IF_NONE_MATCH).is_some_and(|field| field.trim() == "*")
-}
-
 /// The tag with its quotes when the whole text is one strong entity tag.
 pub fn strong_tag(text: &str) -> Option<&str> {
     let opaque = text.strip_prefix('"')?.strip_suffix('"')?;

@@ -8,7 +8,7 @@ mod content;
 mod extract;
 mod openapi;
 mod receive;
-mod send;
+pub(crate) mod send;
 mod wire;
 
 use axum::Router;

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use model::{Error, Id, Preferences, Result};
 use repository::{Client, Credential, Session};
 
-use super::fault::Fault;
+use super::fault::{Fault, Known, Reader};
 use super::page::{Page, Who, safe_next};
 use super::texts::Language;
 use crate::protocol::segments;
@@ -62,16 +62,21 @@ impl FromRequestParts<AppState> for Visit {
         let Credential::Session { id, csrf_key } = caller.credential else {
             return Err(Away::SignIn(page.here));
         };
-        page.who = Some(Who {
+        let who = Who {
             login: caller.principal.login.clone(),
             name: caller.principal.display_name.clone(),
             administrator: caller.principal.farm_administrator,
-        });
+        };
         page.form_token = csrf::token(&csrf_key);
         page.theme = caller.preferences.theme;
         if let Some(language) = Language::parse(&caller.preferences.language) {
             page.language = language;
         }
+        if let Some(reader) = parts.extensions.get::<Reader>() {
+            let (form_token, language, theme) = (page.form_token.clone(), page.language, page.theme);
+            reader.note(Known { who: who.clone(), form_token, language, theme });
+        }
+        page.who = Some(who);
         Ok(Self {
             page,
             session: state.repository().as_caller(caller.principal),

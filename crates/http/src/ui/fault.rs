@@ -1,28 +1,31 @@
 //! Errors of pages: a handler returns a [`Fault`], and the layer of all pages draws it in the reader's language.
 
+use std::sync::{Arc, OnceLock};
+
 use askama::Template;
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use model::Error;
+use model::{Error, Theme};
 
 use super::flash::Flash;
-use super::html;
-use super::page::Page;
+use super::page::{Page, Who};
+use super::texts::Language;
+use super::{html, refuse};
 use crate::error;
 use crate::request;
 
 /// An error of a page.
 #[derive(Clone)]
-pub struct Fault(std::sync::Arc<Error>);
+pub struct Fault(Arc<Error>);
 
 /// What handlers of pages return.
 pub type Shown<T = Response> = Result<T, Fault>;
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self(std::sync::Arc::new(error))
+        Self(Arc::new(error))
     }
 }
 
@@ -39,15 +42,56 @@ impl IntoResponse for Fault {
 struct FaultPage<'a> {
     page: &'a Page,
     title: &'static str,
-    message: &'a str,
+    message: String,
     status: u16,
     request_id: String,
+}
+
+/// Who reads the page, once a handler has found out; so that an error looks like all other pages.
+#[derive(Clone, Default)]
+pub struct Reader(Arc<OnceLock<Known>>);
+
+/// What is known of a reader.
+pub struct Known {
+    /// Name and login.
+    pub who: Who,
+    /// Token for the forms of the page.
+    pub form_token: String,
+    /// Language of the account or browser.
+    pub language: Language,
+    /// Theme of the account.
+    pub theme: Theme,
+}
+
+impl Reader {
+    /// Notes the reader; the first note counts.
+    pub fn note(&self, known: Known) {
+        let _ = self.0.set(known);
+    }
+}
+
+impl Known {
+    fn apply(&self, page: &mut Page) {
+        page.who = Some(self.who.clone());
+        page.form_token.clone_from(&self.form_token);
+        page.language = self.language;
+        page.theme = self.theme;
+    }
+}
+
+/// The page for an address where nothing is.
+pub fn no_page(headers: &HeaderMap, uri: &Uri) -> Response {
+    let here = uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
+    draw(&Page::of(headers, here), &Error::not_found("there is nothing at this address"))
 }
 
 /// The layer that draws errors.
 pub async fn show(request: Request, next: Next) -> Response {
     let here = request.uri().path_and_query().map_or("/", |here| here.as_str()).to_owned();
-    let page = Page::of(request.headers(), here);
+    let mut page = Page::of(request.headers(), here);
+    let reader = Reader::default();
+    let mut request = request;
+    request.extensions_mut().insert(reader.clone());
     let noted = page.flash.is_some();
     let mut response = next.run(request).await;
     let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == super::HTML);
@@ -55,7 +99,12 @@ pub async fn show(request: Request, next: Next) -> Response {
         Flash::clear(&mut response);
     }
     match response.extensions_mut().remove::<Fault>() {
-        Some(Fault(error)) => draw(&page, &error),
+        Some(Fault(error)) => {
+            if let Some(known) = reader.0.get() {
+                known.apply(&mut page);
+            }
+            draw(&page, &error)
+        }
         None => response,
     }
 }
@@ -72,7 +121,7 @@ fn draw(page: &Page, error: &Error) -> Response {
         _ => page.s("error.invalid"),
     };
     let request_id = request::current_id();
-    let message = error::public_message(error);
+    let message = refuse::explain(page, error);
     let mut response = html(&FaultPage { page, title, message, status: status.as_u16(), request_id });
     *response.status_mut() = status;
     error::add_retry_after(&mut response);

@@ -12,7 +12,7 @@ mod change;
 mod checkout;
 mod details;
 mod document;
-pub mod download;
+mod download;
 mod farm;
 mod fault;
 mod flash;
@@ -36,7 +36,7 @@ mod values;
 use askama::Template;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use model::Error;
@@ -44,6 +44,7 @@ use model::Error;
 use model::Right;
 use tower_http::compression::CompressionLayer;
 
+use crate::edge;
 use crate::error::Problem;
 use crate::state::AppState;
 
@@ -142,6 +143,15 @@ fn content() -> Router<AppState> {
         .layer(axum::middleware::from_fn(fault::show))
 }
 
+/// The answer where no route is: a page for browsers, a problem document for programs.
+pub async fn fallback(headers: HeaderMap, uri: Uri) -> Response {
+    let accepted = headers.get(header::ACCEPT).and_then(|field| field.to_str().ok());
+    if !accepted.is_some_and(|kinds| kinds.contains("text/html")) {
+        return edge::no_such_route().await;
+    }
+    fault::no_page(&headers, &uri)
+}
+
 /// Media type of pages.
 const HTML: &str = "text/html; charset=utf-8";
 
@@ -164,6 +174,9 @@ fn sources() -> Vec<(String, String)> {
     for folder in ["templates", "src/ui"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
+            if path.is_dir() {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).unwrap();
             let text = text.split("#[cfg(test)]").next().unwrap().to_owned();
             found.push((path.display().to_string(), text));
@@ -171,3 +184,6 @@ fn sources() -> Vec<(String, String)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,12 +29,19 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
 
 /// What went wrong, as the reader understands it: the error's own English message, or a text for its code.
 pub fn explain(page: &Page, error: &Error) -> String {
+    let own = || sentence(error::public_message(error));
     if page.language == Language::English {
-        return error::public_message(error).to_owned();
+        return own();
     }
-    let key = format!("fault.{}", error.code());
-    match page.language.find(&key) {
-        Some(text) => text.to_owned(),
-        None => error::public_message(error).to_owned(),
+    page.language.find(&format!("fault.{}", error.code())).map_or_else(own, ToOwned::to_owned)
+}
+
+/// With a capital at the beginning and a full stop at the end, as text on a page has.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    let mut text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
     }
+    text
 }

@@ -1,0 +1,65 @@
+//! Signing in and out.
+
+use super::*;
+
+#[tokio::test]
+async fn a_session_begins_with_a_new_secret_and_ends_at_sign_out() {
+    let farm = Farm::new().await;
+    let browser = farm.browser();
+    let asked = browser.get("/browse/Documents?sort=modified").await.expect(303);
+    assert_eq!(asked.header(header::LOCATION), "/sign-in?next=%2Fbrowse%2FDocuments%3Fsort%3Dmodified");
+    // What somebody planted before is never what is used afterwards.
+    browser.cookies.borrow_mut().insert("strongroom_session".into(), "srs_planted".into());
+    let entered = browser.sign_in("admin", PASSWORD, "/browse/Documents").await.expect(303);
+    assert_eq!(entered.header(header::LOCATION), "/browse/Documents");
+    let field = entered
+        .headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .find_map(|f| f.to_str().ok().filter(|f| f.contains("_session=srs")));
+    let field = field.unwrap().to_owned();
+    assert!(field.contains("HttpOnly") && field.contains("SameSite=Lax") && !field.contains("planted"), "{field}");
+    let secret = browser.cookie("strongroom_session").unwrap();
+    browser.get("/browse/Documents").await.expect(200);
+    browser.post("/account", "/sign-out", &[]).await.expect(303);
+    browser.cookies.borrow_mut().insert("strongroom_session".into(), secret);
+    browser.get("/account").await.expect(303);
+}
+
+#[tokio::test]
+async fn a_wrong_password_says_so_and_many_are_throttled() {
+    let farm = Farm::new().await;
+    let browser = farm.browser();
+    let refused = browser.sign_in("admin", "not the password", "/").await.expect(401);
+    assert!(refused.text.contains("role=\"alert\"") && refused.text.contains("value=\"admin\""));
+    let mut last = refused.status;
+    for _ in 0..50 {
+        last = browser.sign_in("admin", "not the password", "/").await.status;
+        if last == StatusCode::TOO_MANY_REQUESTS {
+            break;
+        }
+    }
+    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_another_host() {
+    let farm = Farm::new().await;
+    for next in ["//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example"] {
+        let entered = farm.browser().sign_in("admin", PASSWORD, next).await.expect(303);
+        assert_eq!(entered.header(header::LOCATION), "/", "{next}");
+    }
+}
+
+#[tokio::test]
+async fn the_language_is_the_accounts_then_the_browsers() {
+    let farm = Farm::new().await;
+    let browser = farm.browser();
+    let german = Request::get("/sign-in").header(header::ACCEPT_LANGUAGE, "de-DE,en;q=0.5");
+    let page = browser.send(german, Body::empty()).await;
+    assert!(page.text.contains("lang=\"de\"") && page.text.contains("Anmelden"));
+    let browser = farm.signed_in("admin").await;
+    browser.post("/account", "/account/preferences", &[("language", "de"), ("theme", "dark")]).await.expect(303);
+    let page = browser.get("/account").await;
+    assert!(page.text.contains("lang=\"de\" data-theme=\"dark\"") && page.text.contains("Mein Konto"));
+}

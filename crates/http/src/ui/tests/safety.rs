@@ -1,0 +1,162 @@
+//! What an attacker tries on the pages: foreign forms, frames, stored script, other people's items.
+
+use model::{Name, Role};
+use repository::{NewAccount, Target};
+
+use super::*;
+
+#[tokio::test]
+async fn changes_need_the_token_and_our_own_origin() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let library = farm.administrator().await.item(&Target::path("Documents").unwrap()).await.unwrap();
+    let action = format!("/items/{}/new-folder", library.id);
+    let token = browser.get(&action).await.form_token();
+    let fields = [("name", "planted")];
+    browser.post_with("", &action, &fields, &[]).await.expect(403);
+    browser.post_with("AAAA", &action, &fields, &[]).await.expect(403);
+    let other = farm.signed_in("admin").await.get(&action).await.form_token();
+    browser.post_with(&other, &action, &fields, &[]).await.expect(403);
+    for foreign in [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        browser.post_with(&token, &action, &fields, &[foreign]).await.expect(403);
+    }
+    assert!(!browser.get("/browse/Documents").await.text.contains("planted"), "a refused form has changed something");
+    let ours = [("origin", "http://farm.example"), ("sec-fetch-site", "same-origin")];
+    browser.post_with(&token, &action, &fields, &ours).await.expect(303);
+    assert!(browser.get("/browse/Documents").await.text.contains("planted"));
+}
+
+#[tokio::test]
+async fn an_upload_without_the_token_stores_nothing() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let library = farm.administrator().await.item(&Target::path("Documents").unwrap()).await.unwrap();
+    let action = format!("/items/{}/upload", library.id);
+    let body = "--cut\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\r\n\r\nx\r\n--cut--\r\n";
+    let request = || Request::post(&action).header(header::CONTENT_TYPE, "multipart/form-data; boundary=cut");
+    browser.send(request(), body).await.expect(403);
+    // A body that ends in the middle of the file is no file.
+    let token = browser.get("/account").await.form_token();
+    let cut = format!(
+        "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\r\n\r\nhalf of"
+    );
+    browser.send(request(), cut).await.expect(400);
+    assert!(!browser.get("/browse/Documents").await.text.contains("x.txt"));
+}
+
+#[tokio::test]
+async fn stored_script_is_sent_in_a_sandbox_and_never_in_place() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let library = farm.administrator().await.item(&Target::path("Documents").unwrap()).await.unwrap();
+    let script = "<script>alert(1)</script>";
+    let action = format!("/items/{}/upload", library.id);
+    for (name, kind) in [("a.html", "text/html"), ("a.svg", "image/svg+xml"), ("a.png", "text/html")] {
+        browser.upload(&action, name, kind, script).await.expect(303);
+        let item = farm.administrator().await.item(&Target::path(&format!("Documents/{name}")).unwrap()).await.unwrap();
+        let sent = browser.get(&format!("/download/{}/document?show=yes", item.id)).await.expect(200);
+        assert_eq!(sent.text, script);
+        assert!(sent.header(header::CONTENT_SECURITY_POLICY).starts_with("sandbox; default-src 'none'"), "{name}");
+        assert_eq!(sent.header(header::X_CONTENT_TYPE_OPTIONS), "nosniff");
+        let inline = sent.header(header::CONTENT_DISPOSITION).starts_with("inline");
+        assert!(!inline || sent.header(header::CONTENT_TYPE) == "image/png", "{name} is shown in place");
+    }
+}
+
+#[tokio::test]
+async fn names_and_comments_are_text_on_every_page() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    let browser = farm.signed_in("admin").await;
+    let evil = "<img src=x onerror=alert(1)>'\"&";
+    let library = Target::path("Documents").unwrap();
+    let folder = session.create_folder(&library, &Name::new(evil).unwrap()).await.unwrap();
+    let pages = [
+        "/browse/Documents".to_owned(),
+        crate::ui::address::browse(&folder.path),
+        format!("/items/{}", folder.id),
+        format!("/items/{}/rename", folder.id),
+        format!("/items/{}/delete", folder.id),
+        format!("/items/{}/permissions", folder.id),
+        format!("/items/{}/permissions?explain={}", folder.id, crate::protocol::segments::encode_query(evil)),
+        format!("/place?action=copy&ids={}", folder.id),
+        "/browse/%3Cimg%20src=x%20onerror=alert(1)%3E".to_owned(),
+    ];
+    for page in pages {
+        let shown = browser.get(&page).await;
+        assert!(!shown.text.contains("<img src=x"), "{page}");
+        assert!(shown.header(header::CONTENT_SECURITY_POLICY).contains("script-src 'self'"), "{page}");
+        assert!(shown.header(header::CONTENT_SECURITY_POLICY).contains("frame-ancestors 'none'"), "{page}");
+        assert_eq!(shown.header(header::CACHE_CONTROL), "no-store", "{page}");
+        assert!(
+            !shown.text.contains(" style=") && !shown.text.contains("onclick"),
+            "{page} has inline style or script"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reader_cannot_change_what_was_shared() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    let new = NewAccount {
+        login: "berta".into(),
+        display_name: "Berta".into(),
+        email: String::new(),
+        password: Some(PASSWORD.into()),
+        farm_administrator: false,
+    };
+    let berta = session.create_account(new).await.unwrap();
+    let library = Target::path("Documents").unwrap();
+    let folder = session.create_folder(&library, &Name::new("Shared").unwrap()).await.unwrap();
+    let secret = session.create_folder(&library, &Name::new("Secret").unwrap()).await.unwrap();
+    session.break_inheritance(&Target::Id(folder.id), true).await.unwrap();
+    session.grant(&Target::Id(folder.id), berta.id, Role::READ).await.unwrap();
+    let browser = farm.signed_in("berta").await;
+    browser.get("/browse/Documents/Shared").await.expect(200);
+    browser.get("/browse/Documents/Secret").await.expect(404);
+    browser.get(&format!("/items/{}", secret.id)).await.expect(404);
+    assert!(!browser.get("/browse/Documents").await.text.contains("Secret"));
+    let inside = |action: &str| format!("/items/{}/{action}", folder.id);
+    for (action, fields) in [
+        (inside("new-folder"), vec![("name", "mine")]),
+        (inside("rename"), vec![("name", "mine")]),
+        (inside("delete"), vec![]),
+        (inside("permissions/grant"), vec![("who", "berta"), ("role", "1")]),
+        (inside("permissions/inherit"), vec![]),
+        ("/farm/users/new".into(), vec![("login", "eve"), ("password", PASSWORD), ("administrator", "yes")]),
+        (format!("/farm/users/{}", berta.id), vec![("login", "berta"), ("administrator", "yes")]),
+    ] {
+        let refused = browser.post("/account", &action, &fields).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{action}");
+    }
+    browser.upload(&inside("upload"), "x.txt", "text/plain", "x").await.expect(403);
+    for page in ["/farm", "/farm/users", &inside("permissions")] {
+        browser.get(page).await.expect(403);
+    }
+    let after = session.list(&Target::Id(folder.id), repository::Sort::Name, false, None, 10).await.unwrap();
+    assert!(after.1.items.is_empty() && after.0.name == "Shared");
+}
+
+#[tokio::test]
+async fn odd_addresses_are_refused_and_hurt_nobody() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    for (path, status) in [
+        ("/browse/a%2Fb", 400),
+        ("/browse/%FF", 400),
+        ("/browse/%2e%2e/etc", 400),
+        ("/browse/a%00b", 400),
+        ("/browse/Documents?after=zzz", 400),
+        ("/items/0", 400),
+        ("/items/99999999999999999999", 400),
+        ("/items/1/rename", 404),
+        ("/nothing", 404),
+        ("/place?action=move&ids=", 400),
+        ("/bin/1", 404),
+    ] {
+        let reply = browser.get(path).await.expect(status);
+        assert!(reply.text.contains("<!doctype html>"), "{path}");
+    }
+}

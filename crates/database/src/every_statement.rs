@@ -7,10 +7,7 @@ async fn prepare(database: Database, statements: &'static [&'static [Sql]]) {
     database
         .read_long(move |reader| {
             for statement in statements.iter().copied().flatten() {
-                reader.prepare(*statement).map_err(|error| {
-                    println!("{statement:?}");
-                    error
-                })?;
+                reader.prepare(*statement).inspect_err(|_| println!("{statement:?}"))?;
             }
             Ok(())
         })

@@ -1,13 +1,13 @@
 //! What the farm holds where, and whether all bytes that content databases refer to are there and undamaged.
 
 use blobs::{Outcome, Usage};
-use database::content::blob;
-use model::{Digest, Error, ErrorKind, Id, Result};
+use database::content::{blob, tree};
+use model::{Digest, Error, ErrorKind, Id, Result, Right};
 
-use crate::Session;
 use crate::farm::DATABASE_STORE;
 use crate::map::ContentDatabase;
 use crate::view::size;
+use crate::{Session, Target};
 
 /// Rows of one page of the census.
 const CENSUS_PAGE: usize = 1_000;
@@ -78,6 +78,16 @@ pub struct CheckReport {
 }
 
 impl Session {
+    /// Number of documents below an item and bytes of their latest versions; needs the right to manage the site, since it
+    /// counts what the caller may not see too. Takes long for millions.
+    pub async fn contents(&self, target: &Target) -> Result<(u64, u64)> {
+        let located = self.locate(target).await?;
+        located.require(Right::ManageSite)?;
+        let id = located.node().id;
+        let (documents, bytes) = located.content.database.read_long(move |reader| tree::contents(reader, id)).await?;
+        Ok((size(documents), size(bytes)))
+    }
+
     /// Content databases and stores of the farm.
     pub async fn storage_status(&self) -> Result<(Vec<DatabaseStatus>, Vec<StoreStatus>)> {
         self.require_farm_administrator("see its storage")?;

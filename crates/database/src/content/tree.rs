@@ -29,6 +29,10 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT CAST(COALESCE(SUM(v.size), 0) AS BIGINT), COUNT(DISTINCT v.node_id) FROM version v JOIN below b ON v.node_id = b.id";
+    CONTENTS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT COUNT(*), CAST(COALESCE(SUM(n.size), 0) AS BIGINT) FROM below b JOIN node n ON n.id = b.id WHERE n.kind = 'document'";
     COUNT = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -93,6 +97,11 @@ pub fn scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
 /// Bytes of all versions in a subtree, and the number of documents that have any.
 pub fn totals(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
     Ok(reader.find(TOTALS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// Number of documents in the subtree, and bytes of their latest versions.
+pub fn contents(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(CONTENTS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
 /// A document in the subtree that somebody else than `caller` has checked out: its name and the holder.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use model::Timestamp;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, Timestamps};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, Timestamps};
 
 use super::{timespec, timestamp};
 
@@ -94,6 +94,25 @@ impl Directory {
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let handle = rustix::fs::openat(&self.handle, name, ENTER.union(OFlags::NOFOLLOW), Mode::empty())?;
         Ok(Self { handle, path: self.path.join(name) })
+    }
+
+    /// Another handle of this directory.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        Ok(Self { handle: self.handle.try_clone()?, path: self.path.clone() })
+    }
+
+    /// Opens a directory by a path below this one, name by name.
+    pub(crate) fn descend(&self, path: &Path) -> io::Result<Self> {
+        path.iter().try_fold(self.again()?, |directory, name| directory.enter(name))
+    }
+
+    /// Keeps others out that ask, until this handle is closed; false when somebody else does so already.
+    pub(crate) fn try_lock(&self) -> io::Result<bool> {
+        match rustix::fs::flock(&self.handle, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Path below the root, empty for the root itself.

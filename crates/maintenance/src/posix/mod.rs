@@ -6,7 +6,7 @@ mod directory;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use acl::{Class, Entry, entries};
-pub(crate) use directory::{Directory, Kind, Status};
+pub(crate) use directory::{Directory, Kind, Status, set_modified};
 
 use model::Timestamp;
 use rustix::fs::Timespec;

@@ -1,5 +1,6 @@
 //! `strongroom import`: takes a tree of files into a library.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -71,6 +72,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let summary = outcome?;
     let (faults, shown) = log.end(&summary.faults)?;
     let seconds = started.elapsed().as_secs_f64();
+    let not_taken: BTreeMap<_, _> = summary.faults.iter().map(|(reason, n)| (reason.as_str(), n)).collect();
     let value = json!({
         "dry_run": arguments.dry_run,
         "created": summary.created,
@@ -79,7 +81,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "folders": summary.folders,
         "bytes": summary.bytes,
         "seconds": seconds,
-        "not_taken": summary.faults.iter().map(|(reason, n)| (reason.as_str(), n)).collect::<std::collections::BTreeMap<_, _>>(),
+        "not_taken": not_taken,
         "first_not_taken": faults,
         "unmapped_users": summary.unmapped_users,
         "unmapped_groups": summary.unmapped_groups,

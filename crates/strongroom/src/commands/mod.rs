@@ -1,5 +1,6 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
+mod export;
 mod group;
 mod import;
 mod output;
@@ -27,6 +28,8 @@ pub enum Command {
     Group(group::Arguments),
     /// Take a tree of files into a library; starting it again does only what is missing or changed
     Import(import::Arguments),
+    /// Write a library into a directory, byte for byte; starting it again does only what is missing or changed
+    Export(export::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
@@ -36,6 +39,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::User(arguments) => user::run(arguments).await,
         Command::Group(arguments) => group::run(arguments).await,
         Command::Import(arguments) => import::run(arguments).await,
+        Command::Export(arguments) => export::run(arguments).await,
     }
 }
 

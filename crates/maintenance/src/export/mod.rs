@@ -1,0 +1,189 @@
+//! Exporting a library into a directory: the same bytes, names and times as files.
+//!
+//! Each document is written beside its place and renamed into it, so that a file of the right name is always whole; what
+//! is there with the same size and time is not written again. Everything is reached by handles of directories without
+//! following links: nothing outside the destination is touched.
+
+mod versions;
+mod walk;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Error, Result, Timestamp};
+use repository::{Item, Session, Target};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+
+use crate::posix::Directory;
+use crate::progress::{Fault, Faults, Progress, Reason};
+
+/// Documents that are read and written at once.
+const AT_ONCE: usize = 8;
+/// Documents that wait to be written. Each may keep one directory open.
+const WAITING: usize = 64;
+
+/// What to export, and how.
+pub struct ExportOptions {
+    /// The library or folder.
+    pub source: Target,
+    /// The directory that takes its content; made when it is missing.
+    pub destination: PathBuf,
+    /// Whether to write earlier versions too, into the directory `.versions`.
+    pub versions: bool,
+    /// Whether to count documents and bytes first, beside the export, for a progress bar.
+    pub count: bool,
+}
+
+/// What an export did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportSummary {
+    /// Documents that were written.
+    pub written: u64,
+    /// Documents that were there with the same size and time already.
+    pub unchanged: u64,
+    /// Earlier versions that were written.
+    pub versions: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Bytes that were written.
+    pub bytes: u64,
+    /// Items that were not taken, by reason.
+    pub faults: BTreeMap<Reason, u64>,
+}
+
+/// What all parts of one export share.
+struct Context {
+    session: Session,
+    root: Directory,
+    progress: Arc<Progress>,
+    faults: Faults,
+    versions: bool,
+    written: AtomicU64,
+    unchanged: AtomicU64,
+    version_files: AtomicU64,
+    folders: AtomicU64,
+    bytes: AtomicU64,
+    /// Numbers of files that are being written.
+    part: AtomicU64,
+    /// Directories whose time is set when nothing is written into them any more.
+    times: Mutex<Vec<(PathBuf, Timestamp)>>,
+}
+
+/// A document that is to be written.
+struct Job {
+    directory: Arc<Directory>,
+    item: Item,
+    /// Whether the file is there already, so that only earlier versions may be missing.
+    present: bool,
+}
+
+/// Exports a library or folder. `on_fault` hears of each item that was not taken; the export goes on. When this returns,
+/// all that was written is on stable storage.
+///
+/// Errors end the export, and starting it again goes on from there: `NotFound`, `Exhausted` for a full disk,
+/// `Unavailable`; `Conflict` when another export writes into the directory.
+pub async fn export(
+    session: Session,
+    options: ExportOptions,
+    progress: Arc<Progress>,
+    on_fault: impl FnMut(&Fault) + Send + 'static,
+) -> Result<ExportSummary> {
+    let source = session.item(&options.source).await?;
+    if !source.kind.holds_documents() {
+        return Err(Error::conflict(format!(
+            "\"{}\" is a {}: name a library or a folder in one, as SITE/LIBRARY/FOLDER",
+            source.path,
+            source.kind.as_str()
+        ))
+        .with_code("wrong_kind"));
+    }
+    let destination = options.destination.clone();
+    let root = tokio::task::spawn_blocking(move || open_destination(&destination)).await.map_err(ended)??;
+    let context = Arc::new(Context {
+        session,
+        root,
+        progress,
+        faults: Faults::new(Box::new(on_fault)),
+        versions: options.versions,
+        written: AtomicU64::new(0),
+        unchanged: AtomicU64::new(0),
+        version_files: AtomicU64::new(0),
+        folders: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        part: AtomicU64::new(0),
+        times: Mutex::default(),
+    });
+    run(&context, source, options.count).await?;
+    let finishing = context.clone();
+    tokio::task::spawn_blocking(move || finishing.finish()).await.map_err(ended)??;
+    Ok(context.summary())
+}
+
+fn open_destination(path: &std::path::Path) -> Result<Directory> {
+    let failed = |error: std::io::Error| {
+        Error::unavailable(format!("the directory {} cannot be written: {error}", path.display())).with_source(error)
+    };
+    std::fs::create_dir_all(path).map_err(failed)?;
+    let directory = Directory::open(path).map_err(failed)?;
+    if !directory.try_lock().map_err(failed)? {
+        return Err(Error::conflict(format!("another export writes into {}: wait for its end", path.display())));
+    }
+    Ok(directory)
+}
+
+async fn run(context: &Arc<Context>, source: Item, count: bool) -> Result<()> {
+    let (jobs, waiting) = mpsc::channel(WAITING);
+    let waiting = Arc::new(AsyncMutex::new(waiting));
+    let writers = (0..AT_ONCE).map(|_| write::run(context.clone(), waiting.clone()));
+    let counting = async {
+        if count {
+            let (documents, bytes) = context.session.contents(&source.id.into()).await?;
+            context.progress.count(documents, bytes);
+            context.progress.counted_all();
+        }
+        Ok(())
+    };
+    tokio::try_join!(
+        counting,
+        walk::run(context.clone(), source.clone(), jobs),
+        futures_util::future::try_join_all(writers),
+    )?;
+    Ok(())
+}
+
+fn ended(error: tokio::task::JoinError) -> Error {
+    Error::unavailable("a part of the export ended unexpectedly").with_source(error)
+}
+
+impl Context {
+    /// Sets the times of directories, and waits until all is on stable storage. Blocks.
+    fn finish(&self) -> Result<()> {
+        let times = std::mem::take(&mut *self.times.lock().unwrap_or_else(PoisonError::into_inner));
+        for (path, time) in times {
+            let set = self.root.descend(&path).and_then(|directory| directory.set_modified(time));
+            if let Err(error) = set {
+                let message = format!("its time cannot be set: {error}");
+                self.faults.add(&Fault::new(&path, Reason::Unwritable, message));
+            }
+        }
+        self.root.sync_file_system().map_err(|error| {
+            Error::unavailable(format!("what was written may not be on stable storage: {error}; export again"))
+                .with_source(error)
+        })
+    }
+
+    fn summary(&self) -> ExportSummary {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ExportSummary {
+            written: load(&self.written),
+            unchanged: load(&self.unchanged),
+            versions: load(&self.version_files),
+            folders: load(&self.folders),
+            bytes: load(&self.bytes),
+            faults: self.faults.counts(),
+        }
+    }
+}

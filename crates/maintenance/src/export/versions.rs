@@ -1,0 +1,91 @@
+//! Earlier versions of a document, as files `.versions/<path of the document>/<number>.<extension>`.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use model::Result;
+use repository::{Target, Version, VersionChoice};
+
+use super::write::{put, refusal};
+use super::{Context, Job, ended};
+use crate::posix::{Directory, Kind};
+use crate::progress::{Fault, Reason};
+
+/// Where earlier versions go; also the folded form of the name.
+pub(super) const DIRECTORY: &str = ".versions";
+/// Versions of one page.
+const PAGE: usize = 1_000;
+
+/// Writes all versions of a document but the one that was exported as the document itself.
+pub(super) async fn write(context: &Arc<Context>, job: &Job) -> Result<()> {
+    let target: Target = job.item.id.into();
+    let mut directory: Option<Arc<Directory>> = None;
+    let mut before = None;
+    loop {
+        let page = match context.session.versions(&target, before, PAGE).await {
+            Ok(page) => page,
+            Err(error) => {
+                context.faults.add(&refusal(&job.directory, &job.item.name, error)?);
+                return Ok(());
+            }
+        };
+        for version in page.items.iter().filter(|version| Some(version.id) != job.item.version_id) {
+            let into = match &directory {
+                Some(directory) => directory.clone(),
+                None => match make(context, job).await? {
+                    Ok(made) => directory.insert(Arc::new(made)).clone(),
+                    Err(fault) => {
+                        context.faults.add(&fault);
+                        return Ok(());
+                    }
+                },
+            };
+            one(context, job, &into, version).await?;
+        }
+        before = page.next;
+        if before.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn make(context: &Arc<Context>, job: &Job) -> Result<Result<Directory, Fault>> {
+    let (context, path) = (context.clone(), job.directory.path_of(job.item.name.as_ref()));
+    let made = tokio::task::spawn_blocking(move || {
+        let mut directory = context.root.make(DIRECTORY.as_ref())?;
+        for name in path.iter() {
+            directory = directory.make(name)?;
+        }
+        Ok(directory)
+    });
+    let made: std::io::Result<Directory> = made.await.map_err(ended)?;
+    Ok(made.map_err(|error| {
+        let path = job.directory.path_of(job.item.name.as_ref());
+        Fault::new(&path, Reason::Unwritable, format!("the directory for its versions cannot be made: {error}"))
+    }))
+}
+
+async fn one(context: &Arc<Context>, job: &Job, directory: &Arc<Directory>, version: &Version) -> Result<()> {
+    let extension = model::Name::new(job.item.name.as_str())?.extension();
+    let dot = if extension.is_empty() { "" } else { "." };
+    let name = format!("{}{dot}{extension}", version.number);
+    let present = directory.status(OsStr::new(&name)).is_ok_and(|status| {
+        status.kind == Kind::File && status.size == version.size && status.modified == version.created_at
+    });
+    if present {
+        return Ok(());
+    }
+    let written = match context.session.open(&job.item.id.into(), VersionChoice::Number(version.number)).await {
+        Ok(content) => put(context, directory, &name, content, version.created_at).await?,
+        Err(error) => Err(refusal(directory, &name, error)?),
+    };
+    match written {
+        Ok(bytes) => {
+            context.version_files.fetch_add(1, Ordering::Relaxed);
+            context.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        Err(fault) => context.faults.add(&fault),
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Walking the library: a few folders at a time, the deepest first, so that only directories on the way are open.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use model::{Error, NodeKind, Result, fold};
+use repository::{Item, Sort};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::write::is_part;
+use super::{Context, Job, ended, versions};
+use crate::posix::{Directory, Kind};
+use crate::progress::{Fault, Reason};
+
+/// Folders that are listed at once.
+const AT_ONCE: usize = 4;
+/// Entries of one page of a folder.
+const PAGE: usize = 500;
+
+/// A folder whose turn has not come.
+struct Place {
+    /// The directory that holds it; none for the root.
+    above: Option<Arc<Directory>>,
+    folder: Item,
+}
+
+/// Walks until every document was sent to the writers.
+pub(super) async fn run(context: Arc<Context>, source: Item, jobs: mpsc::Sender<Job>) -> Result<()> {
+    let mut waiting = vec![Place { above: None, folder: source }];
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < AT_ONCE
+            && let Some(place) = waiting.pop()
+        {
+            running.spawn(visit(context.clone(), jobs.clone(), place));
+        }
+        match running.join_next().await {
+            None => return Ok(()),
+            Some(visited) => waiting.extend(visited.map_err(ended)??),
+        }
+    }
+}
+
+/// Makes a folder's directory, sends its documents, and answers the folders below it.
+async fn visit(context: Arc<Context>, jobs: mpsc::Sender<Job>, place: Place) -> Result<Vec<Place>> {
+    let Place { above, folder } = place;
+    let (making, item) = (context.clone(), folder.clone());
+    let is_root = above.is_none();
+    let made = tokio::task::spawn_blocking(move || make(&making, above.as_deref(), &item)).await.map_err(ended)?;
+    let directory = match made {
+        Ok(directory) => Arc::new(directory),
+        Err(fault) => {
+            context.faults.add(&fault);
+            return Ok(Vec::new());
+        }
+    };
+    if !is_root {
+        context.folders.fetch_add(1, Ordering::Relaxed);
+        let mut times = context.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.push((directory.path().to_owned(), folder.modified_at));
+    }
+    let mut below = Vec::new();
+    let mut after = None;
+    loop {
+        let (_, page) = context.session.list(&folder.id.into(), Sort::Name, false, after, PAGE).await?;
+        if is_root && context.versions && page.items.iter().any(|item| fold(&item.name) == versions::DIRECTORY) {
+            return Err(Error::conflict(format!(
+                "the library has an item named \"{}\", where earlier versions would go: rename it, or export without versions",
+                versions::DIRECTORY
+            )));
+        }
+        let (folders, documents): (Vec<_>, Vec<_>) =
+            page.items.into_iter().partition(|item| item.kind != NodeKind::Document);
+        below.extend(folders.into_iter().map(|folder| Place { above: Some(directory.clone()), folder }));
+        let (comparing, comparing_in) = (context.clone(), directory.clone());
+        let compared = tokio::task::spawn_blocking(move || compare(&comparing, &comparing_in, documents));
+        for job in compared.await.map_err(ended)? {
+            jobs.send(job).await.map_err(|_| Error::unavailable("the export was ended"))?;
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(below);
+        }
+    }
+}
+
+/// Makes or opens the directory and removes what an export that was killed left half written in it. Blocks.
+fn make(context: &Context, above: Option<&Directory>, folder: &Item) -> Result<Directory, Fault> {
+    let path = above.map_or_else(PathBuf::new, |above| above.path_of(folder.name.as_ref()));
+    let made = match above {
+        Some(above) => above.make(folder.name.as_ref()),
+        None => context.root.again(),
+    };
+    let cleaned = made.and_then(|directory| {
+        for name in directory.names()?.iter().filter(|name| is_part(name)) {
+            directory.remove(name)?;
+        }
+        Ok(directory)
+    });
+    cleaned.map_err(|error| {
+        let reason = if cannot_name(&error) { Reason::Name } else { Reason::Unwritable };
+        Fault::new(&path, reason, format!("the directory cannot be made, nothing in it was exported: {error}"))
+    })
+}
+
+/// Documents of a page that are to be written. Blocks.
+fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for item in documents {
+        let refuse = |reason, message: String| {
+            context.faults.add(&Fault::new(&directory.path_of(item.name.as_ref()), reason, message));
+            context.progress.add_files(1);
+            context.progress.add_bytes(item.size);
+        };
+        let present = match directory.status(OsStr::new(&item.name)) {
+            Ok(status) if status.kind == Kind::File => {
+                status.size == item.size && status.modified == item.modified_at
+            }
+            Ok(_) => {
+                refuse(Reason::Unwritable, "there is a directory, link or special file in its place".to_owned());
+                continue;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => {
+                let reason = if cannot_name(&error) { Reason::Name } else { Reason::Unwritable };
+                refuse(reason, format!("it cannot be written: {error}"));
+                continue;
+            }
+        };
+        if present {
+            context.unchanged.fetch_add(1, Ordering::Relaxed);
+            context.progress.add_files(1);
+            context.progress.add_bytes(item.size);
+        }
+        if !present || context.versions {
+            jobs.push(Job { directory: directory.clone(), item, present });
+        }
+    }
+    jobs
+}
+
+/// Whether the file system says that it cannot take a name.
+pub(super) fn cannot_name(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidFilename, InvalidInput};
+    matches!(error.kind(), InvalidFilename | InvalidInput)
+        || error.raw_os_error() == Some(rustix::io::Errno::ILSEQ.raw_os_error())
+}

@@ -1,0 +1,166 @@
+//! Writing one document: beside its place, with its time, then renamed into it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use model::{Error, ErrorKind, Result, Timestamp};
+use repository::{Content, VersionChoice};
+use tokio::sync::{Mutex, mpsc};
+
+use super::walk::cannot_name;
+use super::{Context, Job, ended, versions};
+use crate::posix::{Directory, set_modified};
+use crate::progress::{Fault, Reason};
+
+/// How the names of files begin and end that are being written.
+const PART: (&str, &str) = (".strongroom-export-", ".part");
+/// Pieces of 256 KiB that are read ahead of the disk.
+const AHEAD: usize = 8;
+
+/// Whether a file is one that was being written.
+pub(super) fn is_part(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(PART.0.as_bytes()) && name.ends_with(PART.1.as_bytes())
+}
+
+/// Writes what comes until the walk has ended.
+pub(super) async fn run(context: Arc<Context>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) -> Result<()> {
+    loop {
+        let next = jobs.lock().await.recv().await;
+        let Some(job) = next else { return Ok(()) };
+        if !job.present {
+            document(&context, &job).await?;
+        }
+        if context.versions {
+            versions::write(&context, &job).await?;
+        }
+    }
+}
+
+async fn document(context: &Arc<Context>, job: &Job) -> Result<()> {
+    let opened = context.session.open(&job.item.id.into(), VersionChoice::Visible).await;
+    let written = match opened {
+        Ok(content) => {
+            let time = content.item.modified_at;
+            put(context, &job.directory, &job.item.name, content, time).await?
+        }
+        Err(error) => Err(refusal(&job.directory, &job.item.name, error)?),
+    };
+    context.progress.add_files(1);
+    match written {
+        Ok(bytes) => {
+            context.written.fetch_add(1, Ordering::Relaxed);
+            context.bytes.fetch_add(bytes, Ordering::Relaxed);
+            context.progress.add_bytes(bytes);
+        }
+        Err(fault) => {
+            context.faults.add(&fault);
+            context.progress.add_bytes(job.item.size);
+        }
+    }
+    Ok(())
+}
+
+/// Tells what is wrong with one document from a failure that ends the export.
+pub(super) fn refusal(directory: &Directory, name: &str, error: Error) -> Result<Fault> {
+    let reason = match error.kind() {
+        ErrorKind::Corrupt => Reason::Damaged,
+        ErrorKind::Unavailable | ErrorKind::Exhausted => return Err(error),
+        _ => Reason::Refused,
+    };
+    Ok(Fault::new(&directory.path_of(name.as_ref()), reason, error.message()))
+}
+
+/// Why a document was not written.
+enum Trouble {
+    /// The farm did not deliver its bytes.
+    Content(Error),
+    /// The file system did not take them.
+    File(io::Error),
+}
+
+/// Writes content as a file and answers its length.
+pub(super) async fn put(
+    context: &Arc<Context>,
+    directory: &Arc<Directory>,
+    name: &str,
+    mut content: Content,
+    time: Timestamp,
+) -> Result<Result<u64, Fault>> {
+    let (pieces, received) = mpsc::channel(AHEAD);
+    let (part, directory_, name_) = (context.part.fetch_add(1, Ordering::Relaxed), directory.clone(), name.to_owned());
+    let writing = tokio::task::spawn_blocking(move || write(&directory_, &name_, part, time, received));
+    let mut failure = None;
+    loop {
+        let piece = match content.next_chunk().await {
+            Ok(Some(piece)) => Ok(piece),
+            Ok(None) => break,
+            Err(error) => Err(error),
+        };
+        let ends = piece.is_err();
+        // A writer that has gone tells why when it is asked.
+        if pieces.send(piece.map_err(|error| failure = Some(error))).await.is_err() || ends {
+            break;
+        }
+    }
+    drop(pieces);
+    let written = writing.await.map_err(ended)?;
+    let trouble = match (written, failure) {
+        (_, Some(error)) => Trouble::Content(error),
+        (Err(error), None) => Trouble::File(error),
+        (Ok(bytes), None) => return Ok(Ok(bytes)),
+    };
+    match trouble {
+        Trouble::Content(error) => refusal(directory, name, error).map(Err),
+        Trouble::File(error) if is_full(&error) => Err(Error::exhausted(format!(
+            "the disk that is exported to is full ({error}): make room, then export again to go on"
+        ))
+        .with_source(error)),
+        Trouble::File(error) => {
+            let reason = if cannot_name(&error) { Reason::Name } else { Reason::Unwritable };
+            Ok(Err(Fault::new(&directory.path_of(name.as_ref()), reason, format!("it cannot be written: {error}"))))
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Writes pieces until there are no more, on a thread that may block. A piece that is an error ends the file.
+fn write(
+    directory: &Directory,
+    name: &str,
+    part: u64,
+    time: Timestamp,
+    mut pieces: mpsc::Receiver<Result<Bytes, ()>>,
+) -> io::Result<u64> {
+    let temporary = format!("{}{part}{}", PART.0, PART.1);
+    let temporary = OsStr::new(&temporary);
+    let file = directory.create(temporary)?;
+    let written = fill(&file, &mut pieces).and_then(|length| {
+        set_modified(&file, time)?;
+        directory.rename(temporary, name.as_ref())?;
+        Ok(length)
+    });
+    if written.is_err() {
+        // What cannot be removed is removed by the next export.
+        let _ = directory.remove(temporary);
+    }
+    written
+}
+
+fn fill(mut file: &File, pieces: &mut mpsc::Receiver<Result<Bytes, ()>>) -> io::Result<u64> {
+    let mut length = 0;
+    while let Some(piece) = pieces.blocking_recv() {
+        let piece = piece.map_err(|()| io::Error::other("the content ended early"))?;
+        file.write_all(&piece)?;
+        length += piece.len() as u64;
+    }
+    Ok(length)
+}

@@ -1,0 +1,87 @@
+//! `strongroom export`: writes a library or folder into a directory.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use maintenance::{ExportOptions, ExportSummary, Progress};
+use model::Result;
+use repository::Target;
+use serde_json::json;
+
+use super::output::show;
+use super::transfer::{Bar, FaultLog, shows_progress, size};
+use crate::commands;
+use crate::configuration::Place;
+
+/// What to export, and where.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// The library, or a folder in it
+    #[arg(value_name = "SITE/LIBRARY[/FOLDER]")]
+    source: String,
+    /// The directory that takes the content; a file there that differs from its document is replaced
+    #[arg(value_name = "DIR")]
+    destination: PathBuf,
+    /// Write earlier versions too, into DIR/.versions
+    #[arg(long)]
+    versions: bool,
+    /// Write what was not exported to a file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// Runs `strongroom export`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let source = Target::path(&arguments.source)?;
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let log = FaultLog::begin(arguments.report.as_deref())?;
+    let progress = Arc::new(Progress::default());
+    let shown = shows_progress(arguments.place.json);
+    let started = Instant::now();
+    let bar = Bar::of_task(&progress, shown);
+    let options = ExportOptions {
+        source,
+        destination: arguments.destination,
+        versions: arguments.versions,
+        count: shown,
+    };
+    let outcome = maintenance::export(session, options, progress, log.listener()).await;
+    drop(bar);
+    repository.close().await;
+    let summary = outcome?;
+    let (faults, shown) = log.end(&summary.faults)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let not_taken: BTreeMap<_, _> = summary.faults.iter().map(|(reason, n)| (reason.as_str(), n)).collect();
+    let value = json!({
+        "written": summary.written,
+        "unchanged": summary.unchanged,
+        "versions": summary.versions,
+        "folders": summary.folders,
+        "bytes": summary.bytes,
+        "seconds": seconds,
+        "not_taken": not_taken,
+        "first_not_taken": faults,
+    });
+    show(arguments.place.json, &value, &(text(&summary, seconds) + &shown));
+    Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn text(summary: &ExportSummary, seconds: f64) -> String {
+    let versions = match summary.versions {
+        0 => String::new(),
+        n => format!(" and {n} earlier versions"),
+    };
+    format!(
+        "{} documents{versions} exported, {} in {seconds:.1} s; {} folders; {} documents were there already.\n",
+        summary.written,
+        size(summary.bytes),
+        summary.folders,
+        summary.unchanged,
+    )
+}

@@ -116,9 +116,7 @@ fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) 
             context.progress.add_bytes(item.size);
         };
         let present = match directory.status(OsStr::new(&item.name)) {
-            Ok(status) if status.kind == Kind::File => {
-                status.size == item.size && status.modified == item.modified_at
-            }
+            Ok(status) if status.kind == Kind::File => status.size == item.size && status.modified == item.modified_at,
             Ok(_) => {
                 refuse(Reason::Unwritable, "there is a directory, link or special file in its place".to_owned());
                 continue;

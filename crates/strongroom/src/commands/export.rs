@@ -45,12 +45,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let shown = shows_progress(arguments.place.json);
     let started = Instant::now();
     let bar = Bar::of_task(&progress, shown);
-    let options = ExportOptions {
-        source,
-        destination: arguments.destination,
-        versions: arguments.versions,
-        count: shown,
-    };
+    let options =
+        ExportOptions { source, destination: arguments.destination, versions: arguments.versions, count: shown };
     let outcome = maintenance::export(session, options, progress, log.listener()).await;
     drop(bar);
     repository.close().await;

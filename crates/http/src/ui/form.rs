@@ -50,8 +50,10 @@ pub enum Input {
     Ticks(Vec<Choice>),
     /// One line, with a list of what one may mean.
     Suggest(Vec<String>),
-    /// One or more files.
+    /// A file.
     File,
+    /// Any number of files.
+    Files,
     /// Not shown.
     Hidden,
     /// A paragraph between fields, with the label as its text.
@@ -109,6 +111,10 @@ impl Field {
         Self::new("", text, "", Input::Text)
     }
 
+    fn is_many(&self) -> bool {
+        matches!(self.input, Input::Files)
+    }
+
     /// Adds help.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -150,6 +156,6 @@ pub struct Form<'a> {
 
 impl Form<'_> {
     fn has_file(&self) -> bool {
-        self.fields.iter().any(|field| matches!(field.input, Input::File))
+        self.fields.iter().any(|field| matches!(field.input, Input::File | Input::Files))
     }
 }

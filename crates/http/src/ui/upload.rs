@@ -28,8 +28,9 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
         icon: icon("upload"),
         action: format!("/items/{}/upload", place.id),
         fields: vec![
-            Field::of("file", page.s("upload.files"), Input::File),
+            // Before the files: what comes first is known when a file begins.
             Field::line("comment", page.s("column.comment"), ""),
+            Field::of("file", page.s("upload.files"), Input::Files),
         ],
         submit: page.s("action.upload").into(),
         danger: false,
@@ -50,10 +51,9 @@ pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Que
         action: format!("/items/{}/replace", item.id),
         fields: vec![
             Field::paragraph(page.s("replace.text")),
-            Field::of("file", page.s("upload.file"), Input::File),
             Field::line("comment", page.s("column.comment"), ""),
-            // Before the file, because what comes first is known when the file begins; see `receive`.
             Field::hidden("next", next.clone()),
+            Field::of("file", page.s("upload.file"), Input::File),
         ],
         submit: page.s("action.replace").into(),
         danger: false,
@@ -81,8 +81,7 @@ async fn receive(state: &AppState, id: &str, visit: &Visit, request: Request, re
     let script = request.headers().get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
     match store(state, id, visit, request, replaces).await {
         Ok(_) if script => StatusCode::CREATED.into_response(),
-        Ok((item, saved)) => {
-            let next = address::browse(&item.path);
+        Ok(Stored { next, saved }) => {
             let name = saved.last().map_or(String::new(), |saved| saved.name.clone());
             done(&next, &Flash::new(if replaces { "toast.saved" } else { "toast.uploaded" }, name))
         }
@@ -90,20 +89,21 @@ async fn receive(state: &AppState, id: &str, visit: &Visit, request: Request, re
     }
 }
 
+/// What an upload has done, and where to go on.
+struct Stored {
+    next: String,
+    saved: Vec<Saved>,
+}
+
 /// Stores the files of the form one after the other. Fields count when they stand before the file.
-async fn store(
-    state: &AppState,
-    id: &str,
-    visit: &Visit,
-    request: Request,
-    replaces: bool,
-) -> Result<(Item, Vec<Saved>)> {
+async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Result<Stored> {
     let item = change::find(visit, id).await?;
     let mut parts = Multipart::from_request(request, state).await.map_err(|e| {
         Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
     })?;
     let on_conflict = if replaces { OnConflict::Replace } else { when_taken(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
+    let mut next = None;
     let mut saved = Vec::new();
     while let Some(part) = parts.next_field().await.map_err(broken)? {
         match part.name().unwrap_or_default() {
@@ -112,6 +112,7 @@ async fn store(
                 allowed = true;
             }
             "comment" => comment = short(part, 4 * MAX_COMMENT).await?.trim().to_owned(),
+            "next" => next = Some(short(part, 4_096).await?),
             "path" => folder = NodePath::parse(&short(part, 8_192).await?)?,
             "file" => {
                 if !allowed {
@@ -133,7 +134,7 @@ async fn store(
     if saved.is_empty() {
         return Err(Error::invalid("no file was chosen"));
     }
-    Ok((item, saved))
+    Ok(Stored { next: safe_next(next.as_deref(), &address::browse(&item.path)), saved })
 }
 
 /// A document of the same name gets another version where versions are kept; otherwise both stay.

@@ -133,6 +133,7 @@ impl Browser<'_> {
         let token = self.get("/account").await.form_token();
         let body = format!(
             "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
+             Content-Disposition: form-data; name=\"comment\"\r\n\r\nsaid so\r\n--cut\r\n\
              Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: {kind}\r\n\r\n\
              {content}\r\n--cut--\r\n"
         );

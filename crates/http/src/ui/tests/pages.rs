@@ -18,6 +18,13 @@ async fn a_document_is_uploaded_replaced_restored_and_downloaded() {
     browser.upload(&format!("/items/{plan}/replace"), "other name.txt", "text/plain", "two!").await.expect(303);
     let page = browser.get("/browse/Documents/Plan.txt").await.expect(200);
     assert!(page.text.contains(">2.0<") && page.text.contains(">1.0<"), "{}", page.text);
+    assert!(page.text.contains("said so"));
+    // What stands behind the file in a form comes too late to be used.
+    for form in [format!("/items/{library}/upload"), format!("/items/{plan}/replace")] {
+        let form = browser.get(&form).await.expect(200).text;
+        let at = |name: &str| form.find(&format!("name=\"{name}\"")).unwrap();
+        assert!(at("form_token") < at("comment") && at("comment") < at("file"));
+    }
     let sent = browser.get(&format!("/download/{plan}/document")).await.expect(200);
     assert_eq!(
         (sent.text.as_str(), sent.header(header::CONTENT_DISPOSITION)),

@@ -227,8 +227,12 @@ impl Session {
         let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
+            if let Some(created) = guard.repetition.find(transaction)? {
+                return Ok(created);
+            }
             let id = guard.next_id();
             change(transaction, library, id)?;
+            guard.repetition.keep(transaction, id)?;
             guard.record(transaction, library, action, detail.as_str())?;
             Ok(id)
         };

@@ -18,6 +18,7 @@ mod map;
 mod people;
 mod permissions;
 mod recycle;
+mod repetition;
 mod session;
 mod sites;
 mod status;

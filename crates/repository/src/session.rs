@@ -10,12 +10,14 @@ use model::{Error, Id, Principal, Result, Right, Timestamp};
 use crate::access::Access;
 use crate::locate::{Finder, Located, locate_id, locate_path};
 use crate::map::{ContentDatabase, Map};
+use crate::repetition::Repetition;
 use crate::{Repository, Target};
 
 /// What one caller may do, as operations. Cheap to create; one for each request.
 pub struct Session {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
+    pub(crate) repetition: Repetition,
 }
 
 /// What a transaction needs to decide again whether the caller may do what was asked.
@@ -28,6 +30,7 @@ pub(crate) struct Guard {
     tree_version: i64,
     access: Arc<Access>,
     needs: Vec<(Id, Right)>,
+    pub(crate) repetition: Repetition,
 }
 
 /// What the transaction found.
@@ -39,7 +42,7 @@ pub(crate) struct Checked {
 
 impl Session {
     pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
-        Self { repository, principal: Arc::new(principal) }
+        Self { repository, principal: Arc::new(principal), repetition: Repetition::default() }
     }
 
     /// The caller.
@@ -129,6 +132,7 @@ impl Session {
             tree_version: located.collection.tree_version,
             access: located.access.clone(),
             needs: needs.to_vec(),
+            repetition: self.repetition.clone(),
         }
     }
 }

@@ -81,6 +81,11 @@ impl Session {
     ) -> Result<Id> {
         self.require_farm_administrator("create site collections")?;
         check_title(title)?;
+        let repetition = self.repetition.clone();
+        let earlier = move |reader: &mut database::Reader<'_>| repetition.find(reader);
+        if let Some(created) = self.repository.inner.configuration.read(earlier).await? {
+            return Ok(created);
+        }
         let map = self.map().await?;
         if let Some(first) = path.path().names().first()
             && RESERVED.contains(&first.folded().as_str())
@@ -122,11 +127,13 @@ impl Session {
             event::insert(transaction, &created_event(id, caller, &address, now))
         };
         content.database.write(write).await?;
+        let repetition = self.repetition.clone();
         self.repository
             .inner
             .configuration
             .write(move |transaction| {
                 site_collection::insert(transaction, &entry)?;
+                repetition.keep(transaction, entry.id)?;
                 farm::change_directory(transaction)
             })
             .await
@@ -229,6 +236,9 @@ impl Session {
         let (site, name) = (located.node().id, name.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
+            if let Some(created) = guard.repetition.find(transaction)? {
+                return Ok(created);
+            }
             let parent = held_parent(transaction, site)?;
             if let Some(present) = node::find_child(transaction, site, &name.folded())? {
                 return Err(taken(&present.name, present.kind));
@@ -244,6 +254,7 @@ impl Session {
                 &format!("{}.create", kind.as_str()),
                 crate::documents::join(&path, name.as_str()),
             )?;
+            guard.repetition.keep(transaction, row.id)?;
             Ok(row.id)
         };
         located.content.database.write(write).await.map_err(explain)

@@ -11,3 +11,5 @@ pub mod site_collection;
 pub mod throttle;
 pub mod token;
 pub mod web_session;
+
+pub use crate::content::idempotency;

@@ -1,4 +1,5 @@
-//! Answers to requests that carried an idempotency key, so that a repetition changes nothing.
+//! Answers to requests that carried an idempotency key, so that a repetition changes nothing. Both kinds of database have
+//! this table, since an answer is kept by the transaction that made the change.
 
 use model::{Result, Timestamp};
 

@@ -10,6 +10,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::wire::Once;
 use super::wire::content::{Recycled, Stored};
 use super::{conditions, extract, receive, send};
 use crate::error::Answer;
@@ -106,7 +107,7 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
     operation_id = "put_content",
     tag = "content",
     params(("path" = String, Path, description = "Site path, library, folders and name"), StoreQuery,
-        ("X-Modified-At" = Option<String>, Header, description = "When the content was last changed, RFC 3339")),
+        ("X-Modified-At" = Option<String>, Header, description = "When the content was last changed, RFC 3339"), Once),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "Stored as the next version of the document", body = Stored),

@@ -2,15 +2,16 @@
 
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri, header};
-use model::{Error, NodePath, Result};
+use model::{Digest, Error, Id, NodePath, Result};
 use percent_encoding::percent_decode_str;
+use repository::Session;
 use serde::de::DeserializeOwned;
 
 use crate::error::Problem;
-use crate::protocol::{content_type, segments};
+use crate::protocol::{content_type, idempotency, segments};
 use crate::state::AppState;
 
 /// The fields of a query string; unknown ones are refused by name.
@@ -46,15 +47,85 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> std::result::Result<Self, Problem> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
-            return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")
-                .with_code("unsupported_media_type")
-                .into());
-        }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))?;
-        Ok(Self(json(&bytes)?))
+        Ok(Self(json(&json_bytes(request, state).await?)?))
     }
+}
+
+/// A JSON object that creates something, once for each idempotency key.
+pub struct Create<T> {
+    /// What to create.
+    pub value: T,
+    once: Option<(String, Digest)>,
+}
+
+impl<T> Create<T> {
+    /// The caller's session for this request, and what to create.
+    pub fn with(self, session: Session) -> (Session, T) {
+        let session = match self.once {
+            Some((key, request)) => session.once(&key, request),
+            None => session,
+        };
+        (session, self.value)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Create<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> std::result::Result<Self, Problem> {
+        let key = idempotency::key(request.headers())?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(request.method().as_str().as_bytes()).update(b" ");
+        hasher.update(request.uri().path().as_bytes()).update(b"\n");
+        let bytes = json_bytes(request, state).await?;
+        hasher.update(&bytes);
+        let once = key.map(|key| (key, Digest::new(*hasher.finalize().as_bytes())));
+        Ok(Self { value: json(&bytes)?, once })
+    }
+}
+
+async fn json_bytes(request: Request, state: &AppState) -> Result<Bytes> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
+        return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")
+            .with_code("unsupported_media_type"));
+    }
+    Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))
+}
+
+/// The words of an address that stand for something, in their order.
+pub struct Words<const N: usize>(pub [String; N]);
+
+impl<const N: usize> FromRequestParts<AppState> for Words<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> std::result::Result<Self, Problem> {
+        let bad = || Error::invalid("the address cannot be read").with_code("invalid_path");
+        let words = RawPathParams::from_request_parts(parts, state).await.map_err(|_| bad())?;
+        let words: Vec<String> = words.iter().map(|(_, value)| value.to_owned()).collect();
+        Ok(Self(words.try_into().map_err(|_| bad())?))
+    }
+}
+
+/// The identifiers in an address, in their order.
+pub struct Ids<const N: usize>(pub [Id; N]);
+
+impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> std::result::Result<Self, Problem> {
+        let Words(words) = Words::<N>::from_request_parts(parts, state).await?;
+        let mut ids = [Id::NONE; N];
+        for (id, word) in ids.iter_mut().zip(words) {
+            *id = self::id(&word)?;
+        }
+        Ok(Self(ids))
+    }
+}
+
+/// Reads an identifier in an address.
+pub fn id(word: &str) -> Result<Id> {
+    word.parse().map_err(|_| Error::invalid("an identifier in the address is not one").with_code("invalid_id"))
 }
 
 /// Reads a JSON text; the depth of nesting is bounded.

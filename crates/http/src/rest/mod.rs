@@ -3,12 +3,21 @@
 //! Every route is registered together with its description, so that the OpenAPI document cannot lack one. Handlers turn
 //! requests into calls of a `Session` and its answers into JSON; they decide nothing about permissions.
 
+mod collections;
 mod conditions;
 mod content;
+mod documents;
 mod extract;
+mod groups;
+mod items;
+mod libraries;
+mod me;
+mod moving;
 mod openapi;
+mod permissions;
 mod receive;
 pub(crate) mod send;
+mod users;
 mod wire;
 
 use axum::Router;
@@ -25,7 +34,17 @@ pub fn routes() -> Router<AppState> {
 
 /// Handlers with their descriptions.
 fn described() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::frame()).merge(content::routes())
+    OpenApiRouter::with_openapi(openapi::frame())
+        .merge(content::routes())
+        .merge(items::routes())
+        .merge(moving::routes())
+        .merge(documents::routes())
+        .merge(libraries::routes())
+        .merge(permissions::routes())
+        .merge(collections::routes())
+        .merge(users::routes())
+        .merge(groups::routes())
+        .merge(me::routes())
 }
 
 #[cfg(test)]

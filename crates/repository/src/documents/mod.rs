@@ -14,5 +14,5 @@ pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
 pub(crate) use rules::{charge, require_free};
-pub(crate) use save::{Placed, Plan, Shelf, Tally, held_parent, join, library_of, taken};
+pub(crate) use save::{Placed, Plan, Shelf, Tally, held_parent, join, key_of, library_of, taken};
 pub(crate) use upload::{explain, media_type};

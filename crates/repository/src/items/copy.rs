@@ -34,6 +34,9 @@ impl Session {
         let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;
+            if let Some(created) = guard.repetition.find(transaction)? {
+                return Ok(created);
+            }
             let mut source = source.clone();
             source.access = checked.access.clone();
             let parent = held_parent(transaction, to)?;
@@ -52,6 +55,7 @@ impl Session {
             charge(transaction, &guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
             let top = copier.top.ok_or_else(crate::locate::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
+            guard.repetition.keep(transaction, top)?;
             Ok(top)
         };
         let id = content.database.write(write).await.map_err(explain)?;

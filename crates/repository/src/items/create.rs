@@ -23,6 +23,9 @@ impl Session {
         let (parent, name, path) = (located.node().id, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
+            if let Some(created) = guard.repetition.find(transaction)? {
+                return Ok(created);
+            }
             let parent = held_parent(transaction, parent)?;
             if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
                 return Err(taken(&present.name, present.kind));
@@ -31,6 +34,7 @@ impl Session {
             let folder = NodeRow::new(guard.next_id(), &parent, NodeKind::Folder, &name, guard.caller(), now);
             node::insert(transaction, &folder)?;
             guard.record(transaction, folder.id, "folder.create", format!("{path}/{name}"))?;
+            guard.repetition.keep(transaction, folder.id)?;
             Ok(folder.id)
         };
         let id = located.content.database.write(write).await.map_err(explain)?;

@@ -65,16 +65,20 @@ impl Session {
             Some(password) => Some(self.hash(password).await?),
             None => None,
         };
-        let (created, actor) = (account.clone(), self.principal.id);
+        let (actor, repetition) = (self.principal.id, self.repetition.clone());
         let create = move |tx: &mut Transaction| {
+            if let Some(created) = repetition.find(tx)? {
+                return account::find(tx, created)?.ok_or_else(|| missing(created));
+            }
             farm::change_directory(tx)?;
             refuse_taken(tx, &login)?;
             account::insert(tx, &account, hash.as_deref())?;
             set_terms(tx, &account)?;
-            record(tx, actor, "account.create", account.id, &account.login)
+            repetition.keep(tx, account.id)?;
+            record(tx, actor, "account.create", account.id, &account.login)?;
+            Ok(account.clone())
         };
-        self.repository.inner.configuration.write(create).await?;
-        Ok(created)
+        self.repository.inner.configuration.write(create).await
     }
 
     /// Up to `limit` accounts (at most 1,000) by login, behind the login `after`; deleted ones are left out.

@@ -18,15 +18,20 @@ impl Session {
         let (name, description) = (Name::new(name)?, text::description(description)?);
         let (id, now, actor) = (self.repository.inner.ids.next(), Timestamp::now(), self.principal.id);
         let created = Group { id, name: name.as_str().to_owned(), description: description.clone(), created_at: now };
+        let repetition = self.repetition.clone();
         let create = move |tx: &mut Transaction| {
+            if let Some(created) = repetition.find(tx)? {
+                return existing(tx, created);
+            }
             farm::change_directory(tx)?;
             refuse_taken(tx, &name, id)?;
             group::insert(tx, id, &name, &description, now)?;
             principal::set_terms(tx, id, &text::terms(None, name.as_str()))?;
-            record(tx, actor, "group.create", id, name.as_str())
+            repetition.keep(tx, id)?;
+            record(tx, actor, "group.create", id, name.as_str())?;
+            Ok(created.clone())
         };
-        self.repository.inner.configuration.write(create).await?;
-        Ok(created)
+        self.repository.inner.configuration.write(create).await
     }
 
     /// Up to `limit` groups (at most 1,000) by name, behind the name `after`. Everybody who is signed in may know them.

@@ -35,17 +35,23 @@ impl Session {
         let name = Name::new(name)?;
         let (id, actor) = (self.repository.inner.ids.next(), self.principal.id);
         let created = Role { id, name: name.as_str().to_owned(), rights };
+        let repetition = self.repetition.clone();
         let create = move |tx: &mut Transaction| {
+            if let Some(created) = repetition.find(tx)? {
+                let none = || Error::not_found("the role that this idempotency key created was deleted since");
+                return role::find(tx, created)?.ok_or_else(none);
+            }
             farm::change_directory(tx)?;
             refuse_taken(tx, &name, id)?;
             if role::list(tx)?.len() >= MOST_ROLES {
                 return Err(Error::exhausted(format!("a farm has at most {MOST_ROLES} roles; delete one first")));
             }
             role::insert(tx, id, &name, rights)?;
-            record(tx, actor, "role.create", id, name.as_str())
+            repetition.keep(tx, id)?;
+            record(tx, actor, "role.create", id, name.as_str())?;
+            Ok(created.clone())
         };
-        self.repository.inner.configuration.write(create).await?;
-        Ok(created)
+        self.repository.inner.configuration.write(create).await
     }
 
     /// Changes name and rights; `None` leaves one as it is. Takes effect on the next request of all who have the role.

@@ -36,7 +36,15 @@ impl Session {
         let token = Token { id: self.repository.inner.ids.next(), name, created_at: now, expires_at, used_at: None };
         let (secret, hash) = secret::new(SecretKind::Token)?;
         let (created, actor) = (token.clone(), self.principal.id);
+        let repetition = self.repetition.clone();
         let create = move |tx: &mut Transaction| {
+            if let Some(created) = repetition.find(tx)? {
+                return Err(Error::conflict(format!(
+                    "this idempotency key made the token {created} already, and a secret is shown once only: revoke that \
+                     token and make another with a new key"
+                ))
+                .with_code("token_exists"));
+            }
             account::find(tx, account)?.filter(|a| !a.disabled).ok_or_else(|| missing(account))?;
             if token::count(tx, account)? >= MOST_TOKENS as i64 {
                 return Err(Error::exhausted(format!(
@@ -45,6 +53,7 @@ impl Session {
                 .with_code("too_many_tokens"));
             }
             token::insert(tx, account, &token, &hash)?;
+            repetition.keep(tx, token.id)?;
             record(tx, actor, "token.create", account, token.id, &token.name)
         };
         self.repository.inner.configuration.write(create).await?;

@@ -1,6 +1,8 @@
 //! Tests of the interface on the real router and a real farm in a private directory.
 
 mod content;
+mod description;
+mod walk;
 
 use axum::Router;
 use axum::body::{Body, Bytes};

@@ -2,15 +2,28 @@
 //!
 //! Identifiers are strings, since numbers of JavaScript cannot hold them; times are RFC 3339 in UTC; sizes are bytes.
 
+pub mod bin;
+pub mod collection;
+pub mod column;
 pub mod content;
+pub mod event;
+pub mod farm;
+pub mod item;
+pub mod library;
+pub mod list;
+pub mod people;
+pub mod permission;
 pub mod time;
+pub mod version;
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use std::str::FromStr;
+
+use model::Id;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 /// Why a request was refused (RFC 9457).
 #[derive(Serialize, ToSchema)]
-#[schema(description = "Why a request was refused (RFC 9457, application/problem+json)")]
 pub struct Problem {
     /// Always `about:blank`.
     pub r#type: String,
@@ -24,4 +37,38 @@ pub struct Problem {
     pub code: String,
     /// Identifier of the request, also in the log.
     pub instance: String,
+}
+
+/// Something that was created.
+#[derive(Serialize, ToSchema)]
+pub struct Created {
+    /// Its identifier.
+    pub id: String,
+}
+
+/// An identifier in a body: decimal digits in a string.
+#[derive(Clone, Copy, ToSchema)]
+#[schema(value_type = String)]
+pub struct IdText(pub Id);
+
+impl<'de> Deserialize<'de> for IdText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Id::from_str(&text).map(Self).map_err(|error| serde::de::Error::custom(error.message()))
+    }
+}
+
+/// For fields of changes in which `null` takes something away, and absence leaves it as it is.
+pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// The field that makes a repeated request harmless.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct Once {
+    /// The client's own name for this request: repeated under the same name within seven days, it creates nothing again.
+    #[param(rename = "Idempotency-Key")]
+    #[expect(dead_code, reason = "it describes the field; the extractor reads it")]
+    idempotency_key: Option<String>,
 }

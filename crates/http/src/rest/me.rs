@@ -1,0 +1,140 @@
+//! The caller, and the farm as a whole.
+
+use axum::Json as Reply;
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use model::{Preferences, Theme};
+use repository::Credential;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::extract::{Json, Query};
+use super::wire::event::FarmEventJson;
+use super::wire::farm::FarmStatus;
+use super::wire::item::Names;
+use super::wire::list::{List, PageQuery, page};
+use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
+use crate::error::Answer;
+use crate::identity::{self, Authenticated};
+use crate::state::AppState;
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(me))
+        .routes(routes!(change_password))
+        .routes(routes!(change_preferences))
+        .routes(routes!(status))
+        .routes(routes!(audit_log))
+}
+
+/// Get the caller
+#[utoipa::path(
+    get,
+    path = "/api/v1/me",
+    operation_id = "get_me",
+    tag = "me",
+    responses((status = 200, description = "Who is asking", body = MeJson))
+)]
+async fn me(caller: Authenticated) -> Answer<Reply<MeJson>> {
+    let principal = caller.session.principal();
+    let account = caller.session.account(principal.id).await?;
+    let names = Names::of(&caller.session, principal.groups.iter().copied()).await?;
+    let preferences = PreferencesJson {
+        language: account.preferences.language.clone(),
+        theme: account.preferences.theme.as_str().to_owned(),
+    };
+    Ok(Reply(MeJson {
+        groups: principal.groups.iter().map(|group| names.person(*group)).collect(),
+        user: account.into(),
+        credential: match caller.credential {
+            Credential::Session { .. } => "session",
+            Credential::Token { .. } => "token",
+            Credential::Password => "password",
+        },
+        preferences,
+    }))
+}
+
+/// Change the caller's password
+///
+/// It ends all of the caller's sessions.
+#[utoipa::path(
+    put,
+    path = "/api/v1/me/password",
+    operation_id = "change_own_password",
+    tag = "me",
+    request_body = OwnPasswordForm,
+    responses((status = 204, description = "Done"))
+)]
+async fn change_password(
+    caller: Authenticated,
+    client: Client,
+    Json(form): Json<OwnPasswordForm>,
+) -> Answer<StatusCode> {
+    caller.session.change_own_password(&form.old, &form.new, &client.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Set the caller's language and colours
+#[utoipa::path(
+    put,
+    path = "/api/v1/me/preferences",
+    operation_id = "change_preferences",
+    tag = "me",
+    request_body = PreferencesJson,
+    responses((status = 204, description = "Done"))
+)]
+async fn change_preferences(caller: Authenticated, Json(form): Json<PreferencesJson>) -> Answer<StatusCode> {
+    caller.session.set_preferences(Preferences::new(&form.language, Theme::parse(&form.theme)?)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get what the farm holds where
+///
+/// For administrators of the farm.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/status",
+    operation_id = "get_farm_status",
+    tag = "farm",
+    responses((status = 200, description = "Databases and stores", body = FarmStatus))
+)]
+async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
+    let (databases, stores) = caller.session.storage_status().await?;
+    Ok(Reply(FarmStatus {
+        version: env!("CARGO_PKG_VERSION"),
+        databases: databases.into_iter().map(Into::into).collect(),
+        stores: stores.into_iter().map(Into::into).collect(),
+    }))
+}
+
+/// List what happened to accounts, groups, roles and sign-ins
+///
+/// For administrators of the farm. Newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/audit-log",
+    operation_id = "list_farm_audit_log",
+    tag = "farm",
+    params(PageQuery),
+    responses((status = 200, description = "One page", body = List<FarmEventJson>))
+)]
+async fn audit_log(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<Reply<List<FarmEventJson>>> {
+    let limit = query.limit_with_probe()?;
+    let found = caller.session.farm_events(query.before_sequence()?, limit + 1).await?;
+    let (events, next) = page(found, limit, |event| event.sequence);
+    let names = Names::of(&caller.session, events.iter().map(|event| event.actor)).await?;
+    Ok(Reply(List { items: events.into_iter().map(|event| FarmEventJson::new(event, &names)).collect(), next }))
+}
+
+/// The other end of the connection.
+struct Client(repository::Client);
+
+impl FromRequestParts<AppState> for Client {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, std::convert::Infallible> {
+        Ok(Self(identity::client(parts)))
+    }
+}

@@ -1,0 +1,84 @@
+//! The OpenAPI document against the router that really serves.
+
+use std::collections::BTreeSet;
+
+use super::Farm;
+
+/// Routes of the whole server that are not for programs: they are no part of the document.
+const OTHERS: [&str; 4] = ["/api/v1/{*path}", "/api/{*path}", "/{*path}", "/api/openapi.json"];
+
+/// Pairs of method and path of the routes under `/api/`, as the router itself shows them.
+///
+/// axum has no list of routes, but its debug text has: `RouteId(7): "/path"` for each path, and for each identifier a
+/// method router whose methods are `None` or not.
+fn served(router: &axum::Router) -> BTreeSet<(String, String)> {
+    let text = format!("{router:?}");
+    let mut pairs = BTreeSet::new();
+    for piece in text.split("RouteId(").skip(1) {
+        let Some((id, rest)) = piece.split_once("): \"") else { continue };
+        let Some((path, _)) = rest.split_once('"') else { continue };
+        if !path.starts_with("/api/") || OTHERS.contains(&path) {
+            continue;
+        }
+        let start = text.find(&format!("RouteId({id}): MethodRouter(")).expect("each path has a method router");
+        let methods = text[start..].split("allow_header").next().unwrap();
+        for method in ["get", "head", "delete", "options", "patch", "post", "put", "trace"] {
+            let (_, state) = methods.split_once(&format!("{method}: ")).expect("each method is shown");
+            if !state.starts_with("None") {
+                pairs.insert((method.to_owned(), path.replace("{*", "{")));
+            }
+        }
+    }
+    pairs
+}
+
+fn described() -> BTreeSet<(String, String)> {
+    let document = serde_json::to_value(crate::rest::openapi::document()).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    let methods = |(path, item): (&String, &serde_json::Value)| {
+        let item = item.as_object().unwrap().clone();
+        item.into_iter().map(|(method, _)| (method, path.clone())).collect::<Vec<_>>()
+    };
+    paths.iter().flat_map(methods).collect()
+}
+
+#[tokio::test]
+async fn every_route_is_described_and_every_description_is_served() {
+    let farm = Farm::new().await;
+    let (served, described) = (served(&farm.router), described());
+    assert!(served.len() > 70, "the debug text of the router is not read any more: {served:?}");
+    assert_eq!(served.difference(&described).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "not described");
+    assert_eq!(described.difference(&served).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "not served");
+}
+
+#[tokio::test]
+async fn the_document_is_whole() {
+    let farm = Farm::new().await;
+    let reply = farm.send_as("", "GET", "/api/openapi.json", &[], "").await.expect(200);
+    let text = reply.text();
+    let document = reply.json();
+    let mut names = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            assert!(operation["summary"].as_str().is_some_and(|words| !words.is_empty()), "{at} has no summary");
+            assert!(operation["responses"]["default"].is_object(), "{at} does not say how it fails");
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(method == "head" || names.insert(id.to_owned()), "{id} is used twice");
+            let given: BTreeSet<&str> = operation["parameters"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|parameter| parameter["in"] == "path")
+                .map(|parameter| parameter["name"].as_str().unwrap())
+                .collect();
+            let needed: BTreeSet<&str> =
+                path.split('{').skip(1).map(|piece| piece.split('}').next().unwrap()).collect();
+            assert_eq!(given, needed, "{at}");
+        }
+    }
+    for reference in text.split("\"#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(document["components"]["schemas"][name].is_object(), "{name} is used and not described");
+    }
+}

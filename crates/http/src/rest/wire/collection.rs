@@ -1,0 +1,74 @@
+//! Site collections.
+
+use repository::SiteCollection;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{IdText, time};
+
+/// A site collection.
+#[derive(Serialize, ToSchema)]
+pub struct SiteCollectionJson {
+    /// Identifier, also of its root site.
+    pub id: String,
+    /// Address in the farm; empty for the root one.
+    pub path: String,
+    /// Title.
+    pub title: String,
+    /// The content database that holds it.
+    pub database: String,
+    /// Bytes of all versions, the recycle bin included.
+    pub used_bytes: u64,
+    /// Documents, the recycle bin included.
+    pub documents: u64,
+    /// Most bytes of all versions together; null is no limit.
+    pub quota_bytes: Option<u64>,
+    /// Whether opening a document is written to the audit log.
+    pub audit_reads: bool,
+    /// When it was created.
+    pub created_at: String,
+}
+
+impl From<SiteCollection> for SiteCollectionJson {
+    fn from(collection: SiteCollection) -> Self {
+        Self {
+            id: collection.id.to_string(),
+            path: collection.path,
+            title: collection.title,
+            database: collection.database,
+            used_bytes: collection.used_bytes,
+            documents: collection.documents,
+            quota_bytes: collection.quota_bytes,
+            audit_reads: collection.audit_reads,
+            created_at: time::format(collection.created_at),
+        }
+    }
+}
+
+/// A site collection to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSiteCollection {
+    /// Address in the farm, up to four names.
+    pub path: String,
+    /// Title.
+    pub title: String,
+    /// Name of the content database; the first one when absent.
+    #[serde(default)]
+    pub database: Option<String>,
+    /// Who gets full control; the caller when absent.
+    #[serde(default)]
+    pub owner: Option<IdText>,
+}
+
+/// What to change of a site collection; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SiteCollectionChange {
+    /// Another quota in bytes; null takes it away. For administrators of the farm.
+    #[serde(deserialize_with = "super::present")]
+    #[schema(value_type = Option<u64>)]
+    pub quota_bytes: Option<Option<u64>>,
+    /// Whether opening a document is written to the audit log.
+    pub audit_reads: Option<bool>,
+}

@@ -1,0 +1,94 @@
+//! The farm's storage.
+
+use repository::{DatabaseStatus, StoreStatus};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What the farm holds where.
+#[derive(Serialize, ToSchema)]
+pub struct FarmStatus {
+    /// Version of the server.
+    pub version: &'static str,
+    /// Content databases.
+    pub databases: Vec<DatabaseJson>,
+    /// BLOB stores.
+    pub stores: Vec<StoreJson>,
+}
+
+/// A content database.
+#[derive(Serialize, ToSchema)]
+pub struct DatabaseJson {
+    /// Name.
+    pub name: String,
+    /// `sqlite` or `postgres`.
+    pub engine: &'static str,
+    /// Bytes of the database itself.
+    pub bytes: u64,
+    /// BLOBs smaller than this many bytes stay in the database.
+    pub minimum_size: u64,
+    /// The store that new BLOBs go to.
+    pub active_store: String,
+    /// What its documents refer to, by store.
+    pub references: Vec<ReferenceJson>,
+}
+
+/// BLOBs of one store that a content database refers to.
+#[derive(Serialize, ToSchema)]
+pub struct ReferenceJson {
+    /// Name of the store.
+    pub store: String,
+    /// Number of BLOBs.
+    pub blobs: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A BLOB store.
+#[derive(Serialize, ToSchema)]
+pub struct StoreJson {
+    /// Name.
+    pub name: String,
+    /// Kind of its provider.
+    pub kind: String,
+    /// `active` or `read-only`.
+    pub state: String,
+    /// Where it is.
+    pub location: String,
+    /// Whether it answers.
+    pub available: bool,
+    /// Number of BLOBs; null when it does not answer.
+    pub blobs: Option<u64>,
+    /// Bytes of all BLOBs.
+    pub content_bytes: Option<u64>,
+    /// Bytes that they take.
+    pub disk_bytes: Option<u64>,
+}
+
+impl From<DatabaseStatus> for DatabaseJson {
+    fn from(status: DatabaseStatus) -> Self {
+        let reference = |(store, blobs, bytes)| ReferenceJson { store, blobs, bytes };
+        Self {
+            name: status.name,
+            engine: status.engine,
+            bytes: status.bytes,
+            minimum_size: status.minimum_size,
+            active_store: status.active_store,
+            references: status.references.into_iter().map(reference).collect(),
+        }
+    }
+}
+
+impl From<StoreStatus> for StoreJson {
+    fn from(status: StoreStatus) -> Self {
+        Self {
+            name: status.name,
+            kind: status.kind,
+            state: status.state,
+            location: status.location,
+            available: status.usage.is_some(),
+            blobs: status.usage.as_ref().map(|usage| usage.blobs),
+            content_bytes: status.usage.as_ref().map(|usage| usage.content_bytes),
+            disk_bytes: status.usage.as_ref().map(|usage| usage.disk_bytes),
+        }
+    }
+}

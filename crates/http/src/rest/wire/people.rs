@@ -1,0 +1,360 @@
+//! Users, groups, roles, tokens and sessions.
+
+use model::{Result, Right, Role};
+use repository::{Account, AccountChange, Group, Member, NewAccount, PrincipalName, Token, WebSession};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::item::rights;
+use super::time;
+
+/// A user's account.
+#[derive(Serialize, ToSchema)]
+pub struct UserJson {
+    /// Identifier.
+    pub id: String,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// E-mail address, or empty.
+    pub email: String,
+    /// Whether the user administers the farm.
+    pub farm_administrator: bool,
+    /// Whether all credentials of the user are refused.
+    pub disabled: bool,
+    /// When the account was made.
+    pub created_at: String,
+    /// When the user signed in last.
+    pub signed_in_at: Option<String>,
+}
+
+impl From<Account> for UserJson {
+    fn from(account: Account) -> Self {
+        Self {
+            id: account.id.to_string(),
+            login: account.login,
+            display_name: account.display_name,
+            email: account.email,
+            farm_administrator: account.farm_administrator,
+            disabled: account.disabled,
+            created_at: time::format(account.created_at),
+            signed_in_at: account.signed_in_at.map(time::format),
+        }
+    }
+}
+
+/// A user to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see; the login when absent.
+    #[serde(default)]
+    pub display_name: String,
+    /// E-mail address.
+    #[serde(default)]
+    pub email: String,
+    /// The password; without one, only tokens work.
+    #[serde(default)]
+    pub password: Option<String>,
+    /// Whether the user administers the farm.
+    #[serde(default)]
+    pub farm_administrator: bool,
+}
+
+impl From<NewUser> for NewAccount {
+    fn from(new: NewUser) -> Self {
+        Self {
+            login: new.login,
+            display_name: new.display_name,
+            email: new.email,
+            password: new.password,
+            farm_administrator: new.farm_administrator,
+        }
+    }
+}
+
+/// What to change of an account; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserChange {
+    /// The name under which the user signs in.
+    pub login: Option<String>,
+    /// The name that people see.
+    pub display_name: Option<String>,
+    /// E-mail address, or empty.
+    pub email: Option<String>,
+    /// Whether the user administers the farm.
+    pub farm_administrator: Option<bool>,
+    /// Whether all credentials of the user are refused.
+    pub disabled: Option<bool>,
+}
+
+impl From<UserChange> for AccountChange {
+    fn from(change: UserChange) -> Self {
+        Self {
+            login: change.login,
+            display_name: change.display_name,
+            email: change.email,
+            farm_administrator: change.farm_administrator,
+            disabled: change.disabled,
+        }
+    }
+}
+
+/// A password that an administrator sets.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordForm {
+    /// The new password.
+    pub password: String,
+}
+
+/// A password that its owner changes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnPasswordForm {
+    /// The password as it is.
+    pub old: String,
+    /// The password to be.
+    pub new: String,
+}
+
+/// A personal access token, without its secret.
+#[derive(Serialize, ToSchema)]
+pub struct TokenJson {
+    /// Identifier.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it ends by itself.
+    pub expires_at: Option<String>,
+    /// When it was last used, exact to about a minute.
+    pub used_at: Option<String>,
+}
+
+impl From<Token> for TokenJson {
+    fn from(token: Token) -> Self {
+        Self {
+            id: token.id.to_string(),
+            name: token.name,
+            created_at: time::format(token.created_at),
+            expires_at: token.expires_at.map(time::format),
+            used_at: token.used_at.map(time::format),
+        }
+    }
+}
+
+/// A token that was just made.
+#[derive(Serialize, ToSchema)]
+pub struct NewTokenJson {
+    /// The token.
+    pub token: TokenJson,
+    /// What a client sends after `Bearer`; it cannot be shown again.
+    pub secret: String,
+}
+
+/// A token to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenForm {
+    /// What its owner calls it.
+    pub name: String,
+    /// When it ends by itself, RFC 3339; never when absent.
+    #[serde(default)]
+    pub expires_at: Option<String>,
+}
+
+/// A sign-in that has not ended.
+#[derive(Serialize, ToSchema)]
+pub struct SessionJson {
+    /// Identifier.
+    pub id: String,
+    /// When the user signed in.
+    pub created_at: String,
+    /// When it ends, however much it is used.
+    pub expires_at: String,
+    /// When it was last used, exact to about a minute.
+    pub seen_at: String,
+    /// Address from which the user signed in.
+    pub address: String,
+    /// What the browser called itself.
+    pub agent: String,
+}
+
+impl From<WebSession> for SessionJson {
+    fn from(session: WebSession) -> Self {
+        Self {
+            id: session.id.to_string(),
+            created_at: time::format(session.created_at),
+            expires_at: time::format(session.expires_at),
+            seen_at: time::format(session.seen_at),
+            address: session.address,
+            agent: session.agent,
+        }
+    }
+}
+
+/// A group.
+#[derive(Serialize, ToSchema)]
+pub struct GroupJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// When it was made.
+    pub created_at: String,
+}
+
+impl From<Group> for GroupJson {
+    fn from(group: Group) -> Self {
+        Self {
+            id: group.id.to_string(),
+            name: group.name,
+            description: group.description,
+            created_at: time::format(group.created_at),
+        }
+    }
+}
+
+/// A group to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupForm {
+    /// Name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// What to change of a group; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GroupChange {
+    /// Name.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// A member of a group.
+#[derive(Serialize, ToSchema)]
+pub struct MemberJson {
+    /// The user.
+    pub id: String,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+}
+
+impl From<Member> for MemberJson {
+    fn from(member: Member) -> Self {
+        Self { id: member.account.to_string(), login: member.login, display_name: member.display_name }
+    }
+}
+
+/// A role.
+#[derive(Serialize, ToSchema)]
+pub struct RoleJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// What it allows.
+    pub rights: Vec<&'static str>,
+    /// Whether it came with the farm and cannot be changed.
+    pub built_in: bool,
+}
+
+impl From<Role> for RoleJson {
+    fn from(role: Role) -> Self {
+        let built_in = role.is_built_in();
+        Self { id: role.id.to_string(), name: role.name, rights: rights(role.rights), built_in }
+    }
+}
+
+/// A role to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleForm {
+    /// Name.
+    pub name: String,
+    /// What it allows.
+    pub rights: Vec<String>,
+}
+
+/// What to change of a role; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoleChange {
+    /// Name.
+    pub name: Option<String>,
+    /// What it allows.
+    pub rights: Option<Vec<String>>,
+}
+
+/// Reads the words of a set of rights.
+pub fn parse_rights(words: &[String]) -> Result<model::Rights> {
+    words.iter().map(|word| Right::parse(word)).collect()
+}
+
+/// A user or group as a search finds it.
+#[derive(Serialize, ToSchema)]
+pub struct PrincipalJson {
+    /// Identifier.
+    pub id: String,
+    /// `user` or `group`.
+    pub kind: &'static str,
+    /// The name that people see.
+    pub name: String,
+    /// The name under which a user signs in; null for a group.
+    pub login: Option<String>,
+}
+
+impl From<PrincipalName> for PrincipalJson {
+    fn from(name: PrincipalName) -> Self {
+        Self { id: name.id.to_string(), kind: name.kind.as_str(), name: name.name, login: name.login }
+    }
+}
+
+/// What to find.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PrincipalQuery {
+    /// Beginning of a login, a name or a word of a name.
+    pub search: String,
+    /// Most entries, 1 to 50.
+    pub limit: Option<usize>,
+}
+
+/// The caller.
+#[derive(Serialize, ToSchema)]
+pub struct MeJson {
+    /// The account.
+    pub user: UserJson,
+    /// Groups that the caller is in.
+    pub groups: Vec<super::item::PersonJson>,
+    /// How the request proved whose it is: `session`, `token` or `password`.
+    pub credential: &'static str,
+    /// Language and colours.
+    pub preferences: PreferencesJson,
+}
+
+/// Language and colours.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreferencesJson {
+    /// A language tag such as `de`; empty for what the browser asks for.
+    pub language: String,
+    /// `system`, `light` or `dark`.
+    pub theme: String,
+}

@@ -1,0 +1,71 @@
+//! Repeated requests: what a client's idempotency key created is created once, and told again when it is asked again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::content::idempotency;
+use database::{Reader, Transaction};
+use model::{Digest, Error, Id, Result, Timestamp};
+
+use crate::documents::key_of;
+use crate::{Repository, Session};
+
+/// How long keys are remembered.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// A client's name for one request, and which request that is.
+#[derive(Debug)]
+pub(crate) struct Key {
+    name: String,
+    request: Digest,
+}
+
+/// The key of a request, if it has one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repetition(Option<Arc<Key>>);
+
+impl Repetition {
+    /// What an earlier request with this key created. Asked first in the transaction that creates.
+    pub(crate) fn find(&self, reader: &mut Reader<'_>) -> Result<Option<Id>> {
+        let Some(key) = &self.0 else { return Ok(None) };
+        let Some((request, result)) = idempotency::find(reader, &key.name)? else { return Ok(None) };
+        if request != key.request.as_bytes() {
+            return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
+                .with_code("idempotency_key_reused"));
+        }
+        result.parse().map(Some)
+    }
+
+    /// Remembers what was created.
+    pub(crate) fn keep(&self, transaction: &mut Transaction<'_>, created: Id) -> Result<()> {
+        let Some(key) = &self.0 else { return Ok(()) };
+        let (request, result) = (key.request.as_bytes(), created.to_string());
+        idempotency::insert(transaction, &key.name, request, &result, Timestamp::now())
+    }
+}
+
+impl Session {
+    /// This session for one request that creates something: the same `key` never creates twice, it finds what was created. Another
+    /// `request` under the same key is an error with the code `idempotency_key_reused`.
+    ///
+    /// It holds for folders, sites, libraries, columns, content types, copies, site collections, accounts, groups and roles; an
+    /// upload has its key in its options. Keys are remembered for seven days.
+    #[must_use]
+    pub fn once(mut self, key: &str, request: Digest) -> Self {
+        let name = key_of(self.principal.id, key);
+        self.repetition = Repetition(Some(Arc::new(Key { name, request })));
+        self
+    }
+}
+
+impl Repository {
+    /// Forgets idempotency keys that are older than seven days.
+    pub async fn forget_repetitions(&self) -> Result<()> {
+        let limit = Timestamp::now().before(REMEMBERED);
+        self.inner.configuration.write(move |transaction| idempotency::purge(transaction, limit)).await?;
+        for content in &self.map().await?.databases {
+            content.database.write(move |transaction| idempotency::purge(transaction, limit)).await?;
+        }
+        Ok(())
+    }
+}

@@ -186,7 +186,7 @@ async fn check_acknowledged(path: &Path, seeds: &[u64], when: &str) {
     for seed in seeds {
         let bytes = fault_content(*seed);
         let read = get_by_digest(&store, digest_of(&bytes), bytes.len() as u64).await;
-        assert!(read.unwrap_or_else(|e| panic!("{when}: BLOB {seed}: {e}")) == bytes[..], "{when}: BLOB {seed}");
+        assert!(read.is_ok_and(|read| read == bytes[..]), "{when}: BLOB {seed}");
     }
     let damage = damage(&store).await;
     assert!(damage.is_empty(), "{when}: {damage:?}");

@@ -1,6 +1,7 @@
 //! All segments that this process knows, and the way from a digest to them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
@@ -20,6 +21,8 @@ pub struct Catalog {
     known: RwLock<Known>,
     /// The directory's time when it was last listed, unless it could change once more within the same tick of the clock.
     listed: Mutex<Option<SystemTime>>,
+    /// How many BLOBs were opened; tells whether anybody reads.
+    pub reads: AtomicU64,
 }
 
 #[derive(Default)]
@@ -32,7 +35,8 @@ struct Known {
 impl Catalog {
     /// Loads what the directory holds.
     pub fn open(layout: Layout) -> Result<Self> {
-        let catalog = Self { layout, table: Table::new(), known: RwLock::default(), listed: Mutex::default() };
+        let (known, listed, reads) = (RwLock::default(), Mutex::default(), AtomicU64::new(0));
+        let catalog = Self { layout, table: Table::new(), known, listed, reads };
         catalog.refresh()?;
         Ok(catalog)
     }
@@ -98,6 +102,12 @@ impl Catalog {
         {
             *slot = None;
         }
+    }
+
+    /// Gives the pages of mapped segments back: the page cache keeps them, but a process that nobody reads from does not look as
+    /// big as its documents.
+    pub fn forget_pages(&self) {
+        self.segments().iter().filter_map(|segment| segment.mapped()).for_each(|mapping| mapping.forget_pages());
     }
 
     /// Learns what other processes did: new segments, segments that they sealed or compacted away, records that they wrote, deletions.

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use model::{Error, ErrorKind, Result, Timestamp};
 use rustix::fs::FlockOperation;
@@ -20,6 +21,8 @@ const MAGIC: &[u8; 8] = b"SRsegmt1";
 const FIRST: u64 = 16 << 20;
 /// Zeros are written in steps of this length.
 const FILL_STEP: usize = 4 << 20;
+/// After this long without work the thread looks whether memory can be given back.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// A segment that this process owns by the lock of its file.
 pub struct Growing {
@@ -142,7 +145,13 @@ struct State {
 }
 
 impl Nursery {
-    pub fn start(catalog: Arc<Catalog>, largest: u64, zero_fill: bool) -> Result<Self> {
+    /// Starts the thread; it calls `idle` now and then when it has nothing to do.
+    pub fn start(
+        catalog: Arc<Catalog>,
+        largest: u64,
+        zero_fill: bool,
+        mut idle: impl FnMut() + Send + 'static,
+    ) -> Result<Self> {
         let next_length = FIRST.min(largest);
         let state = State {
             ready: None,
@@ -158,7 +167,7 @@ impl Nursery {
         let worker = shared.clone();
         let thread = std::thread::Builder::new()
             .name("blob-segments".into())
-            .spawn(move || worker.run())
+            .spawn(move || worker.run(&mut idle))
             .map_err(|e| Error::unavailable("cannot start a thread for the BLOB store").with_source(e))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
@@ -219,7 +228,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self) {
+    fn run(&self, idle: &mut dyn FnMut()) {
         loop {
             let mut state = self.lock();
             if let Some(growing) = state.full.pop() {
@@ -238,7 +247,11 @@ impl Shared {
                 self.make(length);
             } else {
                 // The loop looks again, whatever the reason for waking.
-                drop(self.changed.wait(state).unwrap_or_else(PoisonError::into_inner));
+                let (state, waited) = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+                drop(state);
+                if waited.timed_out() {
+                    idle();
+                }
             }
         }
     }

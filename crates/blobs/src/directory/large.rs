@@ -67,9 +67,15 @@ impl Footer {
 pub struct LargeFile {
     pub footer: Footer,
     path: PathBuf,
-    file: File,
-    mapping: Option<Arc<Mapping>>,
+    bytes: Access,
     table: Vec<u8>,
+}
+
+/// How the bytes of a file are reached.
+enum Access {
+    /// Without an open file, so that many can be kept.
+    Mapped(Arc<Mapping>),
+    Opened(File),
 }
 
 impl LargeFile {
@@ -90,39 +96,54 @@ impl LargeFile {
         if read < table.len() || crc32fast::hash(&table) != sum {
             return Err(corrupt(digest, path, "its table of checksums is damaged"));
         }
-        let mapping = (footer.length <= MAP_LIMIT).then(|| Mapping::new(&file, path)).transpose()?;
-        Ok(Some(Self { footer, path: path.to_path_buf(), file, mapping, table }))
+        let bytes = match footer.length <= MAP_LIMIT {
+            true => Access::Mapped(Mapping::new(&file, path)?),
+            false => Access::Opened(file),
+        };
+        Ok(Some(Self { footer, path: path.to_path_buf(), bytes, table }))
     }
 
     /// Bytes of a range that is in memory.
     fn resident(&self, range: Range<u64>) -> Option<Result<Bytes>> {
         let chunks = self.chunks_around(&range);
         let (from, to) = (chunks.start as usize, chunks.end as usize);
-        if let Some(mapping) = &self.mapping {
-            if !mapping.is_resident(from..to) {
-                return None;
+        match &self.bytes {
+            Access::Mapped(mapping) => {
+                if !mapping.is_resident(from..to) {
+                    return None;
+                }
+                let intact = self.is_intact(&chunks, mapping.slice(from..to)?);
+                let bytes = mapping.bytes(range.start as usize..range.end as usize)?;
+                Some(if intact { Ok(bytes) } else { Err(self.damaged(&chunks)) })
             }
-            let intact = self.is_intact(&chunks, mapping.slice(from..to)?);
-            let bytes = mapping.bytes(range.start as usize..range.end as usize)?;
-            return Some(if intact { Ok(bytes) } else { Err(self.damaged(&chunks)) });
+            Access::Opened(file) => {
+                let mut buffer = vec![0; to - from];
+                let mut parts = [io::IoSliceMut::new(&mut buffer)];
+                let read = rustix::io::preadv2(file, &mut parts, chunks.start, rustix::io::ReadWriteFlags::NOWAIT);
+                (read == Ok(to - from)).then(|| self.checked(&chunks, range, buffer))
+            }
         }
-        let mut buffer = vec![0; to - from];
-        let mut parts = [io::IoSliceMut::new(&mut buffer)];
-        let read = rustix::io::preadv2(&self.file, &mut parts, chunks.start, rustix::io::ReadWriteFlags::NOWAIT);
-        (read == Ok(to - from)).then(|| self.checked(&chunks, range, buffer))
     }
 
     /// Bytes of a range, from the disk if need be. Blocks.
     fn load(&self, range: Range<u64>) -> Result<Bytes> {
         let chunks = self.chunks_around(&range);
         let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
-        let read = read_up_to(&self.file, &mut buffer, chunks.start);
+        let opened;
+        let file = match &self.bytes {
+            Access::Opened(file) => file,
+            Access::Mapped(_) => {
+                opened = File::open(&self.path).map_err(|e| failed("read", &self.path, e))?;
+                &opened
+            }
+        };
+        let read = read_up_to(file, &mut buffer, chunks.start);
         let read = read.map_err(|e| failed("read", &self.path, e))?;
         if read < buffer.len() {
             return Err(self.damaged(&chunks));
         }
         let ahead = std::num::NonZeroU64::new(READ_AHEAD);
-        if let Err(error) = rustix::fs::fadvise(&self.file, chunks.end, ahead, Advice::WillNeed) {
+        if let Err(error) = rustix::fs::fadvise(file, chunks.end, ahead, Advice::WillNeed) {
             tracing::debug!(%error, "the system takes no advice about reading ahead");
         }
         self.checked(&chunks, range, buffer)
@@ -153,6 +174,10 @@ impl LargeFile {
     fn is_intact(&self, chunks: &Range<u64>, data: &[u8]) -> bool {
         let sums = &self.table[(chunks.start / CHUNK as u64 * 4) as usize..];
         chunks_are_intact(&self.footer.digest, data, sums)
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.bytes, Access::Opened(_))
     }
 
     fn chunks_around(&self, range: &Range<u64>) -> Range<u64> {
@@ -194,8 +219,10 @@ pub struct LargeCache {
 }
 
 impl LargeCache {
-    /// More files than this are not kept.
-    const FILES: usize = 64;
+    /// More files than this are not kept; a process may have some 65,000 mappings.
+    const FILES: usize = 4096;
+    /// Nor more open ones than this; a process often may have no more than 1,024.
+    const OPEN: usize = 64;
     /// Tables of checksums above this length (that of an 8 GB file) are not kept.
     const TABLE: usize = 512 * 1024;
 
@@ -214,10 +241,11 @@ impl LargeCache {
         let Some(file) = LargeFile::open(&layout.large_file(digest), digest)?.map(Arc::new) else { return Ok(None) };
         if file.table.len() <= Self::TABLE {
             let mut files = self.files();
-            if files.len() >= Self::FILES
-                && let Some(oldest) = files.iter().min_by_key(|(_, (_, used))| *used).map(|(digest, _)| *digest)
-            {
-                files.remove(&oldest);
+            if files.len() >= Self::FILES {
+                drop_oldest(&mut files, |_| true);
+            }
+            if file.is_open() && files.values().filter(|(file, _)| file.is_open()).count() >= Self::OPEN {
+                drop_oldest(&mut files, LargeFile::is_open);
             }
             files.insert(*digest, (file.clone(), self.clock.fetch_add(1, Ordering::Relaxed)));
         }
@@ -234,6 +262,13 @@ impl LargeCache {
 
     fn files(&self) -> MutexGuard<'_, HashMap<Digest, (Arc<LargeFile>, u64)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn drop_oldest(files: &mut HashMap<Digest, (Arc<LargeFile>, u64)>, which: impl Fn(&LargeFile) -> bool) {
+    let oldest = files.iter().filter(|(_, (file, _))| which(file)).min_by_key(|(_, (_, used))| *used);
+    if let Some(digest) = oldest.map(|(digest, _)| *digest) {
+        files.remove(&digest);
     }
 }
 

@@ -63,6 +63,14 @@ impl Mapping {
         self.0.get(range.clone())?;
         Some(Bytes::from_owner(Part { mapping: self.clone(), range }))
     }
+
+    /// Gives the page tables back; the page cache keeps the bytes.
+    pub fn forget_pages(&self) {
+        // Safety: the mapping is shared and read-only, so that dropped pages come back with the same bytes.
+        if let Err(error) = unsafe { self.0.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) } {
+            tracing::debug!(%error, "a mapping could not be released");
+        }
+    }
 }
 
 struct Part {

@@ -16,7 +16,7 @@ use super::layout::{Layout, Owner};
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::ChunkSums;
-use super::upload::LargeUpload;
+use super::upload::{LargeUpload, check_space};
 use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
@@ -24,6 +24,9 @@ use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
 const SEGMENT_LIMIT: u64 = 16 << 20;
+
+/// For BLOBs of at least this length the free space is looked at before their bytes come.
+const CHECKED_AHEAD: u64 = 16 << 20;
 
 /// A store in a directory.
 pub struct DirectoryProvider(Arc<Inner>);
@@ -45,10 +48,22 @@ impl DirectoryProvider {
             let layout = Layout::open(&path, &owner)?;
             recovery::recover(&layout)?;
             let catalog = Arc::new(Catalog::open(layout)?);
-            let nursery = Nursery::start(catalog.clone(), options.segment_bytes, options.zero_fill)?;
+            let large: Arc<LargeCache> = Arc::default();
+            let idle = {
+                let (catalog, large) = (catalog.clone(), large.clone());
+                let mut seen = 0;
+                move || {
+                    let reads = catalog.reads.load(Ordering::Relaxed);
+                    if std::mem::replace(&mut seen, reads) == reads {
+                        catalog.forget_pages();
+                        large.clear();
+                    }
+                }
+            };
+            let nursery = Nursery::start(catalog.clone(), options.segment_bytes, options.zero_fill, idle)?;
             let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes)?;
             let segment_limit = options.segment_limit.min(SEGMENT_LIMIT);
-            let (large, closed) = (Arc::default(), AtomicBool::new(false));
+            let closed = AtomicBool::new(false);
             Ok(Self(Arc::new(Inner {
                 catalog,
                 committer,
@@ -125,12 +140,17 @@ impl Inner {
         if self.closed.load(Ordering::Relaxed) {
             return Err(closed());
         }
-        let (layout, cache) = (self.catalog.layout.clone(), self.large.clone());
-        blocking(move || LargeUpload::begin(layout, cache, announced)).await
+        let layout = self.catalog.layout.clone();
+        if let Some(announced) = announced.filter(|announced| *announced >= CHECKED_AHEAD) {
+            let layout = layout.clone();
+            blocking(move || check_space(&layout, announced)).await?;
+        }
+        Ok(LargeUpload::begin(layout, self.large.clone()))
     }
 
     /// What can be opened without waiting.
     fn open_at_once(&self, digest: Digest, size: u64, place: Option<Place>) -> Option<Box<dyn Source>> {
+        self.catalog.reads.fetch_add(1, Ordering::Relaxed);
         match place? {
             Place::Segment { id, offset } => {
                 let source = RecordSource::resident(self.catalog.segment(id)?, offset, digest, size)?;

@@ -19,8 +19,9 @@ use super::place::Place;
 use super::record::ChunkSums;
 use crate::provider::{Pending, Stored, Upload};
 
-/// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload.
-const GROUP: usize = 4 << 20;
+/// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload. What ends before is
+/// stored in one go.
+const GROUP: usize = 1 << 20;
 /// The disk may lag behind by this much, so that the flush at the end is short.
 const LAG: u64 = 32 << 20;
 
@@ -28,19 +29,30 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// An upload into a temporary file, which gets its name when it is complete and durable.
 pub struct LargeUpload {
-    layout: Layout,
-    cache: Arc<LargeCache>,
-    temporary: Arc<Temporary>,
+    target: Target,
     gathered: Vec<Bytes>,
     gathered_bytes: usize,
-    /// Bytes that were handed to tasks.
-    sent: u64,
-    /// `None` while a task has them.
-    sums: Option<ChunkSums>,
-    task: Option<JoinHandle<Result<ChunkSums>>>,
+    /// `None` while a task has it.
+    progress: Option<Progress>,
+    task: Option<JoinHandle<Result<Progress>>>,
 }
 
-/// The file, removed with the last handle unless it got its final name.
+/// Where uploads go.
+#[derive(Clone)]
+struct Target {
+    layout: Layout,
+    cache: Arc<LargeCache>,
+}
+
+/// What was written so far.
+#[derive(Default)]
+struct Progress {
+    temporary: Option<Temporary>,
+    written: u64,
+    sums: ChunkSums,
+}
+
+/// The file, removed with its handle unless it got its final name.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -57,17 +69,8 @@ impl Drop for Temporary {
     }
 }
 
-impl LargeUpload {
-    /// Creates the temporary file. Blocks.
-    pub fn begin(layout: Layout, cache: Arc<LargeCache>, announced: Option<u64>) -> Result<Self> {
-        let free = free_bytes(layout.root())?;
-        if let Some(announced) = announced.filter(|announced| *announced > free) {
-            let message = format!(
-                "{announced} bytes do not fit into the BLOB store {}, which has {free} bytes left: free space or move the store",
-                layout.root().display()
-            );
-            return Err(Error::exhausted(message));
-        }
+impl Temporary {
+    fn create(layout: &Layout) -> Result<Self> {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", Timestamp::now().micros(), std::process::id());
         let path = layout.incoming().join(name);
@@ -76,68 +79,101 @@ impl LargeUpload {
         let open = File::options().read(true).write(true).create_new(true).open(&path);
         let file = open.map_err(|e| failed("create", &path, e))?;
         try_lock(&file, &path)?;
-        let temporary = Arc::new(Temporary { path, file });
-        let sums = Some(ChunkSums::default());
-        Ok(Self { layout, cache, temporary, gathered: Vec::new(), gathered_bytes: 0, sent: 0, sums, task: None })
+        Ok(Self { path, file })
+    }
+}
+
+impl LargeUpload {
+    /// Begins an upload; the file comes with the first bytes that are written.
+    pub fn begin(layout: Layout, cache: Arc<LargeCache>) -> Self {
+        let (target, progress) = (Target { layout, cache }, Some(Progress::default()));
+        Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None }
     }
 
     /// Waits for the last group and hands the gathered one to the blocking pool.
     async fn send(&mut self) -> Result<()> {
-        self.settle().await?;
-        let Some(mut sums) = self.sums.take() else {
-            return Err(Error::unavailable("an earlier part of this upload could not be stored; upload it again"));
-        };
-        let (pieces, length) = (std::mem::take(&mut self.gathered), std::mem::take(&mut self.gathered_bytes) as u64);
-        let (temporary, at) = (self.temporary.clone(), self.sent);
-        self.sent += length;
-        self.task = Some(tokio::task::spawn_blocking(move || {
-            let parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
-            write_parts(&temporary.file, &parts, at).map_err(|e| failed("write to", &temporary.path, e))?;
-            write_behind(&temporary.file, at, length);
-            pieces.iter().for_each(|piece| sums.update(piece));
-            Ok(sums)
-        }));
+        let mut progress = self.settled().await?;
+        let pieces = std::mem::take(&mut self.gathered);
+        self.gathered_bytes = 0;
+        let layout = self.target.layout.clone();
+        self.task = Some(tokio::task::spawn_blocking(move || progress.append(&layout, &pieces).map(|()| progress)));
         Ok(())
     }
 
-    async fn settle(&mut self) -> Result<()> {
+    async fn settled(&mut self) -> Result<Progress> {
         if let Some(task) = &mut self.task {
             let done = task.await;
             self.task = None;
-            self.sums = Some(done.map_err(super::interrupted)??);
+            self.progress = Some(done.map_err(super::interrupted)??);
         }
-        Ok(())
+        let gone = || Error::unavailable("an earlier part of this upload could not be stored; upload it again");
+        self.progress.take().ok_or_else(gone)
     }
 
     async fn complete(mut self: Box<Self>, digest: Digest, size: u64) -> Result<Stored> {
-        self.send().await?;
-        self.settle().await?;
-        let table = self.sums.take().unwrap_or_default().into_table(&digest);
-        super::blocking(move || self.name(digest, size, &table)).await
+        let mut progress = self.settled().await?;
+        super::blocking(move || {
+            progress.append(&self.target.layout, &self.gathered)?;
+            progress.complete(&self.target, digest, size)
+        })
+        .await
+    }
+}
+
+/// `Exhausted` when this many bytes certainly do not fit. Blocks.
+pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
+    let free = free_bytes(layout.root())?;
+    if announced <= free {
+        return Ok(());
+    }
+    let root = layout.root().display();
+    let message = format!(
+        "{announced} bytes do not fit into the BLOB store {root}, which has {free} left: free space or move it"
+    );
+    Err(Error::exhausted(message))
+}
+
+impl Progress {
+    /// Writes pieces to the end.
+    fn append(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
+        let Temporary { path, file } = match &mut self.temporary {
+            Some(temporary) => temporary,
+            none => none.insert(Temporary::create(layout)?),
+        };
+        let parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        write_parts(file, &parts, self.written).map_err(|e| failed("write to", path, e))?;
+        let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+        write_behind(file, self.written, length);
+        pieces.iter().for_each(|piece| self.sums.update(piece));
+        self.written += length;
+        Ok(())
     }
 
     /// Makes the bytes durable, then the name.
-    fn name(&self, digest: Digest, size: u64, table: &[u8]) -> Result<Stored> {
-        let Temporary { path, file } = &*self.temporary;
-        if size != self.sent {
-            return Err(Error::invalid(format!("an upload of {} bytes was finished as one of {size}", self.sent)));
+    fn complete(self, target: &Target, digest: Digest, size: u64) -> Result<Stored> {
+        let Some(Temporary { path, file }) = &self.temporary else {
+            return Err(Error::unavailable("an upload was finished before it was begun"));
+        };
+        if size != self.written {
+            return Err(Error::invalid(format!("an upload of {} bytes was finished as one of {size}", self.written)));
         }
-        let footer = Footer { length: size, stored_at: Timestamp::now(), digest }.encode(table);
-        write_parts(file, &[IoSlice::new(table), IoSlice::new(&footer)], size)
+        let table = self.sums.into_table(&digest);
+        let footer = Footer { length: size, stored_at: Timestamp::now(), digest }.encode(&table);
+        write_parts(file, &[IoSlice::new(&table), IoSlice::new(&footer)], size)
             .and_then(|()| file.sync_all())
             .map_err(|e| failed("write to", path, e))?;
-        let first = digest.as_bytes()[0];
-        let target = self.layout.large_file(&digest);
-        let named = match give_name(path, &target) {
+        let layout = &target.layout;
+        let (first, name) = (digest.as_bytes()[0], layout.large_file(&digest));
+        let named = match give_name(path, &name) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.layout.create_large_directory(first)?;
-                give_name(path, &target)
+                layout.create_large_directory(first)?;
+                give_name(path, &name)
             }
             named => named,
         };
-        let existed = named.map_err(|e| failed("name", &target, e))?;
-        sync_directory(&self.layout.large_directory(first))?;
-        self.cache.forget(&digest);
+        let existed = named.map_err(|e| failed("name", &name, e))?;
+        sync_directory(&layout.large_directory(first))?;
+        target.cache.forget(&digest);
         Ok(Stored { digest, size, locator: Place::Large.locator(), existed })
     }
 }

@@ -135,7 +135,8 @@ mod tests {
     #[test]
     fn ranges_and_conditions_have_their_status() {
         type Fields = &'static [(&'static str, &'static str)];
-        let cases: &[(Method, Fields, u16, Option<(u64, u64)>)] = &[
+        type Case = (Method, Fields, u16, Option<(u64, u64)>);
+        let cases: &[Case] = &[
             (Method::GET, &[], 200, Some((0, 100))),
             (Method::HEAD, &[], 200, None),
             (Method::HEAD, &[("range", "bytes=0-1")], 200, None),

@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn conditions_have_their_order_and_meaning() {
-        let cases: &[(Method, &[(&'static str, &str)], bool, &str)] = &[
+        type Case<'a> = (Method, &'a [(&'static str, &'a str)], bool, &'a str);
+        let cases: &[Case<'_>] = &[
             (Method::GET, &[], true, "go"),
             (Method::PUT, &[("if-match", "\"a,b\"")], true, "go"),
             (Method::PUT, &[("if-match", "\"x\", \"a,b\"")], true, "go"),

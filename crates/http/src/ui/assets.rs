@@ -48,6 +48,11 @@ pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
     (fields, file.data).into_response()
 }
 
+/// The icon, where browsers look for it unasked.
+pub async fn favicon() -> Response {
+    serve(Path((String::new(), "favicon.svg".to_owned()))).await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

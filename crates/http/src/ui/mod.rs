@@ -78,6 +78,8 @@ fn entrance() -> Router<AppState> {
         .route("/ui-kit", get(kit::kit))
         .route("/ui-kit/form", get(kit::form))
         .route("/assets/{hash}/{name}", get(assets::serve))
+        // Browsers ask for it beside documents that they show in place, which name no icon.
+        .route("/favicon.ico", get(assets::favicon))
 }
 
 fn items() -> Router<AppState> {

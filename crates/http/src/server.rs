@@ -21,6 +21,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::edge::MAX_HEAD;
 use crate::health;
 use crate::preface::PrefaceGuard;
+use crate::rest;
 use crate::router::router;
 use crate::state::AppState;
 
@@ -81,6 +82,7 @@ pub async fn serve(
             health::fold_samples();
         }
     });
+    let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
     ready(address);
     let app = router(state);
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
@@ -95,6 +97,7 @@ pub async fn serve(
     };
     waiter.abort();
     upkeep.abort();
+    tidying.abort();
     result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
 }
 

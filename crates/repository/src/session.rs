@@ -166,6 +166,11 @@ impl Guard {
         Ok(Checked { collection, access })
     }
 
+    /// The site collection that the change is in.
+    pub(crate) fn collection(&self) -> Id {
+        self.collection_id
+    }
+
     pub(crate) fn caller(&self) -> Id {
         self.principal.id
     }

@@ -13,7 +13,7 @@ statements! {
     DELETE = "DELETE FROM resumable_upload WHERE id = $1";
     EXPIRED = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM resumable_upload
         WHERE expires_at < $1 ORDER BY expires_at LIMIT 1000";
-    COUNT = "SELECT COUNT(*) FROM resumable_upload WHERE owner_id = $1";
+    COUNT = "SELECT COUNT(*) FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";
 }
 
 /// An upload that is under way, or was completed a short time ago.
@@ -89,7 +89,7 @@ pub fn expired(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<UploadRow>
     reader.query(EXPIRED, &params![now], read)
 }
 
-/// Number of uploads that a user has under way.
+/// Number of uploads that a user has under way, without those that are complete.
 pub fn count(reader: &mut Reader<'_>, owner: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![owner], |row| row.get(0))?.unwrap_or(0))
 }

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::{Error, NodeKind, NodePath, Result, VersionNumber};
-use repository::{Destination, OnConflict, Saved, Target, UploadOptions, VersionChoice};
+use repository::{Destination, Saved, Target, UploadOptions, VersionChoice};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 
 use super::wire::Once;
 use super::wire::content::{Recycled, Stored};
+use super::wire::upload::on_conflict;
 use super::{conditions, extract, receive, send};
 use crate::error::Answer;
 use crate::identity::Authenticated;
@@ -61,12 +62,7 @@ pub struct StoreQuery {
 impl StoreQuery {
     /// These wishes as the repository takes them.
     pub fn options(self) -> Result<UploadOptions> {
-        let on_conflict = match self.on_conflict.as_deref() {
-            None | Some("replace") => OnConflict::Replace,
-            Some("fail") => OnConflict::Fail,
-            Some("keep-both") => OnConflict::KeepBoth,
-            Some(_) => return Err(Error::invalid("on_conflict is one of replace, fail, keep-both")),
-        };
+        let on_conflict = on_conflict(self.on_conflict.as_deref())?;
         Ok(UploadOptions { comment: self.comment, publish: self.publish, on_conflict, ..UploadOptions::default() })
     }
 }

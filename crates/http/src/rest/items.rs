@@ -3,7 +3,7 @@
 use axum::Json as Reply;
 use axum::extract::OriginalUri;
 use axum::http::{HeaderMap, StatusCode};
-use model::{Id, LibrarySettings, Name, NodePath, Result, Timestamp};
+use model::{Id, LibrarySettings, Name, Result, Timestamp};
 use repository::{Session, Sort, SortKey, Target};
 use serde::Deserialize;
 use utoipa::IntoParams;

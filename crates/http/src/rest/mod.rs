@@ -17,6 +17,7 @@ mod openapi;
 mod permissions;
 mod receive;
 pub(crate) mod send;
+mod uploads;
 mod users;
 mod wire;
 
@@ -25,6 +26,8 @@ use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::AppState;
+
+pub use uploads::keep_tidy;
 
 /// All routes of the interface, and its description at `/api/openapi.json`.
 pub fn routes() -> Router<AppState> {
@@ -45,6 +48,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(users::routes())
         .merge(groups::routes())
         .merge(me::routes())
+        .merge(uploads::routes())
 }
 
 #[cfg(test)]

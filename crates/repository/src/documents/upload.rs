@@ -232,7 +232,21 @@ impl Session {
     }
 }
 
+/// Where an upload goes, for who keeps its bytes meanwhile.
+pub(crate) struct UploadPlace {
+    pub(crate) content: Arc<ContentDatabase>,
+    pub(crate) collection: Id,
+    pub(crate) parent: Id,
+    pub(crate) name: Name,
+}
+
 impl Upload {
+    /// Where this upload goes, instead of storing it.
+    pub(crate) fn place(self) -> UploadPlace {
+        let Place { guard, parent, name, .. } = self.target;
+        UploadPlace { content: self.content, collection: guard.collection(), parent, name }
+    }
+
     /// Takes the next bytes. Memory stays bounded whatever the document's size.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;

@@ -2,6 +2,7 @@
 
 mod content;
 mod description;
+mod uploads;
 mod walk;
 
 use axum::Router;
@@ -19,7 +20,7 @@ use crate::state::AppState;
 pub struct Farm {
     pub router: Router,
     pub repository: Repository,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// One answer, read to its end.
@@ -59,7 +60,24 @@ pub const PASSWORD: &str = "correct horse battery";
 
 impl Farm {
     pub async fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::start(tempfile::tempdir().unwrap()).await
+    }
+
+    /// Ends the farm and opens it again on the same directory.
+    pub async fn again(self) -> Self {
+        let Self { router, repository, directory } = self;
+        drop(router);
+        repository.close().await;
+        drop(repository);
+        Self::start(directory).await
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> std::path::PathBuf {
+        self.directory.path().join("farm")
+    }
+
+    async fn start(directory: tempfile::TempDir) -> Self {
         let options = Options {
             directory: directory.path().join("farm"),
             configuration: None,
@@ -72,7 +90,7 @@ impl Farm {
             repository.clone(),
             &crate::Options { behind_tls_proxy: true, ..crate::Options::new("127.0.0.1:0".parse().unwrap()) },
         ));
-        Self { router, repository, _directory: directory }
+        Self { router, repository, directory }
     }
 
     /// A request as the administrator.

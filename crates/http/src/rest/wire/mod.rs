@@ -14,6 +14,7 @@ pub mod list;
 pub mod people;
 pub mod permission;
 pub mod time;
+pub mod upload;
 pub mod version;
 
 use std::str::FromStr;

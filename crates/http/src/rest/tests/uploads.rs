@@ -1,0 +1,180 @@
+//! Resumable uploads.
+
+use std::os::unix::fs::FileExt;
+
+use axum::body::{Body, Bytes};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::stream;
+use serde_json::json;
+
+use super::{Farm, Reply};
+
+const PART: (&str, &str) = ("content-type", "application/offset+octet-stream");
+const TUS: (&str, &str) = ("tus-resumable", "1.0.0");
+
+fn bytes(length: usize) -> Bytes {
+    (0..length).map(|i| (i * 37 % 253) as u8).collect::<Vec<_>>().into()
+}
+
+fn metadata(pairs: &[(&str, &str)]) -> String {
+    let coded = pairs.iter().map(|(key, value)| format!("{key} {}", STANDARD.encode(value)));
+    coded.collect::<Vec<_>>().join(",")
+}
+
+async fn begin(farm: &Farm, login: &str, path: &str, length: usize) -> Reply {
+    let (length, said) = (length.to_string(), metadata(&[("path", path)]));
+    let fields = [TUS, ("upload-length", length.as_str()), ("upload-metadata", said.as_str())];
+    farm.send_as(login, "POST", "/api/v1/uploads", &fields, "").await
+}
+
+async fn send(farm: &Farm, login: &str, url: &str, offset: usize, part: impl Into<Body>) -> Reply {
+    let offset = offset.to_string();
+    farm.send_as(login, "PATCH", url, &[TUS, PART, ("upload-offset", offset.as_str())], part).await
+}
+
+async fn offset(farm: &Farm, url: &str) -> String {
+    farm.send("HEAD", url, &[TUS], "").await.expect(200).header("upload-offset").to_owned()
+}
+
+#[tokio::test]
+async fn parts_survive_a_restart_and_become_one_version() {
+    let farm = Farm::new().await;
+    let content = bytes(2_500_000);
+    let begun = begin(&farm, "admin", "Documents/New/big.bin", content.len()).await.expect(201);
+    assert!(!begun.header("upload-expires").is_empty());
+    let url = begun.header("location").to_owned();
+    assert_eq!(offset(&farm, &url).await, "0");
+    let first = send(&farm, "admin", &url, 0, content.slice(..1_200_000)).await.expect(204);
+    assert_eq!(first.header("upload-offset"), "1200000");
+    // What a crash leaves behind the acknowledged bytes must not count.
+    let file = farm.data().join("uploads").join(url.rsplit('/').next().unwrap());
+    let file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all_at(&[0xee; 50_000], 4096 + 1_200_000).unwrap();
+    let farm = farm.again().await;
+    assert_eq!(offset(&farm, &url).await, "1200000");
+    assert_eq!(send(&farm, "admin", &url, 0, content.slice(..5)).await.expect(409).code(), "offset_mismatch");
+    let last = send(&farm, "admin", &url, 1_200_000, content.slice(1_200_000..)).await.expect(204);
+    assert_eq!((last.header("x-version"), last.header("upload-offset")), ("1.0", "2500000"));
+    assert_eq!(farm.get("/api/v1/content/Documents/New/big.bin").await.expect(200).body, content);
+    assert_eq!(offset(&farm, &url).await, "2500000");
+    send(&farm, "admin", &url, 2_500_000, "").await.expect(409);
+    assert_eq!(std::fs::read_dir(farm.data().join("uploads")).unwrap().count(), 0);
+    farm.send("DELETE", &url, &[TUS], "").await.expect(204);
+    farm.send("HEAD", &url, &[TUS], "").await.expect(404);
+    farm.get("/api/v1/content/Documents/New/big.bin").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_first_part_can_come_with_the_creation_and_an_empty_document_needs_none() {
+    let farm = Farm::new().await;
+    let said = metadata(&[("path", "Documents/a.txt"), ("comment", "by parts"), ("unknown", "x")]);
+    let fields = [TUS, PART, ("upload-length", "3"), ("upload-metadata", said.as_str())];
+    let done = farm.send("POST", "/api/v1/uploads", &fields, "one").await.expect(201);
+    assert_eq!((done.header("upload-offset"), done.header("x-version")), ("3", "1.0"));
+    let library = farm.id("Documents").await;
+    let said = metadata(&[("parent", &library), ("filename", "empty.txt")]);
+    let fields = [TUS, ("upload-length", "0"), ("upload-metadata", said.as_str())];
+    farm.send("POST", "/api/v1/uploads", &fields, "").await.expect(201);
+    assert_eq!(farm.item("Documents/empty.txt").await["size"], 0);
+    let document = farm.id("Documents/a.txt").await;
+    let said = metadata(&[("document", &document)]);
+    let fields = [TUS, PART, ("upload-length", "3"), ("upload-metadata", said.as_str())];
+    farm.send("POST", "/api/v1/uploads", &fields, "two").await.expect(201);
+    assert_eq!(farm.get("/api/v1/content/Documents/a.txt").await.header("x-version"), "2.0");
+}
+
+#[tokio::test]
+async fn a_part_that_is_cut_counts_up_to_the_cut_unless_it_has_a_checksum() {
+    let farm = Farm::new().await;
+    let url = begin(&farm, "admin", "Documents/a.bin", 100_000).await.expect(201).header("location").to_owned();
+    let cut = || Body::from_stream(stream::iter([Ok(bytes(40_000)), Err(std::io::Error::other("cut"))]));
+    assert_eq!(send(&farm, "admin", &url, 0, cut()).await.expect(400).code(), "incomplete_body");
+    assert_eq!(offset(&farm, &url).await, "40000");
+    let right = STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &bytes(10)));
+    let sum = format!("sha1 {right}");
+    let fields = [TUS, PART, ("upload-offset", "40000"), ("upload-checksum", sum.as_str())];
+    assert_eq!(farm.send("PATCH", &url, &fields, bytes(11)).await.expect(460).code(), "checksum_mismatch");
+    farm.send("PATCH", &url, &fields, cut()).await.expect(400);
+    assert_eq!(offset(&farm, &url).await, "40000");
+    farm.send("PATCH", &url, &fields, bytes(10)).await.expect(204);
+    let crc = [TUS, PART, ("upload-offset", "40010"), ("upload-checksum", "crc32 AAAA")];
+    farm.send("PATCH", &url, &crc, bytes(10)).await.expect(400);
+    assert_eq!(send(&farm, "admin", &url, 40_010, bytes(60_000)).await.expect(400).code(), "length_mismatch");
+    assert_eq!(offset(&farm, &url).await, "40010");
+    send(&farm, "admin", &url, 40_010, bytes(59_990)).await.expect(204);
+    assert_eq!(farm.item("Documents/a.bin").await["size"], 100_000);
+}
+
+#[tokio::test]
+async fn rights_and_conditions_are_asked_again_at_the_end() {
+    let farm = Farm::new().await;
+    let ben = farm.account("ben").await;
+    let root = farm.id("").await;
+    assert_eq!(begin(&farm, "ben", "Documents/b.txt", 6).await.status, 404);
+    let grants = format!("/api/v1/items/{root}/permissions/grants");
+    farm.json("POST", &grants, json!({"principal": ben, "role": "3"})).await.expect(204);
+    let url = begin(&farm, "ben", "Documents/b.txt", 6).await.expect(201).header("location").to_owned();
+    send(&farm, "ben", &url, 0, "one").await.expect(204);
+    // Nobody else knows of it, not even an administrator.
+    farm.send("HEAD", &url, &[TUS], "").await.expect(404);
+    farm.send("DELETE", &url, &[TUS], "").await.expect(404);
+    send(&farm, "admin", &url, 3, "two").await.expect(404);
+    farm.send("DELETE", &format!("{grants}/{ben}/3"), &[], "").await.expect(204);
+    send(&farm, "ben", &url, 3, "two").await.expect(404);
+    farm.get("/api/v1/content/Documents/b.txt").await.expect(404);
+    farm.json("POST", &grants, json!({"principal": ben, "role": "3"})).await.expect(204);
+    // All bytes are there: asking for the state completes it.
+    assert_eq!(farm.send_as("ben", "HEAD", &url, &[TUS], "").await.expect(200).header("x-version"), "1.0");
+    assert_eq!(farm.get("/api/v1/content/Documents/b.txt").await.text(), "onetwo");
+}
+
+#[tokio::test]
+async fn one_person_has_a_bounded_number_under_way() {
+    let farm = Farm::new().await;
+    let mut last = String::new();
+    for i in 0..100 {
+        let begun = begin(&farm, "admin", &format!("Documents/{i}"), 1).await.expect(201);
+        last = begun.header("location").to_owned();
+    }
+    assert_eq!(begin(&farm, "admin", "Documents/x", 1).await.expect(507).code(), "too_many_uploads");
+    assert_eq!(std::fs::read_dir(farm.data().join("uploads")).unwrap().count(), 100);
+    send(&farm, "admin", &last, 0, "x").await.expect(204);
+    begin(&farm, "admin", "Documents/x", 1).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_is_not_tus_is_refused() {
+    let farm = Farm::new().await;
+    let ways = farm.send_as("", "OPTIONS", "/api/v1/uploads", &[], "").await.expect(204);
+    assert!(ways.header("tus-extension").contains("creation") && ways.header("tus-version") == "1.0.0");
+    let said = metadata(&[("path", "Documents/a.txt")]);
+    let good = [TUS, ("upload-length", "3"), ("upload-metadata", said.as_str())];
+    farm.send_as("", "POST", "/api/v1/uploads", &good, "").await.expect(401);
+    let other = farm.send("POST", "/api/v1/uploads", &good[1..], "").await.expect(412);
+    assert_eq!((other.code().as_str(), other.header("tus-version")), ("unsupported_version", "1.0.0"));
+    for (length, said) in [
+        ("-1", said.as_str()),
+        ("x", said.as_str()),
+        ("99999999999999999999", said.as_str()),
+        ("18446744073709551615", said.as_str()),
+        ("3", ""),
+        ("3", "path"),
+        ("3", "path !!!"),
+        ("3", &metadata(&[("path", "Documents/../a")])),
+        ("3", &metadata(&[("path", "Documents/a"), ("parent", "7")])),
+        ("3", &metadata(&[("parent", "x"), ("filename", "a")])),
+        ("3", &metadata(&[("path", "Documents/a"), ("modified_at", "yesterday")])),
+    ] {
+        let fields = [TUS, ("upload-length", length), ("upload-metadata", said)];
+        farm.send("POST", "/api/v1/uploads", &fields, "").await.expect(400);
+    }
+    let url = begin(&farm, "admin", "Documents/a.txt", 3).await.expect(201).header("location").to_owned();
+    farm.send("PATCH", &url, &[TUS, ("upload-offset", "0")], "one").await.expect(415);
+    farm.send("PATCH", &url, &[TUS, ("upload-offset", "0"), ("content-type", "text/plain")], "one").await.expect(415);
+    farm.send("PATCH", &url, &[TUS, PART], "one").await.expect(400);
+    for id in ["x", "1-2", "..%2f..%2fetc", "%2e%2e", &"a".repeat(5_000), "0-00000000000000000000000000000000"] {
+        farm.send("HEAD", &format!("/api/v1/uploads/{id}"), &[TUS], "").await.expect(404);
+        farm.send("DELETE", &format!("/api/v1/uploads/{id}"), &[TUS], "").await.expect(404);
+    }
+}

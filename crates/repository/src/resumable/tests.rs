@@ -1,0 +1,73 @@
+//! Tests of what is forgotten, and of two requests at once.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{Options, Target};
+
+async fn farm(directory: &std::path::Path) -> (Repository, Session) {
+    let options = Options {
+        directory: directory.to_owned(),
+        configuration: None,
+        content: None,
+        administrator_password: Some("correct horse battery".to_owned()),
+        create: true,
+    };
+    let (repository, _) = Repository::open(&options).await.unwrap();
+    let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+    (repository, session)
+}
+
+fn to(name: &str) -> Destination {
+    let Target::Path(path) = Target::path(&format!("Documents/{name}")).unwrap() else { unreachable!() };
+    Destination::Path(path)
+}
+
+#[tokio::test]
+async fn what_expired_and_what_nobody_knows_is_removed_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let (repository, session) = farm(directory.path()).await;
+    let old = session.begin_resumable(&to("old"), UploadOptions::default(), 10, "m").await.unwrap();
+    let uploads = directory.path().join("uploads");
+    let database = old.id.split_once('-').unwrap().0;
+    for name in [format!("{database}-00ff"), "999-00ff".to_owned(), "notes.txt".to_owned()] {
+        std::fs::write(uploads.join(name), "x").unwrap();
+    }
+    assert_eq!(repository.tidy_uploads().await.unwrap(), 0, "all are too young");
+    assert_eq!(repository.tidy_uploads_at(Timestamp::now(), Duration::ZERO).await.unwrap(), 1);
+    session.resumable(&old.id).await.unwrap();
+    let later = Timestamp::now().after(KEPT);
+    assert_eq!(repository.tidy_uploads_at(later, Duration::ZERO).await.unwrap(), 1);
+    assert_eq!(session.resumable(&old.id).await.unwrap_err().kind(), model::ErrorKind::NotFound);
+    let mut left: Vec<_> = std::fs::read_dir(&uploads).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["999-00ff", "notes.txt"]);
+    repository.close().await;
+}
+
+#[tokio::test]
+async fn a_second_request_waits_for_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let (repository, session) = farm(directory.path()).await;
+    let upload = session.begin_resumable(&to("a"), UploadOptions::default(), 4, "").await.unwrap();
+    let mut part = session.append_upload(&upload.id, 0, false).await.unwrap();
+    part.write(Bytes::from_static(b"ab")).await.unwrap();
+    assert_eq!(session.append_upload(&upload.id, 0, false).await.err().unwrap().code(), "upload_busy");
+    assert_eq!(session.cancel_upload(&upload.id).await.unwrap_err().code(), "upload_busy");
+    assert_eq!(part.commit().await.unwrap(), 2);
+    drop(part);
+    let again = session.complete_upload(&upload.id, &to("a"), UploadOptions::default()).await;
+    assert_eq!(again.unwrap_err().code(), "offset_mismatch");
+    let mut part = session.append_upload(&upload.id, 2, true).await.unwrap();
+    part.write(Bytes::from_static(b"cd")).await.unwrap();
+    drop(part);
+    assert_eq!(session.resumable(&upload.id).await.unwrap().offset, 2, "nothing was committed");
+    let mut part = session.append_upload(&upload.id, 2, true).await.unwrap();
+    part.write(Bytes::from_static(b"cd")).await.unwrap();
+    part.commit().await.unwrap();
+    drop(part);
+    let saved = session.complete_upload(&upload.id, &to("a"), UploadOptions::default()).await.unwrap().unwrap();
+    assert_eq!(saved.size, 4);
+    assert!(session.complete_upload(&upload.id, &to("a"), UploadOptions::default()).await.unwrap().is_none());
+    repository.close().await;
+}

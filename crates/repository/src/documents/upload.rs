@@ -15,6 +15,9 @@ use crate::map::ContentDatabase;
 use crate::session::Guard;
 use crate::{Session, Target};
 
+/// How often a write is tried again because others made its folders at the same moment; each time one more is there.
+const MOST_ATTEMPTS: u32 = 16;
+
 /// Where an upload goes.
 #[derive(Clone, Debug)]
 pub enum Destination {
@@ -303,7 +306,16 @@ impl Upload {
             options: self.options,
             placed,
         };
-        let saved = self.content.database.write(move |transaction| plan.run(transaction)).await.map_err(explain)?;
+        let plan = Arc::new(plan);
+        let mut attempt = 1;
+        let saved = loop {
+            let plan = Arc::clone(&plan);
+            match self.content.database.write(move |transaction| plan.run(transaction)).await {
+                // Somebody else made the same folder or document at the same moment: it is there now, so look again.
+                Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
+                saved => break saved.map_err(explain)?,
+            }
+        };
         metrics::counter!("strongroom_uploads_total").increment(1);
         metrics::counter!("strongroom_upload_bytes_total").increment(saved.size);
         Ok(saved)

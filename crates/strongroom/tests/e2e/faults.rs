@@ -1,0 +1,127 @@
+//! Failing system calls: EIO and ENOSPC at the n-th call, n growing until none fires. A failed write is never
+//! acknowledged, the server lives on or says why not, and after a restart everything acknowledged is there.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use database::Engine;
+
+use crate::support::{Farm, Ledger, Random, Server};
+
+const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
+/// Changes under each fault.
+const CHANGES: usize = 12;
+/// A thread makes fewer calls than this under so few changes.
+const MOST: usize = 400;
+
+/// strace on a running server, which fails calls of one kind.
+struct Injector {
+    strace: Child,
+    log: std::path::PathBuf,
+}
+
+impl Injector {
+    fn attach(server: &Server, calls: &str, error: &str, nth: usize, log: &Path) -> Self {
+        let inject = format!("inject={calls}:error={error}:when={nth}");
+        let mut strace = Command::new("strace")
+            .args(["-f", "-y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
+            .arg(log)
+            .args(["-p", &server.pid().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("strace does not start: {error}"));
+        let status = format!("/proc/{}/status", server.pid());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        // Every thread is traced before the load begins, or a fault could miss it.
+        while !all_traced(server.pid()) {
+            assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server ({status})");
+            assert!(Instant::now() < deadline, "strace does not attach to the server ({status})");
+            // sleep: attaching is asked for, nothing tells of it
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Self { strace, log: log.to_path_buf() }
+    }
+
+    /// Lets the server go and returns the calls that were made to fail.
+    fn detach(mut self) -> Vec<String> {
+        let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.strace.wait().unwrap();
+        let text = std::fs::read_to_string(&self.log).unwrap();
+        text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
+    }
+}
+
+fn all_traced(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.filter_map(Result::ok).all(|task| {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        !status.lines().any(|line| line == "TracerPid:\t0")
+    })
+}
+
+async fn fail_each(calls: &str, error: &str) {
+    let mut random = Random::fresh();
+    let farm = Farm::on(Engine::Sqlite).await;
+    let ledger = Ledger::new(1, 6, SIZES);
+    let mut server = farm.start();
+    let token = farm.token();
+    let log = farm.data.with_file_name("strace");
+    let (mut fired, mut nth) = (0, 0);
+    loop {
+        // Every one of the first calls, then in growing steps.
+        nth += 1 + nth / 4;
+        assert!(nth < MOST, "faults fire without an end: the load is not what this test thinks");
+        let injector = Injector::attach(&server, calls, error, nth, &log);
+        ledger.changes(&server.client(&token), &mut random, CHANGES).await;
+        let failed = injector.detach();
+        let refused = ledger.refused();
+        println!("{calls} {error} at call {nth}: {} failed, {} changes refused", failed.len(), refused.len());
+        for refusal in &refused {
+            let expected = refusal.contains(" 503 ") || refusal.contains(" 507 ");
+            assert!(expected, "a failing disk is answered with 503 or 507, not with: {refusal}\nafter {failed:#?}");
+        }
+        let in_store = failed.iter().filter(|line| line.contains("/blobs/segments/") || line.contains("/blobs/large/"));
+        if in_store.count() > 0 {
+            assert!(!refused.is_empty(), "the store failed, but every change was acknowledged:\n{failed:#?}");
+        }
+        // The oracle reads from the server that saw the fault, and from one that starts on what it left.
+        if server.is_alive() {
+            ledger.verify(&server.client(&token), false).await;
+        }
+        server.kill();
+        server = farm.start();
+        ledger.verify(&server.client(&token), true).await;
+        if failed.is_empty() {
+            break;
+        }
+        fired += failed.len();
+    }
+    assert!(fired > 0, "no call of {calls} was made to fail: the test does not test");
+    ledger.changes(&server.client(&token), &mut random, CHANGES).await;
+    assert_eq!(ledger.refused(), Vec::<String>::new(), "after the faults all is well again");
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_flush_is_never_acknowledged() {
+    fail_each("fsync,fdatasync,sync_file_range", "EIO").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_write_is_never_acknowledged() {
+    fail_each("pwrite64,pwritev,pwritev2", "EIO").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_without_space_is_never_acknowledged() {
+    fail_each("pwrite64,pwritev,pwritev2,fallocate,ftruncate", "ENOSPC").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_rename_is_never_acknowledged() {
+    fail_each("rename,renameat,renameat2,link,linkat", "EIO").await;
+}

@@ -1,0 +1,13 @@
+//! End-to-end tests: each drives the real binary as a process of its own on a scratch directory and a free port.
+//!
+//! One file for each topic, all in one test program, so that they link once and run side by side. Knows the public
+//! surface only: the command line, HTTP, and what an administrator may do to the files of a stopped server.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
+
+mod faults;
+mod full;
+mod kill;
+mod power;
+mod refusals;
+mod support;

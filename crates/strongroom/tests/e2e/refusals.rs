@@ -1,0 +1,145 @@
+//! What the server must refuse, clearly and without harm: a data directory that is in use, read-only or too new, damaged
+//! bytes, and uploads that are cut short.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use database::Engine;
+use reqwest::StatusCode;
+
+use crate::support::{Disk, Farm, bytes, files_below};
+
+/// Asserts that the start was refused with a message that contains all the words.
+fn refused(farm: &Farm, words: &[&str]) {
+    let Err(refusal) = farm.try_start() else { panic!("the server starts, but must refuse to") };
+    assert_eq!(refusal.status.code(), Some(2), "{}", refusal.said);
+    for word in words {
+        assert!(refusal.said.contains(word), "the refusal does not say \"{word}\": {}", refusal.said);
+    }
+    assert!(!refusal.said.contains("panicked"), "{}", refusal.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_on_a_data_directory_is_refused_and_harms_nothing() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    assert!(client.put("a.bin", bytes(1, 50_000)).await.unwrap().status.is_success());
+    refused(&farm, &["another server", farm.data.to_str().unwrap()]);
+    assert!(client.get("a.bin").await.unwrap().body == bytes(1, 50_000));
+    assert!(client.put("b.bin", bytes(2, 50_000)).await.unwrap().status.is_success());
+    server.kill();
+    farm.start();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_data_directory_is_refused_with_its_name() {
+    let disk = Disk::tmpfs(64);
+    let farm = Farm::at(disk.path().join("data"));
+    let server = farm.start();
+    let token = farm.token();
+    assert!(server.client(&token).put("a.bin", bytes(1, 50_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    disk.remount("ro");
+    refused(&farm, &[farm.data.to_str().unwrap(), "read-only"]);
+    disk.remount("rw");
+    let server = farm.start();
+    assert!(server.client(&token).get("a.bin").await.unwrap().body == bytes(1, 50_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_of_a_newer_version_is_refused_and_left_alone() {
+    for file in ["configuration.sqlite", "databases/main.sqlite"] {
+        let farm = Farm::on(Engine::Sqlite).await;
+        assert!(farm.start().stop().success());
+        let path = farm.data.join(file);
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let newer = "INSERT INTO schema_history (version, name, schema_name, applied_at) \
+                     SELECT max(version) + 1, 'from the future', schema_name, applied_at FROM schema_history GROUP BY schema_name";
+        connection.execute(newer, []).unwrap();
+        connection.close().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        refused(&farm, &["newer", file.rsplit('/').next().unwrap()]);
+        assert!(std::fs::read(&path).unwrap() == before, "{file} was changed by a version that must not touch it");
+    }
+}
+
+/// Flips one bit in the middle of these bytes, wherever below the directory a file holds them.
+fn damage(farm: &Farm, content: &[u8]) {
+    let middle = &content[content.len() / 2..content.len() / 2 + 64];
+    for path in files_below(&farm.data.join("blobs")) {
+        let mut held = std::fs::read(&path).unwrap();
+        if let Some(at) = held.windows(middle.len()).position(|window| window == middle) {
+            held[at] ^= 1;
+            std::fs::write(&path, held).unwrap();
+            return;
+        }
+    }
+    panic!("no file of the store holds these bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_bytes_are_never_delivered_as_good() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let documents = [("small.bin", 100_000), ("other.bin", 100_001), ("large.bin", 30_000_000)];
+    for (path, size) in documents {
+        let answer = server.client(&token).put(path, bytes(7, size)).await.unwrap();
+        assert!(answer.status.is_success(), "{}", answer.text());
+    }
+    assert!(server.stop().success());
+    damage(&farm, &bytes(7, 100_000));
+    damage(&farm, &bytes(7, 30_000_000));
+
+    let server = farm.start();
+    let client = server.client(&token);
+    for (path, size) in [documents[0], documents[2]] {
+        // Either an error answer, or a body that breaks off: never a complete answer with other bytes.
+        if let Ok(answer) = client.get(path).await {
+            assert!(!answer.status.is_success(), "{path} of {size} bytes was delivered as good");
+            assert!(answer.status.is_server_error(), "{path}: {} {}", answer.status, answer.text());
+        }
+    }
+    assert!(client.get("other.bin").await.unwrap().body == bytes(7, 100_001), "its neighbour is unharmed");
+    assert!(client.put("new.bin", bytes(8, 100_000)).await.unwrap().status.is_success());
+
+    if !farm.knows("blobs") {
+        return;
+    }
+    let Err(refusal) = farm.run(&["blobs", "check", "--json"]) else { panic!("blobs check found nothing") };
+    assert_eq!(refusal.status.code(), Some(1), "{}", refusal.said);
+    for (path, found) in [("small.bin", true), ("other.bin", false), ("large.bin", true)] {
+        assert_eq!(refusal.said.contains(path), found, "{path}: {}", refusal.said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_is_cut_short_leaves_nothing() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    let body = bytes(3, 200_000);
+    for (number, sent) in [0, 1, 4_095, 4_096, 65_536, 199_999].into_iter().enumerate() {
+        let mut stream = TcpStream::connect(server.host()).unwrap();
+        let head = format!(
+            "PUT /api/v1/content/Documents/cut/{number}.bin HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&body[..sent]).unwrap();
+        // The server sees the end of the stream before the end of the body.
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(!answer.starts_with("HTTP/1.1 2"), "an upload cut after {sent} bytes was acknowledged: {answer}");
+        let read = client.get(&format!("cut/{number}.bin")).await.unwrap();
+        assert_eq!(read.status, StatusCode::NOT_FOUND, "cut after {sent} bytes: {}", read.text());
+    }
+    let incoming: Vec<_> = files_below(&farm.data.join("blobs/incoming"));
+    assert!(incoming.is_empty(), "left behind: {incoming:?}");
+}

@@ -1,0 +1,59 @@
+//! A client of the REST surface: content by path and JSON.
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+
+/// A complete answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Speaks to one server with one token.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    address: String,
+    token: String,
+}
+
+impl Client {
+    /// A client of the server at an address.
+    pub fn new(address: &str, token: &str) -> Self {
+        // No request of a test takes longer than this; one that hangs fails.
+        let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().unwrap();
+        Self { http, address: address.to_owned(), token: token.to_owned() }
+    }
+
+    /// Sends a request; an error means that no complete answer came.
+    pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
+        let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
+        let response = request.body(body).send().await?;
+        let status = response.status();
+        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+    }
+
+    /// Uploads a document to a path below the library Documents.
+    pub async fn put(&self, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
+        self.send(Method::PUT, &format!("/api/v1/content/Documents/{path}"), body).await
+    }
+
+    /// Downloads a document by its path below the library Documents.
+    pub async fn get(&self, path: &str) -> Result<Answer, reqwest::Error> {
+        self.send(Method::GET, &format!("/api/v1/content/Documents/{path}"), Vec::new()).await
+    }
+
+    /// Deletes a document by its path below the library Documents.
+    pub async fn delete(&self, path: &str) -> Result<Answer, reqwest::Error> {
+        self.send(Method::DELETE, &format!("/api/v1/content/Documents/{path}"), Vec::new()).await
+    }
+}

@@ -1,0 +1,119 @@
+//! Scratch file systems: a small tmpfs, or an ext4 or xfs image on a loop device, that can be filled, made read-only or
+//! cut off. Mounting needs root, or sudo without a password; a machine that allows neither fails the test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Runs a program as root; fails the test with what it said when it fails.
+fn run(program: &str, words: &[&str]) {
+    if let Err(said) = attempt(program, words) {
+        panic!("{program} {words:?} failed; mounting scratch file systems needs root or sudo: {said}");
+    }
+}
+
+fn attempt(program: &str, words: &[&str]) -> Result<(), String> {
+    let mut command = if rustix::process::geteuid().is_root() {
+        Command::new(program)
+    } else {
+        let mut command = Command::new("sudo");
+        command.args(["-n", program]);
+        command
+    };
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let output = command.args(words).env("PATH", path).output().map_err(|error| error.to_string())?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+/// A mounted scratch file system; unmounted when it is dropped.
+pub struct Disk {
+    scratch: TempDir,
+    options: &'static str,
+    image: bool,
+}
+
+impl Disk {
+    /// A tmpfs of so many megabytes.
+    pub fn tmpfs(megabytes: u32) -> Self {
+        let disk = Self::prepare("", false);
+        disk.mount_words(&["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"]);
+        disk
+    }
+
+    /// A file system in an image on a loop device: `ext4` or `xfs`, with mount options.
+    pub fn image(kind: &str, megabytes: u64, options: &'static str) -> Self {
+        let disk = Self::prepare(options, true);
+        let image = disk.image_path();
+        std::fs::File::create(&image).unwrap().set_len(megabytes << 20).unwrap();
+        run(&format!("mkfs.{kind}"), &["-q", image.to_str().unwrap()]);
+        disk.mount();
+        disk
+    }
+
+    fn prepare(options: &'static str, image: bool) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::create_dir(scratch.path().join("mount")).unwrap();
+        Self { scratch, options, image }
+    }
+
+    fn image_path(&self) -> PathBuf {
+        self.scratch.path().join("image")
+    }
+
+    fn mount_words(&self, words: &[&str]) {
+        let place = self.path();
+        let words: Vec<&str> = words.iter().copied().chain([place.to_str().unwrap()]).collect();
+        run("mount", &words);
+        run("chmod", &["777", place.to_str().unwrap()]);
+    }
+
+    /// Mounts the image again.
+    pub fn mount(&self) {
+        assert!(self.image, "a tmpfs does not outlive its mount");
+        let options = if self.options.is_empty() { "loop".to_owned() } else { format!("loop,{}", self.options) };
+        self.mount_words(&["-o", &options, self.image_path().to_str().unwrap()]);
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> PathBuf {
+        self.scratch.path().join("mount")
+    }
+
+    /// Mounts it anew with other options, such as `ro` or `size=64m`.
+    pub fn remount(&self, options: &str) {
+        run("mount", &["-o", &format!("remount,{options}"), self.path().to_str().unwrap()]);
+    }
+
+    /// Cuts the power: from now on nothing reaches the disk, and what was not flushed is lost.
+    pub fn cut_power(&self) {
+        run("xfs_io", &["-x", "-c", "shutdown", self.path().to_str().unwrap()]);
+    }
+
+    /// Unmounts it; nothing may use it any more.
+    pub fn unmount(&self) {
+        run("umount", &[self.path().to_str().unwrap()]);
+    }
+
+    /// Lets this disk appear at another place.
+    pub fn bind(&self, place: &Path) -> Bound {
+        run("mount", &["--bind", self.path().to_str().unwrap(), place.to_str().unwrap()]);
+        Bound(place.to_path_buf())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // A test that failed may still have open files there; the mount goes when they do.
+        let _ = attempt("umount", &["-l", self.path().to_str().unwrap_or_default()]);
+    }
+}
+
+/// A disk at a second place; taken away when this is dropped.
+pub struct Bound(PathBuf);
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = attempt("umount", &["-l", self.0.to_str().unwrap_or_default()]);
+    }
+}

@@ -1,0 +1,56 @@
+//! The rig of the end-to-end tests: servers as processes, a client, the acknowledgement oracle, scratch disks.
+
+mod client;
+mod disk;
+mod ledger;
+mod server;
+
+pub use client::{Answer, Client};
+pub use disk::Disk;
+pub use ledger::Ledger;
+pub use server::{Farm, Server, files_below};
+
+/// Numbers that look random, from a seed that a failing test prints.
+#[derive(Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    pub fn seeded(seed: u64) -> Self {
+        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        random.next();
+        random
+    }
+
+    /// A seed from the clock, printed so that a failure can be looked into.
+    pub fn fresh() -> Self {
+        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let seed = clock.as_nanos() as u64;
+        println!("seed {seed}");
+        Self::seeded(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// The next number below a limit.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// Bytes that a seed and a size determine, and that nothing compresses.
+pub fn bytes(seed: u64, size: usize) -> Vec<u8> {
+    let mut random = Random::seeded(seed.wrapping_add(size as u64));
+    let mut bytes = Vec::with_capacity(size + 8);
+    while bytes.len() < size {
+        bytes.extend_from_slice(&random.next().to_le_bytes());
+    }
+    bytes.truncate(size);
+    bytes
+}

@@ -1,0 +1,259 @@
+//! A farm of a test's own, and the server process on it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Client;
+
+/// How long a server may take to become ready, or a command to end, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// The administrator's password in every test.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A data directory, and what the server on it is told.
+pub struct Farm {
+    _scratch: Option<TempDir>,
+    /// The data directory.
+    pub data: PathBuf,
+    arguments: Vec<String>,
+}
+
+/// A server or command that ended by itself: its status and all that it said.
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: ExitStatus,
+    pub said: String,
+}
+
+/// A running server; ended with SIGKILL when it is dropped. What it said is shown when the test fails.
+pub struct Server {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    /// Such as `http://127.0.0.1:40123`.
+    pub address: String,
+}
+
+impl Farm {
+    /// A new farm in a directory of its own, with its databases on the engine.
+    pub async fn on(engine: Engine) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let data = scratch.path().join("data");
+        let mut arguments = Vec::new();
+        if engine == Engine::Postgres {
+            arguments.extend(["--database".to_owned(), database::testing::fresh_postgres().await]);
+            arguments.extend(["--configuration-database".to_owned(), database::testing::fresh_postgres().await]);
+        }
+        Self { _scratch: Some(scratch), data, arguments }
+    }
+
+    /// A new farm on SQLite in a directory of the caller's choice.
+    pub fn at(data: impl Into<PathBuf>) -> Self {
+        Self { _scratch: None, data: data.into(), arguments: Vec::new() }
+    }
+
+    fn command(&self) -> Command {
+        // Without its test, a server ends too.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_strongroom"), "serve", "--data"]);
+        command.arg(&self.data).args(["--listen", "127.0.0.1:0"]).args(&self.arguments);
+        command.env("STRONGROOM_ADMIN_PASSWORD", PASSWORD);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+    }
+
+    /// Starts a server and does not wait for it.
+    pub fn spawn(&self) -> Server {
+        let mut child = self.command().spawn().unwrap_or_else(|error| panic!("setpriv does not start: {error}"));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        keep(child.stdout.take().unwrap(), Arc::clone(&log));
+        keep(child.stderr.take().unwrap(), Arc::clone(&log));
+        Server { child, log, address: String::new() }
+    }
+
+    /// Starts a server and waits until it is ready, or says how it ended instead.
+    pub fn try_start(&self) -> Result<Server, Refusal> {
+        let mut server = self.spawn();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = server.child.try_wait().unwrap() {
+                // The pipes are read to their end before the last words can be complete.
+                let said = server.last_words();
+                return Err(Refusal { status, said });
+            }
+            if server.is_ready() {
+                return Ok(server);
+            }
+            assert!(Instant::now() < deadline, "the server does not become ready:\n{}", server.said());
+            // sleep: readiness is asked for, nothing tells of it
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Starts a server that must become ready.
+    pub fn start(&self) -> Server {
+        self.try_start().unwrap_or_else(|refusal| panic!("the server ended with {}:\n{}", refusal.status, refusal.said))
+    }
+
+    /// Runs another command of the program on the data directory; the words come before `--data`.
+    pub fn run(&self, words: &[&str]) -> Result<String, Refusal> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        let output = command.args(words).arg("--data").arg(&self.data).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(Refusal { status: output.status, said: text(&output.stdout) + &text(&output.stderr) })
+        }
+    }
+
+    /// Runs a command that must succeed and prints JSON.
+    pub fn json(&self, words: &[&str]) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+        let said = self.run(&words).unwrap_or_else(|refusal| panic!("{words:?}: {}\n{}", refusal.status, refusal.said));
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
+    }
+
+    /// Has the program re-read every byte of the stores and follow every reference; it must find nothing wrong.
+    pub fn check_blobs(&self) {
+        if !self.knows("blobs") {
+            return;
+        }
+        let check = self.json(&["blobs", "check"]);
+        assert_eq!(check["faults"].as_array().map(Vec::len), Some(0), "{check:#}");
+    }
+
+    /// Whether the program has this command.
+    pub fn knows(&self, command: &str) -> bool {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        program.args(["help", command]).output().unwrap().status.success()
+    }
+
+    /// A token of the administrator.
+    pub fn token(&self) -> String {
+        let token = self.json(&["user", "token", "create", "admin", "test"]);
+        token["secret"].as_str().unwrap_or_else(|| panic!("no secret in {token}")).to_owned()
+    }
+}
+
+/// Keeps what comes from a pipe, line by line, in a thread that ends with the pipe.
+fn keep(pipe: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines() {
+            let Ok(line) = line else { return };
+            log.lock().unwrap().push(line);
+        }
+    });
+}
+
+impl Server {
+    /// All that the server said so far.
+    pub fn said(&self) -> String {
+        self.log.lock().unwrap().join("\n")
+    }
+
+    fn last_words(&mut self) -> String {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        // Both threads drop their share of the log at the end of their pipe.
+        while Arc::strong_count(&self.log) > 1 && Instant::now() < deadline {
+            // sleep: the threads end by themselves, nothing tells of it
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.said()
+    }
+
+    fn is_ready(&mut self) -> bool {
+        if self.address.is_empty() {
+            let said = self.said();
+            let Some(at) = said.find("http://127.0.0.1:") else { return false };
+            self.address = said[at..].split(['/', ' ', '\n']).take(3).collect::<Vec<_>>().join("/");
+        }
+        use std::io::Write;
+        let Ok(mut stream) = TcpStream::connect(self.host()) else { return false };
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+        let mut answer = [0; 12];
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").is_ok()
+            && stream.read_exact(&mut answer).is_ok()
+            && &answer == b"HTTP/1.1 200"
+    }
+
+    /// Host and port.
+    pub fn host(&self) -> &str {
+        self.address.trim_start_matches("http://")
+    }
+
+    /// The server's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the process still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// A client with a bearer token.
+    pub fn client(&self, token: &str) -> Client {
+        Client::new(&self.address, token)
+    }
+
+    /// Ends the server at once, as a crash would.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+
+    /// Asks the server to stop and waits until it has.
+    pub fn stop(mut self) -> ExitStatus {
+        kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), Signal::TERM).unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the server does not stop:\n{}", self.said());
+            // sleep: the end of a process is asked for, nothing tells of it
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+        if thread::panicking() {
+            let said = self.last_words();
+            println!("---- the server at {} said:\n{said}\n----", self.address);
+        }
+    }
+}
+
+/// Every file below a directory.
+pub fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}

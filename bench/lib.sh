@@ -1,7 +1,7 @@
 # What the bench scripts share: the heading of a report, the load generator, and a Strongroom of their own.
 # Read by the scripts with `source`; does nothing by itself.
 
-bench_home=${STRONGROOM_BENCH:-${TMPDIR:-/tmp}/strongroom-bench}
+bench_home=${BENCH_DIRECTORY:-${TMPDIR:-/tmp}/strongroom-bench}
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 mkdir -p "$bench_home"
 
@@ -57,7 +57,7 @@ rate() {
 # ---- a Strongroom of the script's own ------------------------------------------------------------------------------
 
 build_strongroom() {
-  if [ -n "${STRONGROOM_BINARY:-}" ]; then strongroom=$STRONGROOM_BINARY; return; fi
+  if [ -n "${BENCH_BINARY:-}" ]; then strongroom=$BENCH_BINARY; return; fi
   (cd "$project" && cargo build --release --locked -q -p strongroom) || fail "strongroom does not build"
   strongroom=${CARGO_TARGET_DIR:-$project/target}/release/strongroom
 }
@@ -86,5 +86,5 @@ stop_strongroom() {
 
 # make_token DATA [USER]: a bearer token for the administrator or another user.
 make_token() {
-  "$strongroom" user token create "${2:-admin}" --data "$1" --json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'
+  "$strongroom" user token create "${2:-admin}" bench --data "$1" --json | sed -n 's/.*"secret": *"\([^"]*\)".*/\1/p'
 }

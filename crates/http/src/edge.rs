@@ -50,7 +50,10 @@ pub async fn around(request: Request, next: Next) -> Response {
     response
 }
 
-/// One line and one sample. The path itself stays out of both: it can hold names that are nobody's business.
+/// A request that took longer is worth a line in the log.
+const SLOW: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// One line and one sample; the line of a request that went well and quickly shows at level `debug` only. The path itself stays out of both: it can hold names that are nobody's business.
 fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Instant, context: &RequestContext) {
     let elapsed = start.elapsed();
     let class = match status.as_u16() / 100 {
@@ -61,16 +64,22 @@ fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Ins
         _ => "1xx",
     };
     metrics::histogram!(REQUESTS, "route" => route.to_owned(), "status" => class).record(elapsed.as_secs_f64());
-    tracing::info!(
-        target: "http",
-        %method,
-        route,
-        status = status.as_u16(),
-        micros = elapsed.as_micros() as u64,
-        principal = context.principal().unwrap_or("-"),
-        request_id = context.id(),
-        "request"
-    );
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                target: "http",
+                %method,
+                route,
+                status = status.as_u16(),
+                micros = elapsed.as_micros() as u64,
+                principal = context.principal().unwrap_or("-"),
+                request_id = context.id(),
+                "request"
+            )
+        };
+    }
+    // Thousands of lines a second that say "all is well" cost more than the requests themselves.
+    if elapsed >= SLOW || status.as_u16() >= 400 { line!(info) } else { line!(debug) }
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Response {

@@ -11,6 +11,10 @@ use clap::Parser;
 
 use commands::Command;
 
+/// Requests make many small allocations on several threads at once.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Self-hosted document management with its BLOBs outside the database.
 #[derive(Parser)]
 #[command(name = "strongroom", version, about, max_term_width = 100)]

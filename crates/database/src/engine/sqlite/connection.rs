@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use model::{Error, Result};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, OpenFlags};
 
@@ -45,6 +46,7 @@ impl Connection {
         if role == Role::Writer {
             flags |= OpenFlags::SQLITE_OPEN_CREATE;
         }
+        without_statistics();
         let open = || -> rusqlite::Result<rusqlite::Connection> {
             let raw = rusqlite::Connection::open_with_flags(path.as_path(), flags)?;
             raw.busy_timeout(patience)?;
@@ -142,7 +144,21 @@ pub(in crate::engine) fn wrong_count(given: usize) -> Error {
         .with_code("parameter_count")
 }
 
+/// Counting its memory costs SQLite a lock around each allocation, which all connections share.
+fn without_statistics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the call takes no pointer, and nobody has opened a connection yet, which would be refused, not undefined.
+        let answer = unsafe { rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
+        if answer != rusqlite::ffi::SQLITE_OK {
+            tracing::debug!(answer, "SQLite goes on counting its memory");
+        }
+    });
+}
+
 fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
+    // Without this, a statement whose plan could depend on its parameters is prepared again at each run.
+    raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if role == Role::Writer {
         raw.pragma_update(None, "journal_mode", "wal")?;
     }

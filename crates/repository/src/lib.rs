@@ -5,8 +5,10 @@
 
 mod access;
 mod address;
+mod clean_up;
 mod columns;
 mod database_store;
+mod databases;
 mod documents;
 mod events;
 mod farm;
@@ -26,7 +28,9 @@ mod status;
 mod view;
 
 pub use address::Target;
+pub use clean_up::CleanedUp;
 pub use columns::{Column, ColumnChange, ContentType};
+pub use databases::StoragePolicy;
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,

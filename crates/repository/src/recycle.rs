@@ -141,6 +141,9 @@ impl Session {
                 recycle::to_site(transaction, entry)?;
                 return guard.record(transaction, row.node_id, "recycle.empty", row.path);
             }
+            // The lock makes a restoration that runs at the same moment come before this, or fail.
+            let item = node::lock(transaction, row.node_id)?;
+            item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
             let (bytes, documents) = tree::totals(transaction, row.node_id)?;
             tree::delete(transaction, row.node_id)?;
             recycle::delete(transaction, entry)?;

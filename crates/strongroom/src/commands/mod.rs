@@ -1,10 +1,12 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
+mod blobs;
 mod export;
 mod group;
 mod import;
 mod output;
 mod serve;
+mod site;
 mod transfer;
 mod user;
 
@@ -30,6 +32,10 @@ pub enum Command {
     Import(import::Arguments),
     /// Write a library into a directory, byte for byte; starting it again does only what is missing or changed
     Export(export::Arguments),
+    /// Site collections, their quotas and libraries, and the content databases that hold them
+    Site(site::Arguments),
+    /// Where the bytes of documents are, whether all are undamaged, and where new ones go
+    Blobs(blobs::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
@@ -40,6 +46,8 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Group(arguments) => group::run(arguments).await,
         Command::Import(arguments) => import::run(arguments).await,
         Command::Export(arguments) => export::run(arguments).await,
+        Command::Site(arguments) => site::run(arguments).await,
+        Command::Blobs(arguments) => blobs::run(arguments).await,
     }
 }
 

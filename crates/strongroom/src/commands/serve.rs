@@ -74,7 +74,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let ready = move |address: SocketAddr| say(&format!("Strongroom serves at {scheme}://{address}/\n"));
     let stop = stop_signal()?;
-    http_edge::serve(repository.clone(), options, ready, stop).await?;
+    let recycle_days = settings.recycle_days.unwrap_or(maintenance::RECYCLE_DAYS);
+    let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
+    let served = http_edge::serve(repository.clone(), options, ready, stop).await;
+    cleaning.abort();
+    served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)
 }

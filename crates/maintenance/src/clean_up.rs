@@ -1,0 +1,38 @@
+//! The hourly clean-up inside a server: what has been in a recycle bin for too long, and what was kept for requests that
+//! may come again.
+
+use std::time::Duration;
+
+use model::Result;
+use repository::{CleanedUp, Repository};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+/// Time from the start of a server to its first clean-up.
+const FIRST: Duration = Duration::from_secs(60);
+/// Time between two of them.
+const EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
+pub const RECYCLE_DAYS: u32 = 93;
+
+/// Cleans up until it is dropped. Several servers of a farm may do so at once. What fails is logged and tried again.
+pub async fn clean_up_hourly(repository: Repository, recycle_days: u32) {
+    let mut tick = interval_at(Instant::now() + FIRST, EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        match clean_up(&repository, recycle_days).await {
+            Ok(cleaned) if cleaned == CleanedUp::default() => {}
+            Ok(cleaned) => {
+                tracing::info!(recycled = cleaned.recycled, answers = cleaned.answers, "cleaned up");
+            }
+            Err(error) => tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour"),
+        }
+    }
+}
+
+/// Cleans up once.
+async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<CleanedUp> {
+    let session = repository.as_caller(repository.farm_administrator().await?);
+    session.clean_up(Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60)).await
+}

@@ -1,0 +1,82 @@
+//! Removing what nobody needs any more: old entries of recycle bins, old answers to repeated requests.
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::content::recycle::{self, RecycledRow};
+use database::content::{collection, event, idempotency, node, tree};
+use model::{Id, Result, Timestamp};
+
+use crate::Session;
+use crate::map::ContentDatabase;
+
+/// Entries of one page of expired ones.
+const PAGE: usize = 100;
+/// How long the answer to a request with an idempotency key is kept.
+const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a clean-up removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CleanedUp {
+    /// Entries of recycle bins, whichever stage they were in.
+    pub recycled: u64,
+    /// Answers to requests with idempotency keys.
+    pub answers: u64,
+}
+
+impl Session {
+    /// Removes for good what was deleted longer ago than `recycle_kept`, and answers to requests with idempotency keys after
+    /// a day. Safe beside every other operation, and on several servers at once.
+    pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
+        self.require_farm_administrator("clean up")?;
+        let map = self.map().await?;
+        let mut cleaned = CleanedUp::default();
+        for content in &map.databases {
+            cleaned.recycled += self.purge_expired(content, Timestamp::now().before(recycle_kept)).await?;
+            let before = Timestamp::now().before(ANSWERS_KEPT);
+            cleaned.answers +=
+                content.database.write(move |transaction| idempotency::purge(transaction, before)).await?;
+        }
+        Ok(cleaned)
+    }
+
+    async fn purge_expired(&self, content: &ContentDatabase, before: Timestamp) -> Result<u64> {
+        let mut removed = 0;
+        loop {
+            let page = content.database.read(move |reader| recycle::expired(reader, before, PAGE)).await?;
+            let is_last = page.len() < PAGE;
+            for entry in page {
+                let actor = self.principal.id;
+                let purge = move |transaction: &mut Transaction<'_>| purge(transaction, actor, &entry);
+                removed += u64::from(content.database.write(purge).await?);
+            }
+            if is_last {
+                return Ok(removed);
+            }
+        }
+    }
+}
+
+/// Removes one entry with all that was below it; false when somebody else did, or restored it, meanwhile.
+fn purge(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) -> Result<bool> {
+    // The lock makes a restoration that runs at the same moment come before this, or fail.
+    let item = node::lock(transaction, entry.node_id)?;
+    if item.is_none_or(|item| item.parent_id != entry.id) {
+        return Ok(false);
+    }
+    let (bytes, documents) = tree::totals(transaction, entry.node_id)?;
+    tree::delete(transaction, entry.node_id)?;
+    recycle::delete(transaction, entry.id)?;
+    collection::add_usage(transaction, entry.collection_id, entry.id, -bytes, -documents)?;
+    let row = event::EventRow {
+        sequence: 0,
+        at: Timestamp::now(),
+        actor_id: actor,
+        collection_id: entry.collection_id,
+        node_id: entry.node_id,
+        action: "recycle.expire".to_owned(),
+        detail: entry.path.clone(),
+    };
+    event::insert(transaction, &row)?;
+    Ok(true)
+}

@@ -1,0 +1,200 @@
+//! `strongroom site`: site collections, their quotas and libraries, and the content databases that hold them.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use model::{Error, LibrarySettings, Result, SitePath, Versioning};
+use repository::{Session, SiteCollection, Target};
+use serde_json::{Value, json};
+
+use super::output::{show, table, time};
+use super::transfer::{parse_size, size};
+use crate::commands;
+use crate::configuration::Place;
+
+/// What to do with site collections.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List all site collections
+    List,
+    /// Make a site collection
+    Create {
+        /// Its address, such as sites/sales
+        address: String,
+        /// What people see; the last part of the address when absent
+        #[arg(long)]
+        title: Option<String>,
+        /// The content database that holds it; the first one when absent
+        #[arg(long, value_name = "NAME")]
+        database: Option<String>,
+        /// The user who gets full control; the farm's administrator when absent
+        #[arg(long, value_name = "LOGIN")]
+        owner: Option<String>,
+    },
+    /// Show a site collection
+    Show {
+        /// Its address; / for the root one
+        address: String,
+    },
+    /// Set or remove the quota of a site collection
+    Quota {
+        /// Its address; / for the root one
+        address: String,
+        /// Most bytes of all versions together, such as 500G, or none
+        #[arg(value_parser = parse_quota)]
+        size: Quota,
+    },
+    /// Make a library in a site
+    AddLibrary {
+        /// The site and the library's name
+        #[arg(value_name = "SITE/LIBRARY")]
+        path: String,
+        /// How versions are kept
+        #[arg(long, value_parser = ["none", "major", "major-minor"], default_value = "major")]
+        versioning: String,
+    },
+    /// Content databases
+    Database {
+        #[command(subcommand)]
+        action: DatabaseAction,
+    },
+}
+
+#[derive(Subcommand)]
+enum DatabaseAction {
+    /// List all content databases
+    List,
+    /// Add a content database, making it when it is not there
+    Add {
+        /// What to call it
+        name: String,
+        /// Where it is [default: SQLite in the data directory]
+        #[arg(long, value_name = "PATH|postgres://...")]
+        location: Option<String>,
+    },
+}
+
+/// A number of bytes, or no limit.
+#[derive(Clone, Copy, Debug)]
+struct Quota(Option<u64>);
+
+fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
+    if text == "none" { Ok(Quota(None)) } else { parse_size(text).map(|bytes| Quota(Some(bytes))) }
+}
+
+/// Runs `strongroom site`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let outcome = act(&session, arguments.action).await;
+    repository.close().await;
+    let (value, text) = outcome?;
+    show(arguments.place.json, &value, &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
+    match action {
+        Action::List => {
+            let sites = session.site_collections().await?;
+            Ok((sites.iter().map(site_json).collect(), site_table(&sites)))
+        }
+        Action::Create { address, title, database, owner } => {
+            let path = SitePath::parse(&address)?;
+            let name = path.path().names().last().ok_or_else(|| {
+                Error::invalid(
+                    "the root site collection is there from the beginning: give an address such as sites/sales",
+                )
+            })?;
+            let title = title.unwrap_or_else(|| name.as_str().to_owned());
+            let owner = match owner {
+                Some(login) => Some(session.account_by_login(&login).await?.id),
+                None => None,
+            };
+            let id = session.create_site_collection(&path, &title, database.as_deref(), owner).await?;
+            let site = session.site_collection(id).await?;
+            Ok((site_json(&site), format!("site collection /{} made in the database {}\n", site.path, site.database)))
+        }
+        Action::Show { address } => {
+            let site = find(session, &address).await?;
+            Ok((site_json(&site), site_table(std::slice::from_ref(&site))))
+        }
+        Action::Quota { address, size: Quota(bytes) } => {
+            let site = find(session, &address).await?;
+            session.set_quota(site.id, bytes).await?;
+            let site = session.site_collection(site.id).await?;
+            let quota = bytes.map_or_else(|| "no quota".to_owned(), |bytes| format!("a quota of {}", size(bytes)));
+            Ok((site_json(&site), format!("/{} has {quota}; {} are in use\n", site.path, size(site.used_bytes))))
+        }
+        Action::AddLibrary { path, versioning } => add_library(session, &path, &versioning).await,
+        Action::Database { action: DatabaseAction::List } => databases(session).await,
+        Action::Database { action: DatabaseAction::Add { name, location } } => {
+            session.create_content_database(&name, location.as_deref()).await?;
+            let text = format!(
+                "content database {name} added; make sites in it with: site create ADDRESS --database {name}\n"
+            );
+            Ok((json!({ "name": name }), text))
+        }
+    }
+}
+
+async fn find(session: &Session, address: &str) -> Result<SiteCollection> {
+    let folded = SitePath::parse(address)?.folded();
+    let sites = session.site_collections().await?;
+    let is_it = |site: &SiteCollection| SitePath::parse(&site.path).is_ok_and(|path| path.folded() == folded);
+    sites.into_iter().find(is_it).ok_or_else(|| {
+        Error::not_found(format!("there is no site collection at \"{address}\": see strongroom site list"))
+    })
+}
+
+async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<(Value, String)> {
+    let path = model::NodePath::parse(path)?;
+    let (site, name) = path.split_last().ok_or_else(|| Error::invalid("name the library as SITE/LIBRARY"))?;
+    let settings = LibrarySettings { versioning: Versioning::parse(versioning)?, ..LibrarySettings::default() };
+    let library = session.create_library(&Target::Path(site), name, settings).await?;
+    let value = json!({ "id": library.id.to_string(), "path": library.path, "versioning": versioning });
+    Ok((value, format!("library {} made\n", library.path)))
+}
+
+async fn databases(session: &Session) -> Result<(Value, String)> {
+    let (databases, _) = session.storage_status().await?;
+    let rows: Vec<_> = databases.iter().map(|row| [row.name.clone(), row.engine.to_owned(), size(row.bytes)]).collect();
+    let value = databases.iter().map(|row| json!({ "name": row.name, "engine": row.engine, "bytes": row.bytes }));
+    Ok((value.collect(), table(["NAME", "ENGINE", "SIZE"], &rows)))
+}
+
+fn site_json(site: &SiteCollection) -> Value {
+    json!({
+        "id": site.id.to_string(),
+        "address": site.path,
+        "title": site.title,
+        "database": site.database,
+        "documents": site.documents,
+        "used_bytes": site.used_bytes,
+        "quota_bytes": site.quota_bytes,
+        "audit_reads": site.audit_reads,
+        "created_at": time(site.created_at),
+    })
+}
+
+fn site_table(sites: &[SiteCollection]) -> String {
+    let row = |site: &SiteCollection| {
+        [
+            format!("/{}", site.path),
+            site.title.clone(),
+            site.database.clone(),
+            site.documents.to_string(),
+            size(site.used_bytes),
+            site.quota_bytes.map_or_else(|| "none".to_owned(), size),
+        ]
+    };
+    let rows: Vec<_> = sites.iter().map(row).collect();
+    table(["ADDRESS", "TITLE", "DATABASE", "DOCUMENTS", "USED", "QUOTA"], &rows)
+}

@@ -18,9 +18,9 @@ use crate::progress::{Fault, Reason};
 /// Batches that run at once: while one waits for the disk, others read and hash.
 const AT_ONCE: usize = 4;
 /// Most documents of one batch.
-const MOST_FILES: usize = 256;
+const MOST_FILES: usize = 400;
 /// Bytes after which a batch is closed.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// Folders after which a batch is closed, since each keeps a directory open.
 const MOST_FOLDERS: usize = 64;
 

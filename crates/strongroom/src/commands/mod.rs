@@ -54,7 +54,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
 /// The farm that exists in a place, opened as its administrator.
 pub async fn open(place: &Place) -> Result<(Repository, Session)> {
     let settings = Settings::read(place)?;
-    let (repository, _) = Repository::open(&options(&settings, false)?).await?;
+    let repository = Repository::open_for_command(&options(&settings, false)?).await?;
     let session = repository.as_caller(repository.farm_administrator().await?);
     Ok((repository, session))
 }

@@ -1,14 +1,14 @@
-//! The hourly clean-up inside a server: what has been in a recycle bin for too long, and what was kept for requests that
-//! may come again.
+//! The hourly clean-up inside a server: what has been in a recycle bin for too long, uploads that were given up, and what
+//! was kept for requests that may come again.
 
 use std::time::Duration;
 
 use model::Result;
-use repository::{CleanedUp, Repository};
+use repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// Time from the start of a server to its first clean-up.
-const FIRST: Duration = Duration::from_secs(60);
+/// Time from the start of a server to its first clean-up, so that the first requests need not share the disk with it.
+const FIRST: Duration = Duration::from_secs(10);
 /// Time between two of them.
 const EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -21,18 +21,24 @@ pub async fn clean_up_hourly(repository: Repository, recycle_days: u32) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        match clean_up(&repository, recycle_days).await {
-            Ok(cleaned) if cleaned == CleanedUp::default() => {}
-            Ok(cleaned) => {
-                tracing::info!(recycled = cleaned.recycled, answers = cleaned.answers, "cleaned up");
-            }
-            Err(error) => tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour"),
+        match repository.tidy_uploads().await {
+            Ok(0) => {}
+            Ok(removed) => tracing::info!(removed, "removed uploads that were given up"),
+            Err(error) => tracing::warn!(error = error.report(), "uploads that were given up could not be removed"),
+        }
+        if let Err(error) = clean_up(&repository, recycle_days).await {
+            tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour");
         }
     }
 }
 
-/// Cleans up once.
-async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<CleanedUp> {
+/// Removes what was deleted long ago and answers to requests of the days before.
+async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
-    session.clean_up(Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60)).await
+    let kept = Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60);
+    let cleaned = session.clean_up(kept).await?;
+    if cleaned.recycled > 0 || cleaned.answers > 0 {
+        tracing::info!(recycled = cleaned.recycled, answers = cleaned.answers, "cleaned up");
+    }
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! What people rely on when they work with documents, on both engines.
 
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
+
 mod support;
 
 use bytes::Bytes;

@@ -1,6 +1,6 @@
 //! Drives `strongroom import`, `export`, `site` and `blobs` as a person would, beside a running server and after kills.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

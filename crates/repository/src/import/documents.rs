@@ -1,6 +1,7 @@
 //! Making the documents of an import: bytes first, then one transaction for many documents.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use blobs::{BlobWriter, digest_of};
@@ -152,14 +153,16 @@ fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> 
     let mut tally = Tally::default();
     let mut saved = Vec::with_capacity(plans.len());
     for plan in plans {
-        if !shelves.contains_key(&plan.parent) {
-            let checked = plan.guard.check(transaction)?;
-            let parent = held_parent(transaction, plan.parent)?;
-            let settings = library_of(transaction, &parent)?;
-            let shelf = Shelf { checked, parent, settings, path: plan.parent_path.clone(), now };
-            shelves.insert(plan.parent, shelf);
-        }
-        saved.push(plan.put(transaction, &shelves[&plan.parent], &mut tally)?);
+        let shelf = match shelves.entry(plan.parent) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let checked = plan.guard.check(transaction)?;
+                let parent = held_parent(transaction, plan.parent)?;
+                let settings = library_of(transaction, &parent)?;
+                new.insert(Shelf { checked, parent, settings, path: plan.parent_path.clone(), now })
+            }
+        };
+        saved.push(plan.put(transaction, shelf, &mut tally)?);
     }
     if let Some(plan) = plans.first() {
         tally.charge(transaction, &plan.guard, &shelves[&plan.parent].checked)?;

@@ -1,6 +1,7 @@
 //! A farm on each engine, with people in it.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+#![expect(clippy::unwrap_used, reason = "a farm that cannot be had fails the test")]
 
 use bytes::Bytes;
 use database::Engine;

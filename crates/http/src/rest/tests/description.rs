@@ -11,7 +11,7 @@ const OTHERS: [&str; 4] = ["/api/v1/{*path}", "/api/{*path}", "/{*path}", "/api/
 ///
 /// axum has no list of routes, but its debug text has: `RouteId(7): "/path"` for each path, and for each identifier a
 /// method router whose methods are `None` or not.
-fn served(router: &axum::Router) -> BTreeSet<(String, String)> {
+pub fn served(router: &axum::Router) -> BTreeSet<(String, String)> {
     let text = format!("{router:?}");
     let mut pairs = BTreeSet::new();
     for piece in text.split("RouteId(").skip(1) {

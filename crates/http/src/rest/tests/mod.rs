@@ -1,5 +1,6 @@
 //! Tests of the interface on the real router and a real farm in a private directory.
 
+mod access;
 mod content;
 mod description;
 mod uploads;

@@ -60,9 +60,9 @@ async fn space_is_freed_and_nothing_else_changes() {
     all_is_well(&second, &kept, &gone).await;
     store.close().await;
     all_is_well(&open(dir.path()).await, &kept, &gone).await;
-    // The segment that was still being written the first time.
+    // The segments that were still being written the first time.
     let store = open(dir.path()).await;
-    assert_eq!(store.compact(CompactLimits::default()).await.unwrap().removed, 1);
+    assert!(store.compact(CompactLimits::default()).await.unwrap().removed >= 1);
     let again = store.compact(CompactLimits::default()).await.unwrap();
     all_is_well(&store, &kept, &gone).await;
     assert_eq!(again.copied_bytes, 0, "what was compacted is not worth it again: {again:?}");

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 
 use super::catalog::Catalog;
 use super::files::{failed, write_parts};
-use super::growing::{Growing, Nursery};
+use super::growing::Growing;
 use super::index::Slot;
+use super::nursery::Nursery;
 use super::record::{ALIGN, BLOCK, HEADER, RecordHeader, footprint, span};
 
 /// A BLOB that waits to be written.
@@ -188,7 +189,9 @@ impl Writer<'_> {
                 fits
             });
             let now: Vec<Job> = rest.drain(..fits.count()).collect();
-            match write(growing, &now) {
+            let written = write(growing, &now);
+            self.shared.nursery.note_commit();
+            match written {
                 Ok(slots) => self.publish(&now, &slots),
                 Err(error) => {
                     // What is on the disk now is unknown, so the segment is not written again.

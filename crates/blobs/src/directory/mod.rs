@@ -25,6 +25,7 @@ mod large;
 mod layout;
 mod listing;
 mod mapping;
+mod nursery;
 mod place;
 mod provider;
 mod reading;
@@ -52,13 +53,13 @@ pub struct DirectoryOptions {
     pub writers: usize,
     /// A thread writes at most about this many bytes before it answers.
     pub batch_bytes: u64,
-    /// Whether the next segment is filled with zeros ahead of its use. Halves the time of a flush and doubles what is written.
+    /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more writing.
     pub zero_fill: bool,
 }
 
 impl Default for DirectoryOptions {
     fn default() -> Self {
-        Self { segment_limit: 1 << 20, segment_bytes: 256 << 20, writers: 1, batch_bytes: 16 << 20, zero_fill: true }
+        Self { segment_limit: 256 << 10, segment_bytes: 256 << 20, writers: 2, batch_bytes: 16 << 20, zero_fill: true }
     }
 }
 

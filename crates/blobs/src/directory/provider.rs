@@ -10,9 +10,9 @@ use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
 use super::committer::{Committer, Job, closed};
-use super::growing::Nursery;
 use super::large::{self, LargeCache, LargeSource};
 use super::layout::{Layout, Owner};
+use super::nursery::Nursery;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::ChunkSums;

@@ -10,9 +10,9 @@ use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, Stored, digest
 use bytes::Bytes;
 use model::{Digest, Result};
 
-/// Small segments, nothing written ahead.
+/// Small segments, one at a time, nothing written ahead.
 pub fn options() -> DirectoryOptions {
-    DirectoryOptions { segment_bytes: 4 << 20, zero_fill: false, ..Default::default() }
+    DirectoryOptions { segment_bytes: 4 << 20, writers: 1, zero_fill: false, ..Default::default() }
 }
 
 pub fn owner() -> Owner {

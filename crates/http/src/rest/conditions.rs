@@ -9,8 +9,13 @@ use crate::protocol::conditional::{parse_date, strong_tag};
 
 /// The conditions of a change at `target`.
 ///
-/// A time is turned into the tag of what is there now, so that a change in between is noticed all the same.
-pub async fn of_change(session: &Session, target: &Target, headers: &HeaderMap) -> Result<Preconditions> {
+/// A time is turned into the tag of what is there now, so that a change in between is noticed all the same. Only then is the
+/// target asked for.
+pub async fn of_change(
+    session: &Session,
+    target: impl FnOnce() -> Target,
+    headers: &HeaderMap,
+) -> Result<Preconditions> {
     let mut conditions = Preconditions {
         if_match: tags(headers, &header::IF_MATCH)?,
         if_none_match: tags(headers, &header::IF_NONE_MATCH)?,
@@ -20,7 +25,7 @@ pub async fn of_change(session: &Session, target: &Target, headers: &HeaderMap) 
     }
     let field = headers.get(header::IF_UNMODIFIED_SINCE).and_then(|value| value.to_str().ok());
     if let Some(limit) = field.and_then(parse_date) {
-        match session.open(target, VersionChoice::Visible).await {
+        match session.open(&target(), VersionChoice::Visible).await {
             Ok(present) if present.version.created_at.seconds() > limit => {
                 return Err(Error::conflict(
                     "the document was changed after the time in If-Unmodified-Since; read it again and decide",

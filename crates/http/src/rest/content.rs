@@ -116,7 +116,7 @@ async fn replace(caller: Authenticated, request: Request) -> Answer {
     let path = extract::path_behind(&parts.uri, PREFIX)?;
     let mut options = extract::query::<StoreQuery>(&parts.uri)?.options()?;
     options.create_parents = true;
-    options.preconditions = conditions::of_change(&caller.session, &path.clone().into(), &parts.headers).await?;
+    options.preconditions = conditions::of_change(&caller.session, || path.clone().into(), &parts.headers).await?;
     let saved = receive::store(&caller.session, &Destination::Path(path), options, &parts.headers, body).await?;
     stored(&saved)
 }
@@ -144,7 +144,7 @@ async fn remove(caller: Authenticated, request: Request) -> Answer<axum::Json<Re
         .with_code("wrong_kind")
         .into());
     }
-    let conditions = conditions::of_change(&caller.session, &path.into(), request.headers()).await?;
+    let conditions = conditions::of_change(&caller.session, || path.into(), request.headers()).await?;
     let entry = caller.session.delete_if(&item.id.into(), conditions).await?;
     Ok(axum::Json(Recycled::new(&item, entry)))
 }

@@ -83,7 +83,7 @@ async fn replace(
 ) -> Answer {
     let (parts, body) = request.into_parts();
     let mut options = query.options()?;
-    options.preconditions = conditions::of_change(&caller.session, &id.into(), &parts.headers).await?;
+    options.preconditions = conditions::of_change(&caller.session, || id.into(), &parts.headers).await?;
     let to = Destination::Document(id);
     stored(&receive::store(&caller.session, &to, options, &parts.headers, body).await?)
 }

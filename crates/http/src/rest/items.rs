@@ -131,7 +131,7 @@ async fn rename(caller: Authenticated, Ids([id]): Ids<1>, Json(naming): Json<Nam
 )]
 async fn remove(caller: Authenticated, Ids([id]): Ids<1>, headers: HeaderMap) -> Answer<Reply<Recycled>> {
     let item = caller.session.item(&id.into()).await?;
-    let conditions = conditions::of_change(&caller.session, &id.into(), &headers).await?;
+    let conditions = conditions::of_change(&caller.session, || id.into(), &headers).await?;
     let entry = caller.session.delete_if(&id.into(), conditions).await?;
     Ok(Reply(Recycled::new(&item, entry)))
 }

@@ -1,5 +1,8 @@
 //! The description of the interface, completed with what all operations share.
 
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
 use utoipa::openapi::content::ContentBuilder;
@@ -63,8 +66,8 @@ fn complete(operation: &mut Operation) {
     operation.responses.responses.insert("default".to_owned(), RefOr::T(problem));
 }
 
-/// Answers with the document; everybody may read it.
+/// Answers with the document; everybody may read it. It is written once.
 pub async fn serve() -> impl IntoResponse {
-    let text = document().to_json().unwrap_or_default();
-    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], text)
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
+    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], TEXT.clone())
 }

@@ -42,12 +42,16 @@ impl Repository {
 
     async fn remove_unknown(&self, grace: Duration) -> Result<u64> {
         let (directory, mut removed) = (self.uploads(), 0);
-        for id in blocking(move || old_files(&directory, grace)).await? {
+        for (id, age) in blocking(move || files(&directory)).await? {
             // A file of a content database that is not attached now waits until it is.
             let Some(content) = self.upload_database(&id).await? else { continue };
             let word = id.clone();
             let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
-            if row.is_none_or(|row| row.node_id.is_some()) {
+            let needless = match row {
+                Some(row) => row.node_id.is_some(),
+                None => age >= grace,
+            };
+            if needless {
                 self.remove_partial(&id).await?;
                 removed += 1;
             }
@@ -56,21 +60,21 @@ impl Repository {
     }
 }
 
-/// Names of files that nobody has written to for some time.
-fn old_files(directory: &Path, grace: Duration) -> Result<Vec<String>> {
-    let look = || -> std::io::Result<Vec<String>> {
-        let mut names = Vec::new();
+/// Names of the files, and how long nobody has written to each.
+fn files(directory: &Path) -> Result<Vec<(String, Duration)>> {
+    let look = || -> std::io::Result<Vec<(String, Duration)>> {
+        let mut found = Vec::new();
         for entry in std::fs::read_dir(directory)? {
             let entry = entry?;
             let age = SystemTime::now().duration_since(entry.metadata()?.modified()?).unwrap_or_default();
-            if let (true, Ok(name)) = (age >= grace, entry.file_name().into_string()) {
-                names.push(name);
+            if let Ok(name) = entry.file_name().into_string() {
+                found.push((name, age));
             }
         }
-        Ok(names)
+        Ok(found)
     };
     match look() {
-        Ok(names) => Ok(names),
+        Ok(found) => Ok(found),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_there(directory) => Ok(Vec::new()),
         Err(error) => Err(fault("the uploads cannot be looked through", error)),
     }

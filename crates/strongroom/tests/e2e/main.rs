@@ -10,4 +10,5 @@ mod full;
 mod kill;
 mod power;
 mod refusals;
+mod resumable;
 mod support;

@@ -1,6 +1,6 @@
 //! The kill loop: SIGKILL at random points under load and during recovery; nothing that was acknowledged is lost.
 //!
-//! 50 rounds, or as many as STRONGROOM_KILL_ROUNDS says.
+//! 50 rounds, or as many as RIG_KILL_ROUNDS says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ const MOMENT: u64 = 5_000;
 const RECOVERY: u64 = 120_000;
 
 fn rounds(usual: usize) -> usize {
-    std::env::var("STRONGROOM_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
+    std::env::var("RIG_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
 async fn kill_again_and_again(engine: Engine, rounds: usize) {

@@ -1,0 +1,138 @@
+// The rig of the browser tests: a Strongroom server of a test file's own, Debian's Chromium, and what tests do on most
+// pages: sign in, take a picture, check accessibility. A page that logs an error, breaks its content security policy or
+// asks another host for anything fails its test when it is closed.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const project = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const binary = process.env.RIG_BINARY ?? join(project, 'target/debug/strongroom');
+const pictures = join(project, 'test-output/screenshots');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+export const PASSWORD = 'correct horse battery';
+
+/** A wide and a narrow screen, in CSS pixels. */
+export const WIDE = { width: 1280, height: 800 };
+export const NARROW = { width: 360, height: 740 };
+
+/** Starts a server on a new farm; resolves when it is ready. */
+export async function startServer() {
+  const data = mkdtempSync(join(tmpdir(), 'strongroom-browser-'));
+  const child = spawn(binary, ['serve', '--data', join(data, 'farm'), '--listen', '127.0.0.1:0'], {
+    env: { ...process.env, STRONGROOM_ADMIN_PASSWORD: PASSWORD },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const url = await new Promise((resolve, reject) => {
+    const listen = (text) => {
+      said += text;
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+      if (address) resolve(address[0]);
+    };
+    child.stdout.on('data', listen);
+    child.stderr.on('data', listen);
+    child.on('error', reject);
+    child.on('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
+  });
+  process.once('exit', () => child.kill('SIGKILL'));
+  const run = (...words) => {
+    const done = spawnSync(binary, [...words, '--data', join(data, 'farm'), '--json'], { encoding: 'utf8' });
+    assert.equal(done.status, 0, `strongroom ${words.join(' ')}: ${done.stderr}`);
+    return JSON.parse(done.stdout);
+  };
+  const token = run('user', 'token', 'create', 'admin', 'browser-tests').secret;
+  return {
+    url,
+    /** Runs a command of the program on the farm; returns its JSON. */
+    run,
+    /** All that the server said. */
+    said: () => said,
+    /** A REST request as the administrator; returns the answer. */
+    api: (method, path, body) =>
+      fetch(url + path, { method, body, headers: { authorization: `Bearer ${token}` }, duplex: 'half' }),
+    /** Uploads a document below the library Documents. */
+    async put(path, body) {
+      const answer = await this.api('PUT', `/api/v1/content/Documents/${path}`, body);
+      assert.ok(answer.ok, `PUT ${path}: ${answer.status} ${await answer.text()}`);
+    },
+    /** Ends the server and removes its farm. */
+    async stop() {
+      child.removeAllListeners('exit');
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      assert.equal(await ended, 0, `the server did not stop well:\n${said}`);
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts the browser; one for a test file is enough. */
+export function startBrowser() {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--disable-dev-shm-usage', '--disable-gpu', ...(process.getuid() === 0 ? ['--no-sandbox'] : [])],
+  });
+}
+
+/**
+ * Opens a page of a browser session of its own. `scheme` is light or dark, `viewport` WIDE or NARROW. Faults that the
+ * page shows to nobody are collected; `page.expectFault(pattern)` allows one.
+ */
+export async function openPage(browser, server, { scheme = 'light', viewport = WIDE, ...options } = {}) {
+  const context = await browser.newContext({ baseURL: server.url, colorScheme: scheme, viewport, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  const faults = [];
+  const allowed = [];
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith('http') && origin !== server.url) faults.push(`the page asks ${request.url()}`);
+  });
+  page.expectFault = (pattern) => allowed.push(pattern);
+  page.finish = async () => {
+    await context.close();
+    assert.deepEqual(faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault))), []);
+  };
+  return page;
+}
+
+/** Signs in through the form; ends on the page that follows. */
+export async function signIn(page, login = 'admin', password = PASSWORD) {
+  await page.goto('/sign-in');
+  await page.locator('input[name=login]').fill(login);
+  await page.locator('input[name=password]').fill(password);
+  await page.locator('form:has(input[name=password]) button[type=submit], form:has(input[name=password]) button:not([type])').first().click();
+  await page.waitForURL((url) => url.pathname !== '/sign-in');
+}
+
+/** Takes a picture of the whole page into test-output/screenshots. */
+export async function picture(page, name) {
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+}
+
+/** Asserts that axe-core finds nothing on the page. */
+export async function assertAccessible(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'] });
+    return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html).slice(0, 5) }));
+  });
+  assert.deepEqual(found, [], `accessibility of ${page.url()}`);
+}
+
+/** Asserts that nothing on the page is wider than the screen. */
+export async function assertFits(page) {
+  const { inner, content } = await page.evaluate(() => ({
+    inner: document.documentElement.clientWidth,
+    content: document.documentElement.scrollWidth,
+  }));
+  assert.ok(content <= inner, `${page.url()} is ${content} pixels wide on a screen of ${inner}`);
+}

@@ -27,6 +27,7 @@ async fn cut_again_and_again(kind: &str, options: &'static str) {
         ledger.wait_for(random.below(CHANGES)).await;
         // sleep: the cut must come at a random moment, not right after an answer
         tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
+        ledger.distrust();
         disk.cut_power();
         server.kill();
         load.join_all().await;

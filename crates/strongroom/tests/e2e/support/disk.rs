@@ -3,17 +3,22 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 /// Runs a program as root; fails the test with what it said when it fails.
 fn run(program: &str, words: &[&str]) {
-    if let Err(said) = attempt(program, words) {
-        panic!("{program} {words:?} failed; mounting scratch file systems needs root or sudo: {said}");
-    }
+    said_by(program, words);
 }
 
-fn attempt(program: &str, words: &[&str]) -> Result<(), String> {
+fn said_by(program: &str, words: &[&str]) -> String {
+    attempt(program, words).unwrap_or_else(|said| {
+        panic!("{program} {words:?} failed; mounting scratch file systems needs root or sudo: {said}")
+    })
+}
+
+fn attempt(program: &str, words: &[&str]) -> Result<String, String> {
     let mut command = if rustix::process::geteuid().is_root() {
         Command::new(program)
     } else {
@@ -23,7 +28,8 @@ fn attempt(program: &str, words: &[&str]) -> Result<(), String> {
     };
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let output = command.args(words).env("PATH", path).output().map_err(|error| error.to_string())?;
-    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
 /// A mounted scratch file system; unmounted when it is dropped.
@@ -93,6 +99,13 @@ impl Disk {
     /// Unmounts it; nothing may use it any more.
     pub fn unmount(&self) {
         run("umount", &[self.path().to_str().unwrap()]);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        // The kernel lets go of a file system a moment after its last user; mounted before that, it would be the old one.
+        while self.image && !said_by("losetup", &["-j", self.image_path().to_str().unwrap()]).is_empty() {
+            assert!(Instant::now() < deadline, "something still uses {}", self.path().display());
+            // sleep: the release of a loop device is asked for, nothing tells of it
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Lets this disk appear at another place.

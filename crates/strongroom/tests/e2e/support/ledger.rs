@@ -30,6 +30,7 @@ pub struct Ledger {
     writers: Vec<Arc<Mutex<Vec<Entry>>>>,
     acknowledged: Arc<AtomicU64>,
     refused: Arc<std::sync::Mutex<Vec<String>>>,
+    distrust: Arc<AtomicBool>,
     sizes: &'static [usize],
 }
 
@@ -43,7 +44,7 @@ impl Ledger {
         };
         let writer = |writer| Arc::new(Mutex::new((0..paths).map(|path| entry(writer, path)).collect()));
         let writers = (0..writers).map(writer).collect();
-        Self { writers, acknowledged: Arc::default(), refused: Arc::default(), sizes }
+        Self { writers, acknowledged: Arc::default(), refused: Arc::default(), distrust: Arc::default(), sizes }
     }
 
     /// How many changes were acknowledged so far.
@@ -61,6 +62,12 @@ impl Ledger {
         }
     }
 
+    /// From now on until the next start nothing counts as acknowledged: where power is really cut, no answer comes out any
+    /// more, but a file system that is being cut off may still tell a flush that it succeeded.
+    pub fn distrust(&self) {
+        self.distrust.store(true, Ordering::SeqCst);
+    }
+
     /// The changes that were answered with an error since the last call: status and text.
     pub fn refused(&self) -> Vec<String> {
         std::mem::take(&mut self.refused.lock().unwrap())
@@ -73,11 +80,12 @@ impl Ledger {
             let (writer, client, stop) = (Arc::clone(writer), client.clone(), Arc::clone(stop));
             let (acknowledged, refused) = (Arc::clone(&self.acknowledged), Arc::clone(&self.refused));
             let (sizes, mut random) = (self.sizes, Random::seeded(random.next()));
+            let distrust = Arc::clone(&self.distrust);
             tasks.spawn(async move {
                 let mut entries = writer.lock().await;
                 while !stop.load(Ordering::Relaxed) {
                     let at = random.below(entries.len() as u64) as usize;
-                    match change(&mut entries[at], &client, sizes, &mut random).await {
+                    match change(&mut entries[at], &client, sizes, &mut random, &distrust).await {
                         Ok(None) => _ = acknowledged.fetch_add(1, Ordering::Relaxed),
                         Ok(Some(refusal)) => refused.lock().unwrap().push(refusal),
                         Err(_) => return,
@@ -96,7 +104,7 @@ impl Ledger {
             let writer = random.below(self.writers.len() as u64) as usize;
             let mut entries = self.writers[writer].lock().await;
             let at = random.below(entries.len() as u64) as usize;
-            match change(&mut entries[at], client, self.sizes, random).await {
+            match change(&mut entries[at], client, self.sizes, random, &self.distrust).await {
                 Ok(None) => _ = self.acknowledged.fetch_add(1, Ordering::Relaxed),
                 Ok(Some(refusal)) => self.refused.lock().unwrap().push(refusal),
                 Err(_) => return,
@@ -108,6 +116,7 @@ impl Ledger {
     /// success. On a server that was started since, what is found is what must be found from now on; on one that still
     /// runs, a change whose outcome is unknown may also come to light later.
     pub async fn verify(&self, client: &Client, restarted: bool) {
+        self.distrust.store(false, Ordering::SeqCst);
         for writer in &self.writers {
             for entry in writer.lock().await.iter_mut() {
                 let answer = client.get(&entry.path).await.unwrap_or_else(|e| panic!("{}: no answer: {e}", entry.path));
@@ -145,6 +154,7 @@ async fn change(
     client: &Client,
     sizes: &[usize],
     random: &mut Random,
+    distrust: &AtomicBool,
 ) -> Result<Option<String>, reqwest::Error> {
     let exists = entry.acknowledged.is_some() && entry.possible.is_empty();
     let wanted = if exists && random.below(4) == 0 {
@@ -159,6 +169,9 @@ async fn change(
         None => client.delete(&entry.path).await?,
         Some((seed, size)) => client.put(&entry.path, bytes(seed, size)).await?,
     };
+    if answer.status.is_success() && distrust.load(Ordering::SeqCst) {
+        return Ok(None);
+    }
     if answer.status.is_success() {
         entry.acknowledged = wanted;
         entry.possible.clear();

@@ -48,12 +48,12 @@ fn no_locator() -> Locator {
 }
 
 /// Keeps one part of a BLOB with its checksum.
-pub(crate) fn insert_part(transaction: &mut Transaction<'_>, id: Id, part: i64, data: &[u8]) -> Result<()> {
+fn insert_part(transaction: &mut Transaction<'_>, id: Id, part: i64, data: &[u8]) -> Result<()> {
     stored::insert_chunk(transaction, id, part, &checksum(id, part, data), data)
 }
 
 /// The first half of BLAKE3 over the part's place and its bytes, so that parts cannot be swapped unnoticed.
-fn checksum(id: Id, part: i64, data: &[u8]) -> [u8; 16] {
+pub(crate) fn checksum(id: Id, part: i64, data: &[u8]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&id.get().to_le_bytes()).update(&part.to_le_bytes()).update(data);
     let mut half = [0; 16];

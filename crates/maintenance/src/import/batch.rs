@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::{Error, Id, Result, Timestamp};
-use repository::{HashedBytes, ImportDocument, Ownership};
+use repository::{HashedBytes, ImportDocument, MAX_IMPORT_BATCH, Ownership};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -16,11 +16,11 @@ use crate::posix::Status;
 use crate::progress::{Fault, Reason};
 
 /// Batches that run at once: while one waits for the disk, others read and hash.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 3;
 /// Most documents of one batch.
-const MOST_FILES: usize = 400;
+const MOST_FILES: usize = MAX_IMPORT_BATCH;
 /// Bytes after which a batch is closed.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MOST_BYTES: u64 = 24 * 1024 * 1024;
 /// Folders after which a batch is closed, since each keeps a directory open.
 const MOST_FOLDERS: usize = 64;
 

@@ -100,12 +100,17 @@ impl Saved {
 #[derive(Clone)]
 pub(crate) enum Placed {
     /// Small enough for the content database: stored by the same transaction.
-    Inline { digest: Digest, bytes: Bytes },
+    Inline { id: Id, digest: Digest, checksum: [u8; 16], bytes: Bytes },
     /// Durable in a store.
     External { store: Id, stored: Stored },
 }
 
 impl Placed {
+    /// Bytes for the content database under the identifier `id`. Hashes them here, so that the one thread that writes need not.
+    pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
+        Self::Inline { id, digest, checksum: database_store::checksum(id, 0, &bytes), bytes }
+    }
+
     pub(crate) fn digest(&self) -> Digest {
         match self {
             Self::Inline { digest, .. } => *digest,
@@ -121,19 +126,19 @@ impl Placed {
     }
 
     /// Writes the reference, and the bytes when they stay in the database.
-    pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<BlobRow> {
-        let (store_id, locator) = match self {
-            Self::Inline { .. } => (DATABASE_STORE, None),
-            Self::External { store, stored } => (*store, Some(stored.locator.as_bytes().to_vec())),
+    pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, new: Id, now: Timestamp) -> Result<BlobRow> {
+        let (id, store_id, locator) = match self {
+            Self::Inline { id, .. } => (*id, DATABASE_STORE, None),
+            Self::External { store, stored } => (new, *store, Some(stored.locator.as_bytes().to_vec())),
         };
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
         let standing = blob::insert(transaction, &row, now)?;
-        if let Self::Inline { digest, bytes } = self
+        if let Self::Inline { digest, checksum, bytes, .. } = self
             && standing.id == id
             && stored::insert(transaction, id, Some(*digest), standing.size, now)?
             && !bytes.is_empty()
         {
-            database_store::insert_part(transaction, id, 0, bytes)?;
+            stored::insert_chunk(transaction, id, 0, checksum, bytes)?;
         }
         Ok(standing)
     }

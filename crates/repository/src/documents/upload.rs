@@ -292,7 +292,8 @@ impl Upload {
             Some(writer) => Placed::External { store: self.store.0, stored: writer.finish().await? },
             None => {
                 let bytes = self.buffer.freeze();
-                Placed::Inline { digest: Digest::new(*blake3::hash(&bytes).as_bytes()), bytes }
+                let digest = Digest::new(*blake3::hash(&bytes).as_bytes());
+                Placed::inline(self.target.guard.next_id(), digest, bytes)
             }
         };
         let plan = Plan {

@@ -67,7 +67,7 @@ impl ImportFolder {
     pub async fn store_bytes(&self, hashed: HashedBytes) -> Result<ImportContent> {
         let HashedBytes { digest, bytes } = hashed;
         if (bytes.len() as u64) < self.inline_limit() {
-            return Ok(ImportContent(Placed::Inline { digest, bytes }));
+            return Ok(ImportContent(Placed::inline(self.inner.guard.next_id(), digest, bytes)));
         }
         let (id, store) = self.store()?;
         let stored = store.put(digest, bytes).await?;

@@ -22,8 +22,10 @@ use crate::provider::{Pending, Stored, Upload};
 /// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload. What ends before is
 /// stored in one go.
 const GROUP: usize = 1 << 20;
-/// The disk may lag behind by this much, so that the flush at the end is short.
-const LAG: u64 = 32 << 20;
+/// The disk is asked to write in windows of this length. Asked for less, it does more and smaller writes.
+const WINDOW: u64 = 8 << 20;
+/// It may lag behind by this many windows, so that the flush at the end is short.
+const LAG: u64 = 4;
 
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -47,7 +49,7 @@ struct Target {
 /// What was written so far.
 #[derive(Default)]
 struct Progress {
-    temporary: Option<Temporary>,
+    temporary: Option<Arc<Temporary>>,
     written: u64,
     sums: ChunkSums,
 }
@@ -111,12 +113,8 @@ impl LargeUpload {
     }
 
     async fn complete(mut self: Box<Self>, digest: Digest, size: u64) -> Result<Stored> {
-        let mut progress = self.settled().await?;
-        super::blocking(move || {
-            progress.append(&self.target.layout, &self.gathered)?;
-            progress.complete(&self.target, digest, size)
-        })
-        .await
+        let progress = self.settled().await?;
+        super::blocking(move || progress.complete(&self.target, &self.gathered, digest, size)).await
     }
 }
 
@@ -136,32 +134,46 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
 impl Progress {
     /// Writes pieces to the end.
     fn append(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
-        let Temporary { path, file } = match &mut self.temporary {
-            Some(temporary) => temporary,
-            none => none.insert(Temporary::create(layout)?),
-        };
+        let temporary = self.open(layout)?;
+        let Temporary { path, file } = &*temporary;
         let parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         write_parts(file, &parts, self.written).map_err(|e| failed("write to", path, e))?;
-        let length = pieces.iter().map(|piece| piece.len() as u64).sum();
-        write_behind(file, self.written, length);
-        pieces.iter().for_each(|piece| self.sums.update(piece));
-        self.written += length;
+        let from = self.written;
+        self.take(pieces);
+        write_behind(file, from, self.written);
         Ok(())
     }
 
-    /// Makes the bytes durable, then the name.
-    fn complete(self, target: &Target, digest: Digest, size: u64) -> Result<Stored> {
-        let Some(Temporary { path, file }) = &self.temporary else {
-            return Err(Error::unavailable("an upload was finished before it was begun"));
-        };
+    fn open(&mut self, layout: &Layout) -> Result<Arc<Temporary>> {
+        match &self.temporary {
+            Some(temporary) => Ok(temporary.clone()),
+            None => Ok(self.temporary.insert(Arc::new(Temporary::create(layout)?)).clone()),
+        }
+    }
+
+    fn take(&mut self, pieces: &[Bytes]) {
+        for piece in pieces {
+            self.sums.update(piece);
+            self.written += piece.len() as u64;
+        }
+    }
+
+    /// Writes the last pieces and makes the bytes durable, then the name.
+    fn complete(mut self, target: &Target, pieces: &[Bytes], digest: Digest, size: u64) -> Result<Stored> {
+        let from = self.written;
+        self.take(pieces);
         if size != self.written {
             return Err(Error::invalid(format!("an upload of {} bytes was finished as one of {size}", self.written)));
         }
+        let temporary = self.open(&target.layout)?;
+        let Temporary { path, file } = &*temporary;
         let table = self.sums.into_table(&digest);
         let footer = Footer { length: size, stored_at: Timestamp::now(), digest }.encode(&table);
-        write_parts(file, &[IoSlice::new(&table), IoSlice::new(&footer)], size)
-            .and_then(|()| file.sync_all())
-            .map_err(|e| failed("write to", path, e))?;
+        // In one call, so that the disk gets as few and as large writes as possible.
+        let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        parts.extend([IoSlice::new(&table), IoSlice::new(&footer)]);
+        let written = write_parts(file, &parts, from).and_then(|()| file.sync_data());
+        written.map_err(|e| failed("write to", path, e))?;
         let layout = &target.layout;
         let (first, name) = (digest.as_bytes()[0], layout.large_file(&digest));
         let named = match give_name(path, &name) {
@@ -208,17 +220,18 @@ impl Upload for LargeUpload {
     }
 }
 
-/// Starts writing what was just handed to the kernel and waits for what is far behind.
-fn write_behind(file: &File, at: u64, length: u64) {
-    let behind = at.saturating_sub(LAG);
+/// Starts writing each window that was filled between two positions and waits for the one that is far behind.
+fn write_behind(file: &File, from: u64, to: u64) {
     let wait = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // Safety: no memory is passed. A failure is nobody's loss: the flush at the end reports what could not be written, because
-    // this call leaves the file's error state alone.
-    unsafe {
-        libc::sync_file_range(file.as_raw_fd(), at as i64, length as i64, libc::SYNC_FILE_RANGE_WRITE);
-        if behind > 0 {
-            let from = behind.saturating_sub(GROUP as u64);
-            libc::sync_file_range(file.as_raw_fd(), from as i64, (behind - from) as i64, wait);
+    for window in from / WINDOW..to / WINDOW {
+        let range = |window: u64| (window * WINDOW) as i64;
+        // Safety: no memory is passed. A failure is nobody's loss: the flush at the end reports what could not be written, because
+        // this call leaves the file's error state alone.
+        unsafe {
+            libc::sync_file_range(file.as_raw_fd(), range(window), WINDOW as i64, libc::SYNC_FILE_RANGE_WRITE);
+            if let Some(behind) = window.checked_sub(LAG) {
+                libc::sync_file_range(file.as_raw_fd(), range(behind), WINDOW as i64, wait);
+            }
         }
     }
 }

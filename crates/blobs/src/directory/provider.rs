@@ -82,11 +82,7 @@ impl Inner {
         debug_assert!(has_digest(&blob), "the caller's digest is not that of the bytes");
         let Whole { digest, size, pieces } = blob;
         if size > self.segment_limit {
-            let mut upload: Box<dyn Upload> = Box::new(self.begin(Some(size)).await?);
-            for piece in pieces {
-                upload.write(piece).await?;
-            }
-            return upload.finish(digest, size).await;
+            return self.begin(Some(size)).await?.store(digest, size, pieces).await;
         }
         let mut damaged = Vec::new();
         if !self.catalog.candidates(&digest).is_empty() {

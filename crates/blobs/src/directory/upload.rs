@@ -92,6 +92,11 @@ impl LargeUpload {
         Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None }
     }
 
+    /// Stores a BLOB that is in memory as a whole.
+    pub async fn store(self, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Stored> {
+        super::blocking(move || Progress::default().complete(&self.target, &pieces, digest, size)).await
+    }
+
     /// Waits for the last group and hands the gathered one to the blocking pool.
     async fn send(&mut self) -> Result<()> {
         let mut progress = self.settled().await?;

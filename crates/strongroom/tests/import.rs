@@ -145,7 +145,7 @@ fn an_import_that_was_killed_goes_on_where_it_was_and_loses_nothing() {
     let arguments = ["import", text(source.path()), "Documents"];
     for delay in [150, 300, 450] {
         let mut import = program(data.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
-        // The moment of the kill may be any: this is not a wait for anything.
+        // sleep: the moment of the kill may be any, it waits for nothing.
         std::thread::sleep(Duration::from_millis(delay));
         import.kill().unwrap();
         import.wait().unwrap();

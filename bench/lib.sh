@@ -38,12 +38,15 @@ milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 free_gigabytes() { df --output=avail -B1000000000 "$1" | tail -1 | tr -d ' '; }
 
-# The load generator, rebuilt when its source is newer.
+# The load generator and the maker of trees, rebuilt when their sources are newer.
 build_load() {
-  load=$bench_home/load
-  if [ ! -x "$load" ] || [ "$project/bench/load/load.rs" -nt "$load" ]; then
-    rustc --edition 2024 -C opt-level=3 -o "$load" "$project/bench/load/load.rs" || fail "the load generator does not build"
-  fi
+  local name
+  load=$bench_home/load tree=$bench_home/tree
+  for name in load tree; do
+    if [ ! -x "$bench_home/$name" ] || [ "$project/bench/load/$name.rs" -nt "$bench_home/$name" ]; then
+      rustc --edition 2024 -C opt-level=3 -o "$bench_home/$name" "$project/bench/load/$name.rs" || fail "$name.rs does not build"
+    fi
+  done
 }
 
 # rate MODE HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION: prints requests per second; a refused or

@@ -6,11 +6,13 @@
 //!
 //!     load put HOST:PORT PREFIX RUN BYTES CONNECTIONS SECONDS AUTHORIZATION|-
 //!     load get HOST:PORT PREFIX FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-
+//!     load page HOST:PORT PATH 1 0 CONNECTIONS SECONDS AUTHORIZATION|-
 //!     load fill HOST:PORT PREFIX FILES BYTES CONNECTIONS 0 AUTHORIZATION|-
 //!
 //! `put` uploads PREFIX/RUN/DD/N.bin for the given time, `fill` uploads PREFIX/0.bin to PREFIX/(FILES-1).bin, `get` reads
-//! these in random order and checks their length. Prints: RESULT requests microseconds refused broken p50 p99, the last
-//! two in microseconds; a refused request was answered with an error, a broken one not at all.
+//! these in random order and checks their length, `page` asks for the same path again and again. Prints: RESULT requests
+//! microseconds refused broken p50 p99, the last two in microseconds; a refused request was answered with an error, a
+//! broken one not at all.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -170,6 +172,7 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
         value => format!("Authorization: {value}\r\n"),
     };
     let files: u64 = if plan.mode == "put" { 0 } else { plan.run.parse().unwrap_or(1) };
+    let reads = plan.mode == "get" || plan.mode == "page";
     let mut connection = Connection::open(&plan.host).ok();
     for count in 0.. {
         let started = Instant::now();
@@ -179,11 +182,12 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
         }
         let path = match plan.mode.as_str() {
             "put" => format!("{}/{}/{:02}/{number}-{count}.bin", plan.prefix, plan.run, count % 64),
+            "page" => plan.prefix.clone(),
             "fill" => format!("{}/{taken}.bin", plan.prefix),
             _ => format!("{}/{}.bin", plan.prefix, random.next() % files),
         };
         let outcome = connection.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into()).and_then(|connection| {
-            if plan.mode == "get" {
+            if reads {
                 let head = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{field}\r\n");
                 connection.send([head.as_bytes(), &[], &[]])?;
             } else {
@@ -231,7 +235,7 @@ fn worker(plan: &Plan, number: u64, next: &AtomicU64, random_bytes: &[u8], end: 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [mode, host, prefix, run, bytes, connections, seconds, authorization] = words.as_slice() else {
-        eprintln!("load put|get|fill HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-");
+        eprintln!("load put|get|page|fill HOST:PORT PREFIX RUN|FILES BYTES CONNECTIONS SECONDS AUTHORIZATION|-");
         std::process::exit(2);
     };
     let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("{text} is not a number"));
@@ -247,7 +251,7 @@ fn main() {
     };
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |time| time.as_nanos());
     let mut random = Random(clock as u64 | 1);
-    let uploads = plan.mode != "get";
+    let uploads = plan.mode == "put" || plan.mode == "fill";
     let words = if uploads { (plan.bytes + WINDOW) / 8 + 1 } else { 0 };
     let bytes: Arc<Vec<u8>> = Arc::new((0..words).flat_map(|_| random.next().to_le_bytes()).collect());
     let next = Arc::new(AtomicU64::new(0));

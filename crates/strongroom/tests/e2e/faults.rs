@@ -25,7 +25,7 @@ impl Injector {
     fn attach(server: &Server, calls: &str, error: &str, nth: usize, log: &Path) -> Self {
         let inject = format!("inject={calls}:error={error}:when={nth}");
         let mut strace = Command::new("strace")
-            .args(["-f", "-y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
+            .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
             .arg(log)
             .args(["-p", &server.pid().to_string()])
             .stdin(Stdio::null())
@@ -84,8 +84,9 @@ async fn fail_each(calls: &str, error: &str) {
             let expected = refusal.contains(" 503 ") || refusal.contains(" 507 ");
             assert!(expected, "a failing disk is answered with 503 or 507, not with: {refusal}\nafter {failed:#?}");
         }
+        // No answer depends on the thread that prepares segments ahead and seals them behind.
         let in_store = failed.iter().filter(|line| line.contains("/blobs/segments/") || line.contains("/blobs/large/"));
-        if in_store.count() > 0 {
+        if in_store.filter(|line| !line.contains("<blob-segments>")).count() > 0 {
             assert!(!refused.is_empty(), "the store failed, but every change was acknowledged:\n{failed:#?}");
         }
         // The oracle reads from the server that saw the fault, and from one that starts on what it left.

@@ -1,4 +1,7 @@
 //! Owns a closure on its way to the thread that runs it, and its answer on the way back.
+//!
+//! What a closure returns travels with its type erased: so the engines are compiled once, and not again for each
+//! operation of each caller.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,60 +12,54 @@ use tokio::sync::oneshot;
 
 use super::session::{Reader, Transaction};
 
-/// A write that waits or runs. It can be run again after a rollback.
-pub(crate) trait Write: Send {
-    /// When it began to wait.
-    fn queued(&self) -> Instant;
-    /// Whether nobody waits for it any more and it need not be begun.
-    fn is_abandoned(&self) -> bool;
-    /// Runs the closure and keeps what it returned. Catches panics.
-    fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<()>;
-    /// Answers with what the last run returned, or with the error.
-    fn answer(self: Box<Self>, outcome: Result<()>);
+/// What a closure returned.
+pub(crate) type Returned = Box<dyn Any + Send>;
+
+/// A closure that reads.
+pub(crate) type ReadClosure = Box<dyn FnOnce(&mut Reader<'_>) -> Result<Returned> + Send>;
+
+/// A closure that writes. It can be run again after a rollback.
+pub(crate) type WriteClosure = Box<dyn FnMut(&mut Transaction<'_>) -> Result<Returned> + Send>;
+
+/// Where the answer arrives.
+pub(crate) type Answer = oneshot::Receiver<Result<Returned>>;
+
+/// Erases the type of what a read returns.
+pub(crate) fn erase_read<T: Send + 'static>(
+    f: impl FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+) -> ReadClosure {
+    Box::new(move |reader| f(reader).map(|value| Box::new(value) as Returned))
+}
+
+/// Erases the type of what a write returns.
+pub(crate) fn erase_write<T: Send + 'static>(
+    mut f: impl FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+) -> WriteClosure {
+    Box::new(move |transaction| f(transaction).map(|value| Box::new(value) as Returned))
+}
+
+/// Gives back the type that was erased; the caller names the one that its own closure returned.
+pub(crate) fn restore<T: 'static>(returned: Returned) -> Result<T> {
+    returned.downcast().map(|value| *value).map_err(|_| closed())
+}
+
+/// A write that waits or runs.
+pub(crate) struct Write {
+    closure: WriteClosure,
+    value: Option<Returned>,
+    queued: Instant,
+    answer: oneshot::Sender<Result<Returned>>,
 }
 
 /// A read that waits for a thread.
-pub(crate) trait Read: Send {
-    /// When it began to wait.
-    fn queued(&self) -> Instant;
-    /// Whether nobody waits for it any more.
-    fn is_abandoned(&self) -> bool;
-    /// Runs the closure and answers; tells whether it succeeded.
-    fn run(self: Box<Self>, reader: &mut Reader<'_>) -> bool;
-    /// Answers without having run.
-    fn refuse(self: Box<Self>, error: Error);
-}
-
-struct Job<T, F> {
-    f: F,
-    value: Option<T>,
+pub(crate) struct Read {
+    closure: ReadClosure,
     queued: Instant,
-    answer: oneshot::Sender<Result<T>>,
-}
-
-/// Where the answer arrives.
-pub(crate) type Answer<T> = oneshot::Receiver<Result<T>>;
-
-pub(crate) fn write<T, F>(f: F) -> (Box<dyn Write>, Answer<T>)
-where
-    T: Send + 'static,
-    F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
-{
-    let (answer, receiver) = oneshot::channel();
-    (Box::new(Job { f, value: None, queued: Instant::now(), answer }), receiver)
-}
-
-pub(crate) fn read<T, F>(f: F) -> (Box<dyn Read>, Answer<T>)
-where
-    T: Send + 'static,
-    F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
-{
-    let (answer, receiver) = oneshot::channel();
-    (Box::new(Job { f, value: None, queued: Instant::now(), answer }), receiver)
+    answer: oneshot::Sender<Result<Returned>>,
 }
 
 /// Waits for the answer; a thread that went away without one is told as unavailable.
-pub(crate) async fn answered<T>(answer: Answer<T>) -> Result<T> {
+pub(crate) async fn answered(answer: Answer) -> Result<Returned> {
     answer.await.unwrap_or_else(|_| Err(closed()))
 }
 
@@ -72,7 +69,7 @@ pub(crate) fn closed() -> Error {
 }
 
 /// Runs a closure of a caller; a panic in it becomes an error.
-pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn caught(run: impl FnOnce() -> Result<Returned>) -> Result<Returned> {
     // The state that the closure captured is dropped or run again only after a rollback; nothing of ours is shared.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic_text(panic.as_ref());
@@ -91,56 +88,64 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("of an unknown kind")
 }
 
-impl<T, F> Write for Job<T, F>
-where
-    T: Send,
-    F: FnMut(&mut Transaction<'_>) -> Result<T> + Send,
-{
-    fn queued(&self) -> Instant {
+impl Write {
+    pub(crate) fn new(closure: WriteClosure) -> (Self, Answer) {
+        let (answer, receiver) = oneshot::channel();
+        (Self { closure, value: None, queued: Instant::now(), answer }, receiver)
+    }
+
+    /// When it began to wait.
+    pub(crate) fn queued(&self) -> Instant {
         self.queued
     }
 
-    fn is_abandoned(&self) -> bool {
+    /// Whether nobody waits for it any more and it need not be begun.
+    pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
     }
 
-    fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<()> {
+    /// Runs the closure and keeps what it returned. Catches panics.
+    pub(crate) fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<()> {
         self.value = None;
-        let answer = caught(|| (self.f)(transaction));
+        let answer = caught(|| (self.closure)(transaction));
         self.value = Some(transaction.verdict(answer)?);
         Ok(())
     }
 
-    fn answer(self: Box<Self>, outcome: Result<()>) {
-        let Self { value, answer, .. } = *self;
+    /// Answers with what the last run returned, or with the error.
+    pub(crate) fn answer(self, outcome: Result<()>) {
         // Nobody listens when the caller went away; the transaction stands all the same.
-        let _ = answer.send(outcome.and_then(|()| value.ok_or_else(closed)));
+        let _ = self.answer.send(outcome.and_then(|()| self.value.ok_or_else(closed)));
     }
 }
 
-impl<T, F> Read for Job<T, F>
-where
-    T: Send,
-    F: FnOnce(&mut Reader<'_>) -> Result<T> + Send,
-{
-    fn queued(&self) -> Instant {
+impl Read {
+    pub(crate) fn new(closure: ReadClosure) -> (Self, Answer) {
+        let (answer, receiver) = oneshot::channel();
+        (Self { closure, queued: Instant::now(), answer }, receiver)
+    }
+
+    /// When it began to wait.
+    pub(crate) fn queued(&self) -> Instant {
         self.queued
     }
 
-    fn is_abandoned(&self) -> bool {
+    /// Whether nobody waits for it any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
         self.answer.is_closed()
     }
 
-    fn run(self: Box<Self>, reader: &mut Reader<'_>) -> bool {
-        let job = *self;
-        let answer = caught(|| (job.f)(reader));
+    /// Runs the closure and answers; tells whether it succeeded.
+    pub(crate) fn run(self, reader: &mut Reader<'_>) -> bool {
+        let answer = caught(|| (self.closure)(reader));
         let answer = reader.verdict(answer);
         let succeeded = answer.is_ok();
-        let _ = job.answer.send(answer);
+        let _ = self.answer.send(answer);
         succeeded
     }
 
-    fn refuse(self: Box<Self>, error: Error) {
+    /// Answers without having run.
+    pub(crate) fn refuse(self, error: Error) {
         let _ = self.answer.send(Err(error));
     }
 }

@@ -20,6 +20,8 @@ pub use options::Options;
 pub use row::Row;
 pub use session::{Reader, Transaction};
 
+use job::{ReadClosure, Returned, WriteClosure};
+
 use crate::dialect;
 use crate::migrate::Schema;
 
@@ -30,6 +32,29 @@ pub struct Database(Arc<Backend>);
 enum Backend {
     Sqlite(sqlite::Sqlite),
     Postgres(postgres::Postgres),
+}
+
+impl Backend {
+    async fn read(&self, closure: ReadClosure) -> Result<Returned> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.read(closure).await,
+            Self::Postgres(postgres) => postgres.read(closure).await,
+        }
+    }
+
+    async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.read_long(closure).await,
+            Self::Postgres(postgres) => postgres.read_long(closure).await,
+        }
+    }
+
+    async fn write(&self, closure: WriteClosure) -> Result<Returned> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.write(closure).await,
+            Self::Postgres(postgres) => postgres.write(closure).await,
+        }
+    }
 }
 
 impl Database {
@@ -54,10 +79,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        match &*self.0 {
-            Backend::Sqlite(sqlite) => sqlite.read(f).await,
-            Backend::Postgres(postgres) => postgres.read(f).await,
-        }
+        job::restore(self.0.read(job::erase_read(f)).await?)
     }
 
     /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections
@@ -67,10 +89,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        match &*self.0 {
-            Backend::Sqlite(sqlite) => sqlite.read_long(f).await,
-            Backend::Postgres(postgres) => postgres.read_long(f).await,
-        }
+        job::restore(self.0.read_long(job::erase_read(f)).await?)
     }
 
     /// Runs a write transaction: durable when this returns `Ok`, without any effect when it returns an error, unknown
@@ -83,10 +102,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        match &*self.0 {
-            Backend::Sqlite(sqlite) => sqlite.write(f).await,
-            Backend::Postgres(postgres) => postgres.write(f).await,
-        }
+        job::restore(self.0.write(job::erase_write(f)).await?)
     }
 
     /// Which engine serves this database.

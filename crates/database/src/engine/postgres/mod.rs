@@ -20,9 +20,8 @@ pub(in crate::engine) use config::{describe, parse_config};
 pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
-use super::job::{self, answered, closed};
+use super::job::{Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
-use super::session::{Reader, Transaction};
 use super::sqlite::overloaded;
 use super::{Engine, Options};
 use crate::migrate::{Plan, Schema};
@@ -61,40 +60,28 @@ impl Postgres {
         })
     }
 
-    pub(super) async fn read<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
-    {
-        let (job, answer) = job::read(f);
+    pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {
+        let (job, answer) = Read::new(closure);
         self.queue.push(Job::Read(job), self.patience).await?;
         answered(answer).await
     }
 
-    pub(super) async fn read_long<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
         let permit = match tokio::time::timeout(self.patience, Arc::clone(&self.long).acquire_owned()).await {
             Ok(permit) => permit.map_err(|_| closed())?,
             Err(_) => return Err(overloaded()),
         };
         // The permit goes with the closure: a caller who stops waiting does not free the connection.
-        self.read(move |reader| {
-            let result = f(reader);
+        self.read(Box::new(move |reader| {
+            let result = closure(reader);
             drop(permit);
             result
-        })
+        }))
         .await
     }
 
-    pub(super) async fn write<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
-    {
-        let (job, answer) = job::write(f);
+    pub(super) async fn write(&self, closure: WriteClosure) -> Result<Returned> {
+        let (job, answer) = Write::new(closure);
         self.queue.push(Job::Write(job), self.patience).await?;
         answered(answer).await
     }

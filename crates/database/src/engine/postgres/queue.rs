@@ -12,8 +12,8 @@ use crate::engine::sqlite::overloaded;
 
 /// A closure that waits for a connection.
 pub(super) enum Job {
-    Read(Box<dyn Read>),
-    Write(Box<dyn Write>),
+    Read(Read),
+    Write(Write),
 }
 
 /// First in, first out, for many callers and many threads.

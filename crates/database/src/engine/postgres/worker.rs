@@ -41,7 +41,7 @@ impl Worker {
         }
     }
 
-    fn read(&mut self, job: Box<dyn Read>) {
+    fn read(&mut self, job: Read) {
         if job.is_abandoned() {
             return;
         }
@@ -60,17 +60,17 @@ impl Worker {
         self.metrics.read(succeeded);
     }
 
-    fn write(&mut self, mut job: Box<dyn Write>) {
+    fn write(&mut self, mut job: Write) {
         if job.is_abandoned() {
             return;
         }
         self.metrics.waited(job.queued());
-        let outcome = self.attempt_all(job.as_mut());
+        let outcome = self.attempt_all(&mut job);
         self.metrics.write(outcome.is_ok());
         job.answer(outcome);
     }
 
-    fn attempt_all(&mut self, job: &mut dyn Write) -> Result<()> {
+    fn attempt_all(&mut self, job: &mut Write) -> Result<()> {
         let deadline = job.queued() + self.patience;
         let mut attempt = 1;
         loop {
@@ -90,7 +90,7 @@ impl Worker {
         }
     }
 
-    fn attempt(&mut self, job: &mut dyn Write, deadline: Instant) -> std::result::Result<(), (Error, Failure)> {
+    fn attempt(&mut self, job: &mut Write, deadline: Instant) -> std::result::Result<(), (Error, Failure)> {
         let metrics = self.metrics.clone();
         let connection = self.connected(deadline).map_err(|error| (error, Failure::Final))?;
         connection.begin(Mode::Write);

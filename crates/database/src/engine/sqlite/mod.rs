@@ -20,9 +20,8 @@ pub(in crate::engine) use connection::wrong_count;
 pub(crate) use connection::{Connection, column};
 pub(in crate::engine) use pool::overloaded;
 
-use super::job::{self, Write, answered, closed};
+use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
-use super::session::{Reader, Transaction};
 use super::{Engine, Options};
 use crate::migrate::{Plan, Schema};
 use connection::Role;
@@ -33,7 +32,7 @@ use writer::Writer;
 pub(super) struct Sqlite {
     pool: Arc<Pool>,
     // None once the database is closed; the thread ends when it has served what waits.
-    queue: Mutex<Option<mpsc::Sender<Box<dyn Write>>>>,
+    queue: Mutex<Option<mpsc::Sender<Write>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     patience: Duration,
     metrics: Metrics,
@@ -66,25 +65,21 @@ impl Sqlite {
         })
     }
 
-    pub(super) async fn read<T>(&self, f: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
+    pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {
         let waiting = Instant::now();
         let permit = self.pool.permit().await?;
         self.metrics.waited(waiting);
-        let result = self.pool.run(f);
+        let result = self.pool.run(closure);
         drop(permit);
         self.metrics.read(result.is_ok());
         result
     }
 
-    pub(super) async fn read_long<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
         let permits = self.pool.long_permit().await?;
         let pool = Arc::clone(&self.pool);
         let run = tokio::task::spawn_blocking(move || {
-            let result = pool.run(f);
+            let result = pool.run(closure);
             drop(permits);
             result
         });
@@ -93,13 +88,9 @@ impl Sqlite {
         result
     }
 
-    pub(super) async fn write<T, F>(&self, f: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
-    {
+    pub(super) async fn write(&self, closure: WriteClosure) -> Result<Returned> {
         let queue = self.queue().clone().ok_or_else(closed)?;
-        let (job, answer) = job::write(f);
+        let (job, answer) = Write::new(closure);
         match tokio::time::timeout(self.patience, queue.send(job)).await {
             Ok(sent) => sent.map_err(|_| closed())?,
             Err(_) => return Err(overloaded()),
@@ -119,7 +110,7 @@ impl Sqlite {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Box<dyn Write>>>> {
+    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Write>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

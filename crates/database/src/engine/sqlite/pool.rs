@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::classify::classify;
 use super::connection::{Connection, Role};
-use crate::engine::job::{caught, closed};
+use crate::engine::job::{ReadClosure, Returned, caught, closed};
 use crate::engine::session::{Reader, Session};
 
 /// Reading connections, opened when they are first needed.
@@ -55,7 +55,7 @@ impl Pool {
     }
 
     /// Runs a read. The caller holds a permit.
-    pub(super) fn run<T>(&self, f: impl FnOnce(&mut Reader<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn run(&self, closure: ReadClosure) -> Result<Returned> {
         let idle = self.idle().as_mut().ok_or_else(closed)?.pop();
         let mut connection = match idle {
             Some(connection) => connection,
@@ -64,7 +64,7 @@ impl Pool {
         connection.control("BEGIN").map_err(|e| classify(e, &self.path))?;
         let result = {
             let mut reader = Reader::new(Session::Sqlite(&mut connection));
-            let answer = caught(|| f(&mut reader));
+            let answer = caught(|| closure(&mut reader));
             reader.verdict(answer)
         };
         // A connection that cannot end its snapshot would hold back the log for ever; it is closed instead of kept.

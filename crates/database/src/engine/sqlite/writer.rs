@@ -38,8 +38,6 @@ enum Ran {
     Broke(Error),
 }
 
-type Waiting = Box<dyn Write>;
-
 impl Writer {
     pub(super) fn open(path: &Arc<PathBuf>, patience: Duration, batch: usize, metrics: Metrics) -> Result<Self> {
         let log_pages = Arc::new(AtomicU32::new(0));
@@ -50,24 +48,24 @@ impl Writer {
     }
 
     /// Serves until every sender is gone and the queue is empty.
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Waiting>) {
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Write>) {
         while let Some(first) = queue.blocking_recv() {
             self.serve(first, &mut queue);
         }
     }
 
-    fn serve(&mut self, first: Waiting, queue: &mut mpsc::Receiver<Waiting>) {
+    fn serve(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>) {
         if let Err(error) = self.connection.control("BEGIN IMMEDIATE") {
             self.refuse_all(first, queue, &error);
             return;
         }
         let started = Instant::now();
-        let mut done: Vec<(Waiting, Result<()>)> = Vec::new();
+        let mut done: Vec<(Write, Result<()>)> = Vec::new();
         let mut next = Some(first);
         while let Some(mut job) = next {
             if !job.is_abandoned() {
                 self.metrics.waited(job.queued());
-                match self.run_one(job.as_mut()) {
+                match self.run_one(&mut job) {
                     Ran::Settled(outcome) => done.push((job, outcome)),
                     Ran::Broke(error) => {
                         self.recover(None);
@@ -84,7 +82,7 @@ impl Writer {
     }
 
     /// Runs one transaction inside a savepoint.
-    fn run_one(&mut self, job: &mut dyn Write) -> Ran {
+    fn run_one(&mut self, job: &mut Write) -> Ran {
         if let Err(error) = self.connection.control("SAVEPOINT one") {
             return Ran::Broke(classify(error, &self.path));
         }
@@ -106,7 +104,7 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, done: Vec<(Waiting, Result<()>)>) {
+    fn commit(&mut self, done: Vec<(Write, Result<()>)>) {
         let changed = done.iter().filter(|(_, outcome)| outcome.is_ok()).count();
         let started = Instant::now();
         match self.connection.control("COMMIT") {
@@ -134,19 +132,19 @@ impl Writer {
     }
 
     /// Runs each alone, after a batch was rolled back for the fault of one of them.
-    fn again(&mut self, jobs: Vec<(Waiting, Result<()>)>) {
+    fn again(&mut self, jobs: Vec<(Write, Result<()>)>) {
         for (mut job, outcome) in jobs {
             if outcome.is_err() {
                 self.answer(job, outcome);
                 continue;
             }
             self.metrics.retry();
-            let outcome = self.alone(job.as_mut());
+            let outcome = self.alone(&mut job);
             self.answer(job, outcome);
         }
     }
 
-    fn alone(&mut self, job: &mut dyn Write) -> Result<()> {
+    fn alone(&mut self, job: &mut Write) -> Result<()> {
         self.connection.control("BEGIN IMMEDIATE").map_err(|e| classify(e, &self.path))?;
         match self.run_one(job) {
             Ran::Settled(outcome) => {
@@ -177,7 +175,7 @@ impl Writer {
     }
 
     /// Answers all who wait now: were they tried one by one, each would wait in vain as long as the first.
-    fn refuse_all(&mut self, first: Waiting, queue: &mut mpsc::Receiver<Waiting>, error: &rusqlite::Error) {
+    fn refuse_all(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>, error: &rusqlite::Error) {
         if !is_busy(error) {
             self.recover(Some(error));
         }
@@ -191,7 +189,7 @@ impl Writer {
         }
     }
 
-    fn answer(&self, job: Waiting, outcome: Result<()>) {
+    fn answer(&self, job: Write, outcome: Result<()>) {
         self.metrics.write(outcome.is_ok());
         job.answer(outcome);
     }

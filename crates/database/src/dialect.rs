@@ -59,6 +59,15 @@ impl Sql {
 
     /// The text that the engine prepares.
     pub(crate) fn render(self, engine: Engine) -> Result<Cow<'static, str>> {
+        let text = self.without_marks(engine)?;
+        Ok(match engine {
+            Engine::Postgres => text,
+            // `$1` is a name there, numbered by where it first stands; `?1` is the number itself.
+            Engine::Sqlite => Cow::Owned(text.replace('$', "?")),
+        })
+    }
+
+    fn without_marks(self, engine: Engine) -> Result<Cow<'static, str>> {
         let source = self.source(engine);
         if !source.contains('{') {
             return Ok(Cow::Borrowed(source));
@@ -95,7 +104,7 @@ mod tests {
         let sql = Sql::new("SELECT id FROM node WHERE scope {in $2} AND id = $1 {for_update}");
         assert_eq!(
             sql.render(Engine::Sqlite).unwrap(),
-            "SELECT id FROM node WHERE scope IN (SELECT value FROM json_each($2)) AND id = $1 "
+            "SELECT id FROM node WHERE scope IN (SELECT value FROM json_each(?2)) AND id = ?1 "
         );
         assert_eq!(
             sql.render(Engine::Postgres).unwrap(),

@@ -19,6 +19,6 @@ pub mod testing;
 mod value;
 
 pub use dialect::Sql;
-pub use engine::{Database, Engine, Location, Options, Reader, Row, Transaction};
+pub use engine::{Database, Engine, Location, Mark, Options, Reader, Row, Transaction};
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

@@ -65,7 +65,8 @@ fn fresh() -> String {
     let mut bytes = [0u8; 12];
     // An identifier only has to tell requests apart; without random bytes all zeros must do.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().fold(String::with_capacity(24), |text, byte| text + &format!("{byte:02x}"))
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

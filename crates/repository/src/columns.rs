@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::content::column::{self, ColumnRow};
-use database::content::node;
+use database::content::{collection, node};
 use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{explain, require_free};
@@ -207,6 +207,9 @@ impl Session {
                 }
             }
             node::touch(transaction, id, Timestamp::now(), guard.caller())?;
+            if row.kind != NodeKind::Document {
+                collection::change_tree(transaction, row.collection_id)?;
+            }
             guard.record(transaction, id, "item.columns", path.as_str())
         };
         located.content.database.write(write).await

@@ -11,6 +11,7 @@ use model::{Error, Id, IdSource, Principal, Result, Timestamp};
 use crate::access::AccessCache;
 use crate::map::MapCell;
 use crate::people::Identities;
+use crate::ways::Ways;
 use crate::{Session, sites};
 
 /// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
@@ -55,6 +56,7 @@ pub(crate) struct Inner {
     pub(crate) configuration: Database,
     pub(crate) map: MapCell,
     pub(crate) access: AccessCache,
+    pub(crate) ways: Ways,
     pub(crate) identities: Identities,
     blobs: DirectoryOptions,
 }
@@ -100,6 +102,7 @@ impl Repository {
             configuration,
             map: MapCell::default(),
             access: AccessCache::default(),
+            ways: Ways::default(),
             identities: Identities::new()?,
             blobs,
         };

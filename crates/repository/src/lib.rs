@@ -26,6 +26,7 @@ mod session;
 mod sites;
 mod status;
 mod view;
+mod ways;
 
 pub use address::Target;
 pub use clean_up::CleanedUp;

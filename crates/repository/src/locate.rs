@@ -11,6 +11,7 @@ use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, R
 use crate::Repository;
 use crate::access::Access;
 use crate::map::{ContentDatabase, Map};
+use crate::ways::{PathKey, Way};
 
 /// An item that the caller may know of, and the way to it.
 #[derive(Clone)]
@@ -21,7 +22,7 @@ pub(crate) struct Located {
     pub(crate) access: Arc<Access>,
     pub(crate) caller: Id,
     /// From the root site to the item itself; never empty.
-    pub(crate) chain: Vec<NodeRow>,
+    pub(crate) chain: Way,
 }
 
 pub(crate) fn no_item() -> Error {
@@ -41,7 +42,7 @@ impl Located {
 
     /// The item that holds it; none for a root site.
     pub(crate) fn parent(&self) -> Option<&NodeRow> {
-        self.chain.len().checked_sub(2).map(|index| &self.chain[index])
+        self.chain.len().checked_sub(2).map(|index| &*self.chain[index])
     }
 
     /// Path of the item in the farm, from the address of its site collection on.
@@ -126,11 +127,24 @@ pub(crate) struct Finder {
 /// Finds the item at a path. Names that the caller may not know and names that do not exist give the same error.
 pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
     let (collection, used) = finder.map.collection_of(path).ok_or_else(|| nothing_at(path))?;
-    let collection = collection.id;
-    let mut located = begin(reader, finder, collection)?;
-    for name in &path.names()[used..] {
+    let mut located = begin(reader, finder, collection.id)?;
+    let (version, names) = (located.collection.tree_version, &path.names()[used..]);
+    let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
+    // The item itself may be a container that is known, or a document in one.
+    let known = (names.len().saturating_sub(1)..=names.len()).rev();
+    let known = known.filter(|_| finder.keep).find_map(|count| Some((count, ways.by_path(&key, count, version)?)));
+    let (first, way) = match known {
+        Some((count, way)) => (count, way),
+        None => (0, vec![root_of(reader, collection.id)?]),
+    };
+    let kept = if first > 0 { way.len() } else { 0 };
+    located.chain = way;
+    for name in &names[first..] {
         let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
-        located.chain.push(child);
+        located.chain.push(Arc::new(child));
+    }
+    if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
+        ways.keep(Some(&key), version, &located.chain);
     }
     if !located.may_know(located.node()) {
         return Err(nothing_at(path));
@@ -140,39 +154,67 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
 
 /// Finds the item with an identifier; what is in a recycle bin is not found.
 pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Located> {
-    let mut way = Vec::new();
+    let mut below = Vec::new();
     let mut next = id;
-    while !next.is_none() {
+    let mut located = loop {
+        if next.is_none() {
+            let root = below.last().map(|root: &Arc<NodeRow>| root.id).ok_or_else(no_item)?;
+            break begin(reader, finder, root)?;
+        }
+        if let Some(known) = known_way(reader, finder, next)? {
+            break known;
+        }
         let node = node::find(reader, next)?.ok_or_else(no_item)?;
         next = node.parent_id;
-        way.push(node);
-        if way.len() > MAX_DEPTH + 1 {
+        below.push(Arc::new(node));
+        if below.len() > MAX_DEPTH + 1 {
             return Err(Error::corrupt(format!("the item {id} is its own ancestor")));
         }
+    };
+    let new_container = below.iter().any(|node| node.kind != NodeKind::Document);
+    below.reverse();
+    located.chain.append(&mut below);
+    if finder.keep && new_container {
+        finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
     }
-    let collection = way.last().map(|root| root.id).ok_or_else(no_item)?;
-    let mut located = begin(reader, finder, collection)?;
-    way.reverse();
-    located.chain = way;
     if !located.may_know(located.node()) {
         return Err(no_item());
     }
     Ok(located)
 }
 
+/// A container whose way is known and still holds.
+fn known_way(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Option<Located>> {
+    let ways = &finder.repository.inner.ways;
+    let Some(collection) = Some(id).filter(|_| finder.keep).and_then(|id| ways.collection_of(id)) else {
+        return Ok(None);
+    };
+    let Some(row) = collection::find(reader, collection)? else { return Ok(None) };
+    let Some(way) = ways.by_id(id, row.tree_version) else { return Ok(None) };
+    Ok(Some(Located { chain: way, ..enter(reader, finder, row)? }))
+}
+
+fn root_of(reader: &mut Reader<'_>, collection_id: Id) -> Result<Arc<NodeRow>> {
+    Ok(Arc::new(node::find(reader, collection_id)?.ok_or_else(no_item)?))
+}
+
+/// A site collection with the caller's rights in it, and no way yet.
 fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
     let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
+    enter(reader, finder, collection)
+}
+
+fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) -> Result<Located> {
     let (cache, principal) = (&finder.repository.inner.access, &finder.principal);
     let (version, roles) = (collection.tree_version, &finder.map.roles);
-    let access = cache.get(reader, collection_id, version, principal, roles, finder.keep)?;
-    let root = node::find(reader, collection_id)?.ok_or_else(no_item)?;
+    let access = cache.get(reader, collection.id, version, principal, roles, finder.keep)?;
     Ok(Located {
         map: finder.map.clone(),
         content: finder.content.clone(),
         collection,
         access,
         caller: principal.id,
-        chain: vec![root],
+        chain: Vec::new(),
     })
 }
 

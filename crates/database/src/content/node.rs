@@ -14,7 +14,9 @@ statements! {
     LOCK = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
         held_at, working_id FROM node WHERE id = $1 {for_update}";
-    HOLD = "SELECT id FROM node WHERE id = $1 {for_share}";
+    HOLD = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE id = $1 {for_share}";
     HELD_BY = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
         held_at, working_id FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3";
@@ -156,9 +158,9 @@ pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>
     transaction.find(LOCK, &params![id], read)
 }
 
-/// Keeps an item from being moved or deleted until this transaction ends; false when it is gone.
-pub fn hold(transaction: &mut Transaction<'_>, id: Id) -> Result<bool> {
-    Ok(transaction.find(HOLD, &params![id], |_| Ok(()))?.is_some())
+/// An item that is kept from being moved or deleted until this transaction ends; none when it is gone.
+pub fn hold(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
+    transaction.find(HOLD, &params![id], read)
 }
 
 /// Documents that `holder` has checked out, by identifier.

@@ -34,6 +34,10 @@ enum Backend {
     Postgres(postgres::Postgres),
 }
 
+/// A state of a database; two are equal only when nothing was committed in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(pub(crate) [u32; 12]);
+
 impl Backend {
     async fn read(&self, closure: ReadClosure) -> Result<Returned> {
         match self {
@@ -103,6 +107,16 @@ impl Database {
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
         job::restore(self.0.write(job::erase_write(f)).await?)
+    }
+
+    /// The present state, at the cost of a few reads of memory: what was read after a mark was taken still holds while the
+    /// mark is the same. It sees the commits of other processes too, each before it is acknowledged. None when that cannot
+    /// be told without asking the engine, which is always so with PostgreSQL.
+    pub fn mark(&self) -> Option<Mark> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.mark(),
+            Backend::Postgres(_) => None,
+        }
     }
 
     /// Which engine serves this database.

@@ -452,10 +452,7 @@ pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
 
 /// The item that will hold a new one, kept from being moved or deleted until the transaction ends.
 pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
-    if !node::hold(transaction, id)? {
-        return Err(Error::not_found("the folder was removed meanwhile"));
-    }
-    node::find(transaction, id)?.ok_or_else(|| Error::not_found("the folder was removed meanwhile"))
+    node::hold(transaction, id)?.ok_or_else(|| Error::not_found("the folder was removed meanwhile"))
 }
 
 pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {

@@ -171,7 +171,7 @@ impl Session {
     async fn present(&self, id: Id) -> Result<Found> {
         let mut located = self.locate(&id.into()).await?;
         located.require_kind(NodeKind::Document)?;
-        let present = located.chain.pop();
+        let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
         let name = name.ok_or_else(crate::locate::no_item)?;
         Ok(Found { located, name, folders: Vec::new(), present })

@@ -1,21 +1,46 @@
 //! Owns what is kept in memory between requests: group memberships, names and passwords that were just verified.
 //!
-//! Nothing here decides alone: each entry is good for one directory version or password version, and that version is read
-//! from the database for each request. All maps are bounded.
+//! Nothing here decides alone: each entry is good for one state of the database, or for one directory version or password
+//! version that is read from the database for each request. All maps are bounded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use database::Mark;
 use database::configuration::principal::PrincipalName;
 use model::{Id, Result, Timestamp};
 
+use super::identity::Held;
+
 const MOST_ACCOUNTS: usize = 20_000;
+const MOST_CREDENTIALS: usize = 20_000;
 const MOST_NAMES: usize = 20_000;
 const MOST_PASSWORDS: usize = 4_096;
 const MOST_TOUCHES: usize = 20_000;
 /// How long a password that was verified once is taken as right without running argon2 again.
 const VERIFIED_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// Credentials as they were at one state of the configuration database.
+#[derive(Default)]
+pub(crate) struct Credentials(Mutex<(Option<Mark>, HashMap<[u8; 32], Arc<Held>>)>);
+
+impl Credentials {
+    /// The credential with this hash, if it was read at `mark`.
+    pub(super) fn get(&self, mark: Mark, hash: &[u8; 32]) -> Option<Arc<Held>> {
+        let kept = lock(&self.0);
+        if kept.0 == Some(mark) { kept.1.get(hash).cloned() } else { None }
+    }
+
+    /// Keeps a credential that was read after `mark` was taken.
+    pub(super) fn put(&self, mark: Mark, hash: [u8; 32], held: Arc<Held>) {
+        let mut kept = lock(&self.0);
+        if kept.0 != Some(mark) || kept.1.len() >= MOST_CREDENTIALS {
+            *kept = (Some(mark), HashMap::new());
+        }
+        kept.1.insert(hash, held);
+    }
+}
 
 /// Groups of accounts, each list as of one directory version.
 #[derive(Default)]

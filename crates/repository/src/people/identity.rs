@@ -3,6 +3,7 @@
 //! Sessions and tokens run for every request: one short read of the configuration database, in which everything that can
 //! revoke the credential is looked at. What is unknown, expired, revoked or disabled gives the same answer: nobody.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::configuration::account::{self, Identity};
@@ -51,6 +52,20 @@ pub struct Caller {
     pub credential: Credential,
     /// Language and theme.
     pub preferences: Preferences,
+}
+
+/// A credential that was found in the database. Whether it is good also depends on the time.
+pub(super) struct Held {
+    caller: Caller,
+    id: Id,
+    expires_at: Option<Timestamp>,
+    used_at: Option<Timestamp>,
+}
+
+impl Held {
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
 }
 
 impl Repository {
@@ -127,38 +142,55 @@ impl Repository {
         let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(None) };
         let (repository, csrf_key) = (self.clone(), secret::csrf_key(secret));
         let find = move |reader: &mut Reader| {
-            let Some(found) = web_session::find_identity(reader, &hash)? else { return Ok(None) };
-            let ended = found.password_version != found.identity.password_version
-                || found.expires_at <= now
-                || found.seen_at <= now.before(SESSION_IDLE)
-                || found.seen_at > now.after(CLOCK_TOLERANCE);
-            if ended {
+            let found = web_session::find_identity(reader, &hash)?;
+            let Some(found) = found.filter(|found| found.password_version == found.identity.password_version) else {
                 return Ok(None);
-            }
+            };
             let credential = Credential::Session { id: found.session, csrf_key };
             let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
-            Ok(Some((caller, found.seen_at, found.session)))
+            let (expires_at, used_at) = (Some(found.expires_at), Some(found.seen_at));
+            Ok(Some(Held { caller, id: found.session, expires_at, used_at }))
         };
-        let Some((caller, seen_at, session)) = self.inner.configuration.read(find).await? else { return Ok(None) };
-        self.touch(session, Some(seen_at), now, web_session::touch);
-        Ok(Some(caller))
+        let Some(held) = self.held(hash, find).await? else { return Ok(None) };
+        let seen_at = held.used_at.filter(|at| *at > now.before(SESSION_IDLE) && *at <= now.after(CLOCK_TOLERANCE));
+        if held.has_expired(now) || seen_at.is_none() {
+            return Ok(None);
+        }
+        self.touch(held.id, seen_at, now, web_session::touch);
+        Ok(Some(held.caller.clone()))
     }
 
     pub(super) async fn token_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
         let Some(hash) = secret::hash(SecretKind::Token, secret) else { return Ok(None) };
         let repository = self.clone();
         let find = move |reader: &mut Reader| {
-            let found = token::find_identity(reader, &hash)?;
-            let Some(found) = found.filter(|found| found.expires_at.is_none_or(|end| end > now)) else {
-                return Ok(None);
-            };
+            let Some(found) = token::find_identity(reader, &hash)? else { return Ok(None) };
             let credential = Credential::Token { id: found.token };
             let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
-            Ok(Some((caller, found.used_at, found.token)))
+            Ok(Some(Held { caller, id: found.token, expires_at: found.expires_at, used_at: found.used_at }))
         };
-        let Some((caller, used_at, token)) = self.inner.configuration.read(find).await? else { return Ok(None) };
-        self.touch(token, used_at, now, token::touch);
-        Ok(Some(caller))
+        let Some(held) = self.held(hash, find).await?.filter(|held| !held.has_expired(now)) else { return Ok(None) };
+        self.touch(held.id, held.used_at, now, token::touch);
+        Ok(Some(held.caller.clone()))
+    }
+
+    /// The credential with this hash, from memory while nothing at all was committed to the configuration database since it
+    /// was read.
+    async fn held(
+        &self,
+        hash: [u8; 32],
+        find: impl FnOnce(&mut Reader) -> Result<Option<Held>> + Send + 'static,
+    ) -> Result<Option<Arc<Held>>> {
+        // Taken before the read: a commit in between makes what is kept useless, never wrong.
+        let mark = self.inner.configuration.mark();
+        if let Some(held) = mark.and_then(|mark| self.inner.identities.held.get(mark, &hash)) {
+            return Ok(Some(held));
+        }
+        let held = self.inner.configuration.read(find).await?.map(Arc::new);
+        if let (Some(mark), Some(held)) = (mark, &held) {
+            self.inner.identities.held.put(mark, hash, held.clone());
+        }
+        Ok(held)
     }
 
     /// Writes the time of last use beside the request when the stored one is old. That it fails on a full disk must not

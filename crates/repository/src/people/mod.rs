@@ -39,6 +39,7 @@ pub use tokens::NewToken;
 pub(crate) struct Identities {
     hasher: password::Hasher,
     verified: cache::VerifiedPasswords,
+    held: cache::Credentials,
     groups: cache::GroupCache,
     names: cache::NameCache,
     touches: cache::Touches,
@@ -55,6 +56,7 @@ impl Identities {
         Ok(Self {
             hasher: password::Hasher::new(),
             verified: cache::VerifiedPasswords::new()?,
+            held: cache::Credentials::default(),
             groups: cache::GroupCache::default(),
             names: cache::NameCache::default(),
             touches: cache::Touches::default(),

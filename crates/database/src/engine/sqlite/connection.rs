@@ -1,6 +1,7 @@
 //! Owns one SQLite connection: its settings, its statement cache, and how values travel.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use model::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, OpenFlags};
+use rusqlite::{OpenFlags, Statement};
+use self_cell::self_cell;
 
 use super::classify::classify;
 use crate::engine::row::{Inner, Row};
@@ -18,8 +20,6 @@ use crate::{Engine, Sql, Value};
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
 const CACHE_KIB: i64 = 2048;
-/// More than all statements of the product.
-const STATEMENTS: usize = 512;
 /// The log is cut back to this size when it has grown larger during a long read.
 const LOG_BYTES: i64 = 64 << 20;
 
@@ -32,26 +32,49 @@ pub(super) enum Role {
     Reader,
 }
 
+/// Statements by where their text lies in the program. There are as many as there are texts, so none is ever dropped.
+type Statements<'c> = HashMap<(usize, usize), Statement<'c>>;
+
+self_cell!(
+    struct Prepared {
+        owner: rusqlite::Connection,
+        #[not_covariant]
+        dependent: Statements,
+    }
+);
+
 /// One connection with its prepared statements.
 pub(crate) struct Connection {
-    raw: rusqlite::Connection,
+    prepared: Prepared,
     path: Arc<PathBuf>,
-    // Only the few texts that contain marks; all others are prepared as they were written.
-    rendered: HashMap<&'static str, String>,
 }
+
+// SAFETY: SQLite is compiled so that a connection with its statements may move from one thread to another, and they move
+// together: a statement is never lent out beyond a borrow of the connection.
+unsafe impl Send for Connection {}
 
 impl Connection {
     pub(super) fn open(path: &Arc<PathBuf>, role: Role, patience: Duration) -> Result<Self> {
+        Self::open_with(path, role, patience, |_| Ok(()))
+    }
+
+    /// Opens a connection and lets `prepare` set it up before its first statement.
+    pub(super) fn open_with(
+        path: &Arc<PathBuf>,
+        role: Role,
+        patience: Duration,
+        prepare: impl FnOnce(&mut rusqlite::Connection) -> rusqlite::Result<()>,
+    ) -> Result<Self> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         if role == Role::Writer {
             flags |= OpenFlags::SQLITE_OPEN_CREATE;
         }
         without_statistics();
         let open = || -> rusqlite::Result<rusqlite::Connection> {
-            let raw = rusqlite::Connection::open_with_flags(path.as_path(), flags)?;
+            let mut raw = rusqlite::Connection::open_with_flags(path.as_path(), flags)?;
             raw.busy_timeout(patience)?;
-            raw.set_prepared_statement_cache_capacity(STATEMENTS);
             configure(&raw, role)?;
+            prepare(&mut raw)?;
             Ok(raw)
         };
         let raw = open().map_err(|e| classify(e, path))?;
@@ -64,7 +87,7 @@ impl Connection {
             ))
             .with_code("no_shared_memory"));
         }
-        Ok(Self { raw, path: Arc::clone(path), rendered: HashMap::new() })
+        Ok(Self { prepared: Prepared::new(raw, |_| HashMap::new()), path: Arc::clone(path) })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -72,70 +95,73 @@ impl Connection {
     }
 
     pub(super) fn raw(&self) -> &rusqlite::Connection {
-        &self.raw
-    }
-
-    pub(super) fn raw_mut(&mut self) -> &mut rusqlite::Connection {
-        &mut self.raw
+        self.prepared.borrow_owner()
     }
 
     /// Runs one of the engine's own statements, such as BEGIN.
-    pub(super) fn control(&self, text: &'static str) -> rusqlite::Result<()> {
-        self.raw.prepare_cached(text)?.raw_execute().map(drop)
+    pub(super) fn control(&mut self, text: &'static str) -> rusqlite::Result<()> {
+        self.prepared.with_dependent_mut(|raw, statements| {
+            let statement = match statements.entry((text.as_ptr().addr(), text.len())) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(raw.prepare(text)?),
+            };
+            statement.raw_execute().map(drop)
+        })
     }
 
     pub(crate) fn prepare(&mut self, sql: Sql) -> Result<()> {
-        self.statement(sql).map(drop)
+        self.with_statement(sql, |_| Ok(()))
     }
 
     pub(crate) fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         let path = Arc::clone(&self.path);
-        let mut statement = self.bound(sql, params)?;
-        let changed = statement.raw_execute().map_err(|e| classify(e, &path))?;
-        Ok(changed as u64)
+        self.with_statement(sql, |statement| {
+            bind(statement, params, &path)?;
+            let changed = statement.raw_execute().map_err(|e| classify(e, &path))?;
+            statement.clear_bindings();
+            Ok(changed as u64)
+        })
     }
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let path = Arc::clone(&self.path);
-        let mut statement = self.bound(sql, params)?;
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(|e| classify(e, &path))? {
-            if let Scan::Stop = visit(&Row(Inner::Sqlite(row))) {
-                break;
+        self.with_statement(sql, |statement| {
+            bind(statement, params, &path)?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next().map_err(|e| classify(e, &path))? {
+                if let Scan::Stop = visit(&Row(Inner::Sqlite(row))) {
+                    break;
+                }
             }
-        }
-        Ok(())
+            drop(rows);
+            statement.clear_bindings();
+            Ok(())
+        })
     }
 
-    fn statement(&mut self, sql: Sql) -> Result<CachedStatement<'_>> {
-        let source = sql.source(Engine::Sqlite);
-        let text = if source.contains('{') {
-            if !self.rendered.contains_key(source) {
-                self.rendered.insert(source, sql.render(Engine::Sqlite)?.into_owned());
-            }
-            self.rendered.get(source).map_or(source, String::as_str)
-        } else {
-            source
-        };
-        self.raw.prepare_cached(text).map_err(|e| classify(e, &self.path))
+    fn with_statement<T>(&mut self, sql: Sql, run: impl FnOnce(&mut Statement<'_>) -> Result<T>) -> Result<T> {
+        let (path, source) = (&self.path, sql.source(Engine::Sqlite));
+        self.prepared.with_dependent_mut(|raw, statements| {
+            let statement = match statements.entry((source.as_ptr().addr(), source.len())) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let text = sql.render(Engine::Sqlite)?;
+                    new.insert(raw.prepare(&text).map_err(|e| classify(e, path))?)
+                }
+            };
+            run(statement)
+        })
     }
+}
 
-    fn bound(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<CachedStatement<'_>> {
-        let path = Arc::clone(&self.path);
-        let mut statement = self.statement(sql)?;
-        let mut highest = 0;
-        // SQLite numbers `$2` by where it first stands, not by its digits, so each is bound by its name.
-        for index in 1..=statement.parameter_count() {
-            let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
-            let value = number.and_then(|n| params.get(n.checked_sub(1)?)).ok_or_else(|| wrong_count(params.len()))?;
-            highest = highest.max(number.unwrap_or_default());
-            statement.raw_bind_parameter(index, Bound(value)).map_err(|e| classify(e, &path))?;
-        }
-        if highest != params.len() {
-            return Err(wrong_count(params.len()));
-        }
-        Ok(statement)
+fn bind(statement: &mut Statement<'_>, params: &[Value<'_>], path: &Path) -> Result<()> {
+    if statement.parameter_count() != params.len() {
+        return Err(wrong_count(params.len()));
     }
+    for (index, value) in params.iter().enumerate() {
+        statement.raw_bind_parameter(index + 1, Bound(value)).map_err(|e| classify(e, path))?;
+    }
+    Ok(())
 }
 
 /// The same for both engines.

@@ -3,12 +3,13 @@
 mod checkpoint;
 mod classify;
 mod connection;
+mod mark;
 mod migrate;
 mod pool;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,9 +23,10 @@ pub(in crate::engine) use pool::overloaded;
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
-use super::{Engine, Options};
+use super::{Engine, Mark, Options};
 use crate::migrate::{Plan, Schema};
 use connection::Role;
+use mark::Header;
 use pool::Pool;
 use writer::Writer;
 
@@ -34,6 +36,7 @@ pub(super) struct Sqlite {
     // None once the database is closed; the thread ends when it has served what waits.
     queue: Mutex<Option<mpsc::Sender<Write>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    header: RwLock<Option<Header>>,
     patience: Duration,
     metrics: Metrics,
 }
@@ -60,6 +63,7 @@ impl Sqlite {
             pool: Arc::new(Pool::new(path, options.readers, options.patience)),
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
+            header: RwLock::new(Some(Header::open(path, options.patience)?)),
             patience: options.patience,
             metrics,
         })
@@ -100,8 +104,14 @@ impl Sqlite {
         answered(answer).await
     }
 
+    /// What [`super::Database::mark`] says.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        self.header.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.mark()
+    }
+
     pub(super) async fn close(&self) {
         drop(self.queue().take());
+        drop(self.header.write().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.pool.close().await;
         if let Some(thread) = thread {

@@ -196,16 +196,13 @@ impl Writer {
 }
 
 fn open_watched(path: &Arc<PathBuf>, patience: Duration, log_pages: &Arc<AtomicU32>) -> Result<Connection> {
-    let mut connection = Connection::open(path, Role::Writer, patience)?;
     let seen = Arc::clone(log_pages);
-    connection
-        .raw_mut()
-        .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+    Connection::open_with(path, Role::Writer, patience, |raw| {
+        raw.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
             seen.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))
-        .map_err(|e| classify(e, path))?;
-    Ok(connection)
+    })
 }
 
 /// One failure answers many transactions, and the driver's error cannot be cloned.

@@ -1,0 +1,99 @@
+//! The ways to sites, libraries and folders, kept in memory for one version of their site collection's tree.
+//!
+//! Whatever changes the row of such an item changes the version of the tree in the same transaction, so that a way that
+//! was read at a version holds as long as the database shows that version.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use database::content::node::NodeRow;
+use model::{Id, Name, NodeKind};
+
+/// Kept ways; when there are more, all are forgotten.
+const MOST_KEPT: usize = 20_000;
+
+/// From the root site to an item; each row is shared with other ways.
+pub(crate) type Way = Vec<Arc<NodeRow>>;
+
+/// Ways by path and by identifier.
+#[derive(Default)]
+pub(crate) struct Ways(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    by_path: HashMap<String, Versioned>,
+    by_id: HashMap<Id, Versioned>,
+}
+
+struct Versioned {
+    tree_version: i64,
+    way: Arc<[Arc<NodeRow>]>,
+}
+
+/// A path below the root site of a collection, as it was asked for.
+pub(crate) struct PathKey {
+    text: String,
+    /// Where the text of each shorter path ends.
+    ends: Vec<usize>,
+}
+
+impl PathKey {
+    pub(crate) fn new(collection: Id, names: &[Name]) -> Self {
+        let mut text = collection.to_string();
+        let mut ends = vec![text.len()];
+        for name in names {
+            text.push('/');
+            text.push_str(name.as_str());
+            ends.push(text.len());
+        }
+        Self { text, ends }
+    }
+
+    /// The first `count` names.
+    fn first(&self, count: usize) -> &str {
+        &self.text[..self.ends[count]]
+    }
+}
+
+impl Ways {
+    /// The way to the container at the first `count` names.
+    pub(crate) fn by_path(&self, path: &PathKey, count: usize, tree_version: i64) -> Option<Way> {
+        self.kept().by_path.get(path.first(count)).and_then(|versioned| versioned.at(tree_version))
+    }
+
+    /// The site collection in which a container was last seen.
+    pub(crate) fn collection_of(&self, id: Id) -> Option<Id> {
+        self.kept().by_id.get(&id).and_then(|versioned| versioned.way.first()).map(|root| root.id)
+    }
+
+    /// The way to a container.
+    pub(crate) fn by_id(&self, id: Id, tree_version: i64) -> Option<Way> {
+        self.kept().by_id.get(&id).and_then(|versioned| versioned.at(tree_version))
+    }
+
+    /// Keeps the part of a way that leads to a container, which was read from a snapshot with this version.
+    pub(crate) fn keep(&self, path: Option<&PathKey>, tree_version: i64, way: &[Arc<NodeRow>]) {
+        let containers = way.iter().take_while(|node| node.kind != NodeKind::Document).count();
+        let Some(last) = containers.checked_sub(1).map(|index| &way[index]) else { return };
+        let shared: Arc<[Arc<NodeRow>]> = way[..containers].into();
+        let mut kept = self.kept();
+        if kept.by_id.len() >= MOST_KEPT || kept.by_path.len() >= MOST_KEPT {
+            *kept = Kept::default();
+        }
+        if let Some(path) = path {
+            let versioned = Versioned { tree_version, way: shared.clone() };
+            kept.by_path.insert(path.first(containers - 1).to_owned(), versioned);
+        }
+        kept.by_id.insert(last.id, Versioned { tree_version, way: shared });
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Versioned {
+    fn at(&self, tree_version: i64) -> Option<Way> {
+        (self.tree_version == tree_version).then(|| self.way.to_vec())
+    }
+}

@@ -6,6 +6,56 @@ use model::{Id, MAX_PAGE, Result, Right, Timestamp};
 use crate::items::Page;
 use crate::{Session, Target};
 
+/// Events that one call looks at, whether they match or not.
+const LOOKED_AT: i64 = 200_000;
+
+/// Everything that the audit log of a site collection can say.
+pub const AUDIT_ACTIONS: [&str; 34] = [
+    "column.change",
+    "column.create",
+    "column.delete",
+    "content-type.create",
+    "content-type.delete",
+    "document.check-in",
+    "document.check-out",
+    "document.create",
+    "document.discard",
+    "document.read",
+    "document.replace",
+    "folder.create",
+    "item.columns",
+    "item.copy",
+    "item.delete",
+    "item.move",
+    "item.rename",
+    "item.restore",
+    "library.create",
+    "library.settings",
+    "permissions.break",
+    "permissions.grant",
+    "permissions.inherit",
+    "permissions.revoke",
+    "recycle.empty",
+    "recycle.expire",
+    "recycle.purge",
+    "site-collection.create",
+    "site.audit-reads",
+    "site.create",
+    "site.quota",
+    "version.delete",
+    "version.publish",
+    "version.restore",
+];
+
+/// Which events of an audit log are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// Only what this person did.
+    pub actor: Option<Id>,
+    /// Only this action, one of [`AUDIT_ACTIONS`].
+    pub action: Option<String>,
+}
+
 /// Who did what to which item.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -50,15 +100,33 @@ impl Session {
     }
 
     /// The audit log of a site collection, newest first; needs the right to manage the site.
-    pub async fn audit_log(&self, collection: Id, before: Option<i64>, limit: usize) -> Result<Page<Event, i64>> {
+    ///
+    /// One call looks at a bounded number of events: where few of them match, a page may be short or empty and still have a
+    /// `next`. Only a page without `next` is the last one.
+    pub async fn audit_log(
+        &self,
+        collection: Id,
+        filter: AuditFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
-        let (_, rows) = self
+        let (_, listed) = self
             .inspect(&collection.into(), move |reader, located| {
                 located.require(Right::ManageSite)?;
-                event::of_collection(reader, located.collection.id, before, limit + 1)
+                let end = match before {
+                    Some(before) => before,
+                    None => event::last(reader)?.saturating_add(1),
+                };
+                let start = end.saturating_sub(LOOKED_AT).max(0);
+                let (id, action) = (located.collection.id, filter.action.as_deref());
+                let rows = event::of_collection(reader, id, start..end, filter.actor, action, limit + 1)?;
+                let mut listed = page(rows, limit);
+                listed.next = listed.next.or(Some(start).filter(|start| *start > 0));
+                Ok(listed)
             })
             .await?;
-        Ok(page(rows, limit))
+        Ok(listed)
     }
 }
 

@@ -36,10 +36,10 @@ pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
 };
-pub use events::Event;
+pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, Options, Repository};
 pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
-pub use items::{BulkOutcome, Page, Sort, SortKey};
+pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use recycle::{Bin, RecycledItem};

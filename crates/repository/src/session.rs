@@ -8,6 +8,7 @@ use database::{Reader, Transaction};
 use model::{Error, Id, Principal, Result, Right, Timestamp};
 
 use crate::access::Access;
+use crate::events::AUDIT_ACTIONS;
 use crate::locate::{Finder, Located, locate_id, locate_path};
 use crate::map::{ContentDatabase, Map};
 use crate::repetition::Repetition;
@@ -187,6 +188,7 @@ impl Guard {
         action: &str,
         detail: impl Into<String>,
     ) -> Result<()> {
+        debug_assert!(AUDIT_ACTIONS.contains(&action), "{action} is missing in AUDIT_ACTIONS");
         let row = EventRow {
             sequence: 0,
             at: Timestamp::now(),

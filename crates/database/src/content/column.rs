@@ -14,6 +14,9 @@ statements! {
     DELETE = "DELETE FROM column_definition WHERE id = $1";
     VALUES_OF = "SELECT v.column_id, c.kind, v.text, v.number, v.integer FROM column_value v
         JOIN column_definition c ON c.id = v.column_id WHERE v.node_id = $1 ORDER BY c.position, c.id";
+    VALUES_OF_MANY = "SELECT v.column_id, c.kind, v.text, v.number, v.integer, v.node_id FROM column_value v
+        JOIN column_definition c ON c.id = v.column_id WHERE v.node_id {in $1} AND c.library_id = $2
+        ORDER BY c.position, c.id";
     PUT_VALUE = "INSERT INTO column_value (node_id, column_id, text, number, integer) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (node_id, column_id) DO UPDATE SET text = excluded.text, number = excluded.number,
         integer = excluded.integer";
@@ -114,18 +117,28 @@ pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
 
 /// The values of an item: column and value.
 pub fn values(reader: &mut Reader<'_>, node: Id) -> Result<Vec<(Id, ColumnValue)>> {
-    reader.query(VALUES_OF, &params![node], |row| {
-        let kind: String = row.get(1)?;
-        let value = match kind.as_str() {
-            "number" => row.get::<Option<f64>>(3)?.map(ColumnValue::Number),
-            "date" => row.get::<Option<Timestamp>>(4)?.map(ColumnValue::Date),
-            "person" => row.get::<Option<Id>>(4)?.map(ColumnValue::Person),
-            "yes-no" => row.get::<Option<i64>>(4)?.map(|value| ColumnValue::YesNo(value != 0)),
-            _ => row.get::<Option<String>>(2)?.map(ColumnValue::Text),
-        };
-        let value = value.ok_or_else(|| Error::corrupt(format!("a stored {kind} value is empty")))?;
-        Ok((row.get(0)?, value))
+    reader.query(VALUES_OF, &params![node], read_value)
+}
+
+/// The values of many items in the columns of one library: item, column and value.
+pub fn values_of_many(reader: &mut Reader<'_>, nodes: &[Id], library: Id) -> Result<Vec<(Id, Id, ColumnValue)>> {
+    reader.query(VALUES_OF_MANY, &params![nodes, library], |row| {
+        let (column, value) = read_value(row)?;
+        Ok((row.get(5)?, column, value))
     })
+}
+
+fn read_value(row: &Row<'_>) -> Result<(Id, ColumnValue)> {
+    let kind: String = row.get(1)?;
+    let value = match kind.as_str() {
+        "number" => row.get::<Option<f64>>(3)?.map(ColumnValue::Number),
+        "date" => row.get::<Option<Timestamp>>(4)?.map(ColumnValue::Date),
+        "person" => row.get::<Option<Id>>(4)?.map(ColumnValue::Person),
+        "yes-no" => row.get::<Option<i64>>(4)?.map(|value| ColumnValue::YesNo(value != 0)),
+        _ => row.get::<Option<String>>(2)?.map(ColumnValue::Text),
+    };
+    let value = value.ok_or_else(|| Error::corrupt(format!("a stored {kind} value is empty")))?;
+    Ok((row.get(0)?, value))
 }
 
 /// Sets the value of one column of one item.

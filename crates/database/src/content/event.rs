@@ -9,7 +9,9 @@ statements! {
     OF_NODE = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
         WHERE node_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
     OF_COLLECTION = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
-        WHERE collection_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
+        WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
+        AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6";
+    LAST = "SELECT MAX(sequence) FROM event";
 }
 
 /// Who did what to which item.
@@ -55,7 +57,21 @@ pub fn of_node(reader: &mut Reader<'_>, node: Id, before: Option<i64>, limit: us
     reader.query(OF_NODE, &params![node, before.unwrap_or(i64::MAX), limit as i64], read)
 }
 
-/// Events of a site collection, newest first, older than `before`.
-pub fn of_collection(reader: &mut Reader<'_>, id: Id, before: Option<i64>, limit: usize) -> Result<Vec<EventRow>> {
-    reader.query(OF_COLLECTION, &params![id, before.unwrap_or(i64::MAX), limit as i64], read)
+/// Events of a site collection whose sequence is in `range`, newest first; only those of `actor` and `action` where they
+/// are given.
+pub fn of_collection(
+    reader: &mut Reader<'_>,
+    id: Id,
+    range: std::ops::Range<i64>,
+    actor: Option<Id>,
+    action: Option<&str>,
+    limit: usize,
+) -> Result<Vec<EventRow>> {
+    let (actor, action) = (actor.unwrap_or(Id::NONE), action.unwrap_or_default());
+    reader.query(OF_COLLECTION, &params![id, range.end, range.start, actor, action, limit as i64], read)
+}
+
+/// The sequence of the newest event of the content database; 0 when there is none.
+pub fn last(reader: &mut Reader<'_>) -> Result<i64> {
+    Ok(reader.find(LAST, &params![], |row| row.get::<Option<i64>>(0))?.flatten().unwrap_or(0))
 }

@@ -32,6 +32,16 @@ statements! {
         held_at, working_id FROM node WHERE parent_id = $1 AND kind = 'document'
         AND (modified_at < $2 OR (modified_at = $2 AND id < $3)) AND modified_at <= $2
         ORDER BY modified_at DESC, id DESC LIMIT $4";
+    SMALLEST = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE parent_id = $1 AND kind = 'document'
+        AND (size > $2 OR (size = $2 AND id > $3)) AND size >= $2
+        ORDER BY size, id LIMIT $4";
+    LARGEST = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE parent_id = $1 AND kind = 'document'
+        AND (size < $2 OR (size = $2 AND id < $3)) AND size <= $2
+        ORDER BY size DESC, id DESC LIMIT $4";
     ANY_CHILD = "SELECT id FROM node WHERE parent_id = $1 LIMIT 1";
 }
 
@@ -62,6 +72,20 @@ pub fn by_time(
     };
     let (at, id) = after.unwrap_or(start);
     reader.query(statement, &params![parent, at, id, limit as i64], read)
+}
+
+/// Documents below `parent` by size, behind the given place; largest first when `down`.
+pub fn by_size(
+    reader: &mut Reader<'_>,
+    parent: Id,
+    after: Option<(i64, Id)>,
+    down: bool,
+    limit: usize,
+) -> Result<Vec<NodeRow>> {
+    let (statement, start) =
+        if down { (LARGEST, (i64::MAX, Id::new(i64::MAX))) } else { (SMALLEST, (i64::MIN, Id::NONE)) };
+    let (size, id) = after.unwrap_or(start);
+    reader.query(statement, &params![parent, size, id, limit as i64], read)
 }
 
 /// Whether an item has any child.

@@ -3,6 +3,7 @@
 use axum::Json as Reply;
 use axum::http::StatusCode;
 use model::SitePath;
+use repository::AuditFilter;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -175,7 +176,7 @@ async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Status
 
 /// List what happened in a site collection
 ///
-/// Newest first.
+/// Newest first. A page may be short or empty; only one without `next` is the last.
 #[utoipa::path(
     get,
     path = "/api/v1/site-collections/{id}/audit-log",
@@ -189,7 +190,7 @@ async fn audit_log(
     Ids([id]): Ids<1>,
     Query(query): Query<PageQuery>,
 ) -> Answer<Reply<List<EventJson>>> {
-    let page = caller.session.audit_log(id, query.before_sequence()?, query.limit()?).await?;
+    let page = caller.session.audit_log(id, AuditFilter::default(), query.before_sequence()?, query.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|event| event.actor)).await?;
     let items = page.items.into_iter().map(|event| EventJson::new(event, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))

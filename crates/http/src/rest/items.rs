@@ -36,7 +36,7 @@ pub struct PathQuery {
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// `name` (the default) or `modified`; what holds other items comes first in any case, by name.
+    /// `name` (the default), `modified` or `size`; what holds other items comes first in any case, by name.
     sort: Option<String>,
     /// `ascending` (the default) or `descending`.
     order: Option<String>,
@@ -248,7 +248,8 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
     let sort = match query.sort.as_deref() {
         None | Some("name") => Sort::Name,
         Some("modified") => Sort::Modified,
-        Some(_) => return Err(bad("sort is one of name, modified").into()),
+        Some("size") => Sort::Size,
+        Some(_) => return Err(bad("sort is one of name, modified, size").into()),
     };
     let descending = match query.order.as_deref() {
         None | Some("ascending") => false,
@@ -268,6 +269,7 @@ fn write_place(place: &SortKey) -> String {
         SortKey::Modified(at, id) => {
             cursor::encode(["m", at.micros().to_string().as_str(), id.get().to_string().as_str()])
         }
+        SortKey::Size(size, id) => cursor::encode(["s", size.to_string().as_str(), id.get().to_string().as_str()]),
     }
 }
 
@@ -280,6 +282,7 @@ fn read_place(text: &str, sort: Sort) -> Result<SortKey> {
         ("m", Sort::Modified) => {
             Ok(SortKey::Modified(Timestamp::from_micros(number(&first)?), Id::new(number(&second)?)))
         }
+        ("s", Sort::Size) => Ok(SortKey::Size(number(&first)?, Id::new(number(&second)?))),
         _ => Err(cursor_of_other_list()),
     }
 }

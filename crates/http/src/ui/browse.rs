@@ -32,6 +32,16 @@ pub struct View {
     after: String,
 }
 
+impl View {
+    fn sorting(&self) -> Sort {
+        match self.sort.as_str() {
+            "modified" => Sort::Modified,
+            "size" => Sort::Size,
+            _ => Sort::Name,
+        }
+    }
+}
+
 /// A row of a listing.
 struct Row {
     id: Id,
@@ -59,6 +69,7 @@ struct Listing<'a> {
     first: bool,
     by_name: Option<&'static str>,
     by_time: Option<&'static str>,
+    by_size: Option<&'static str>,
     here: String,
     may_add: bool,
     may_delete: bool,
@@ -139,8 +150,7 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
 }
 
 async fn listing(visit: &Visit, way: &[Item], item: &Item, view: &View) -> Shown {
-    let (sort, descending) =
-        (if view.sort == "modified" { Sort::Modified } else { Sort::Name }, view.order == "descending");
+    let (sort, descending) = (view.sorting(), view.order == "descending");
     let after = if view.after.is_empty() { None } else { Some(read_key(&view.after)?) };
     let first = after.is_none();
     let (place, listed) = visit.session.list(&Target::Id(item.id), sort, descending, after, PAGE).await?;
@@ -156,6 +166,7 @@ async fn listing(visit: &Visit, way: &[Item], item: &Item, view: &View) -> Shown
         first,
         by_name: (sort == Sort::Name).then_some(order),
         by_time: (sort == Sort::Modified).then_some(order),
+        by_size: (sort == Sort::Size).then_some(order),
         may_add: place.rights.has(Right::Add),
         may_delete: place.rights.has(Right::Delete),
         place: &place,
@@ -165,8 +176,12 @@ async fn listing(visit: &Visit, way: &[Item], item: &Item, view: &View) -> Shown
 
 fn next_address(here: &str, view: &View, listed: &ListPage<Item, SortKey>) -> Option<String> {
     let key = write_key(listed.next.as_ref()?);
-    let word = |text: &str, known: &'static str| if text == known { known } else { "" };
-    let (sort, order) = (word(&view.sort, "modified"), word(&view.order, "descending"));
+    let order = if view.order == "descending" { "descending" } else { "" };
+    let sort = match view.sorting() {
+        Sort::Name => "name",
+        Sort::Modified => "modified",
+        Sort::Size => "size",
+    };
     Some(format!("{here}?sort={sort}&order={order}&after={key}"))
 }
 
@@ -175,6 +190,7 @@ fn write_key(key: &SortKey) -> String {
         SortKey::Container(name) => cursor::encode(["container", name.as_str(), ""]),
         SortKey::Name(name) => cursor::encode(["name", name.as_str(), ""]),
         SortKey::Modified(time, id) => cursor::encode(["modified", &time.micros().to_string(), &id.to_string()]),
+        SortKey::Size(size, id) => cursor::encode(["size", &size.to_string(), &id.to_string()]),
     }
 }
 
@@ -188,6 +204,7 @@ fn read_key(text: &str) -> Result<SortKey> {
             let micros = first.parse().map_err(|_| bad())?;
             Ok(SortKey::Modified(Timestamp::from_micros(micros), second.parse()?))
         }
+        "size" => Ok(SortKey::Size(first.parse().map_err(|_| bad())?, second.parse()?)),
         _ => Err(bad()),
     }
 }
@@ -243,6 +260,7 @@ mod tests {
             SortKey::Container("größe".into()),
             SortKey::Name("a/b".into()),
             SortKey::Modified(Timestamp::from_micros(-5), Id::new(7)),
+            SortKey::Size(0, Id::new(7)),
         ];
         for key in keys {
             assert_eq!(read_key(&write_key(&key)).unwrap(), key);

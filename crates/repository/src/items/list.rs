@@ -1,13 +1,15 @@
 //! Looking at items and paging through what they hold.
 
+use std::collections::HashMap;
+
 use database::Reader;
-use database::content::listing;
 use database::content::node::NodeRow;
-use model::{Id, MAX_PAGE, NodeKind, Result, Timestamp};
+use database::content::{column, listing};
+use model::{ColumnValue, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp};
 
 use crate::locate::Located;
 use crate::view::Item;
-use crate::{Session, Target};
+use crate::{Column, Session, Target};
 
 /// What a listing is sorted by. Folders, libraries and sites always come first, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub enum Sort {
     Name,
     /// Time of the last change.
     Modified,
+    /// Bytes of the latest version.
+    Size,
 }
 
 /// Place in a listing: the last entry of the page before.
@@ -28,6 +32,8 @@ pub enum SortKey {
     Name(String),
     /// Behind the document with this time and identifier.
     Modified(Timestamp, Id),
+    /// Behind the document with this size in bytes and identifier.
+    Size(i64, Id),
 }
 
 /// One page, and where the next one begins.
@@ -37,6 +43,19 @@ pub struct Page<T, K> {
     pub items: Vec<T>,
     /// Where to go on; none at the end.
     pub next: Option<K>,
+}
+
+/// A page of a library or folder with the columns of its library.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The library or folder.
+    pub place: Item,
+    /// The page.
+    pub page: Page<Item, SortKey>,
+    /// Columns of the library, in order; none outside of libraries.
+    pub columns: Vec<Column>,
+    /// What items have in columns, by item and column.
+    pub values: HashMap<(Id, Id), ColumnValue>,
 }
 
 impl Session {
@@ -73,17 +92,55 @@ impl Session {
         after: Option<SortKey>,
         limit: usize,
     ) -> Result<(Item, Page<Item, SortKey>)> {
+        let listed = self.list_with_columns(target, sort, descending, after, limit, 0).await?;
+        Ok((listed.place, listed.page))
+    }
+
+    /// The same page together with the first `most` columns of the library and what the items have in them, all of one
+    /// moment: one query for the values of the whole page.
+    pub async fn list_with_columns(
+        &self,
+        target: &Target,
+        sort: Sort,
+        descending: bool,
+        after: Option<SortKey>,
+        limit: usize,
+        most: usize,
+    ) -> Result<Listed> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
             .inspect(target, move |reader, located| {
-                let item = located.item(reader)?;
-                let listing = Listing { located, sort, descending, path: &item.path };
+                let place = located.item(reader)?;
+                let listing = Listing { located, sort, descending, path: &place.path };
                 let page = listing.page(reader, after, limit)?;
-                Ok((item, page))
+                let (columns, values) = columns_of(reader, located, &page.items, most)?;
+                Ok(Listed { place, page, columns, values })
             })
             .await?;
         Ok(listed)
     }
+}
+
+/// What the items have in the first `most` columns of their library, without those that the caller may not open.
+fn columns_of(
+    reader: &mut Reader<'_>,
+    located: &Located,
+    items: &[Item],
+    most: usize,
+) -> Result<(Vec<Column>, HashMap<(Id, Id), ColumnValue>)> {
+    let library = located.node().library_id;
+    if most == 0 || library.is_none() {
+        return Ok((Vec::new(), HashMap::new()));
+    }
+    let columns: Vec<Column> = column::list(reader, library)?.into_iter().take(most).map(Into::into).collect();
+    let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
+    if columns.is_empty() || readable.is_empty() {
+        return Ok((columns, HashMap::new()));
+    }
+    let values = column::values_of_many(reader, &readable, library)?;
+    let shown = values.into_iter().filter(|(_, id, _)| columns.iter().any(|column| column.id == *id));
+    let values = shown.map(|(item, column, value)| ((item, column), value)).collect();
+    Ok((columns, values))
 }
 
 struct Listing<'a> {
@@ -139,6 +196,10 @@ impl Listing<'_> {
                 let start = Some((*at, *id)).filter(|(_, id)| !id.is_none());
                 listing::by_time(reader, parent, start, down, limit)
             }
+            SortKey::Size(size, id) => {
+                let start = Some((*size, *id)).filter(|(_, id)| !id.is_none());
+                listing::by_size(reader, parent, start, down, limit)
+            }
         }
     }
 
@@ -146,6 +207,7 @@ impl Listing<'_> {
         match self.sort {
             Sort::Name => SortKey::Name(String::new()),
             Sort::Modified => SortKey::Modified(Timestamp::from_micros(0), Id::NONE),
+            Sort::Size => SortKey::Size(0, Id::NONE),
         }
     }
 
@@ -153,6 +215,7 @@ impl Listing<'_> {
         match (row.kind, self.sort) {
             (NodeKind::Document, Sort::Name) => SortKey::Name(row.folded.clone()),
             (NodeKind::Document, Sort::Modified) => SortKey::Modified(row.modified_at, row.id),
+            (NodeKind::Document, Sort::Size) => SortKey::Size(row.size, row.id),
             _ => SortKey::Container(row.folded.clone()),
         }
     }

@@ -6,7 +6,7 @@ mod list;
 mod place;
 mod remove;
 
-pub use list::{Page, Sort, SortKey};
+pub use list::{Listed, Page, Sort, SortKey};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};

@@ -2,6 +2,7 @@
 
 use database::Transaction;
 use database::configuration::{event, farm, role};
+use database::content::scope;
 use model::{Error, Id, Name, Result, Rights, Role, Timestamp};
 
 use crate::Session;
@@ -81,13 +82,32 @@ impl Session {
         self.repository.inner.configuration.write(update).await
     }
 
-    /// Deletes a role. Wherever it was assigned, it allows nothing from the next request on.
+    /// How often a role is granted in all of the farm.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; Unavailable when a content database does not answer.
+    pub async fn role_uses(&self, id: Id) -> Result<u64> {
+        self.require_farm_administrator("see where roles are used")?;
+        let mut uses = 0;
+        for content in &self.map().await?.databases {
+            uses += content.database.read(move |reader| scope::uses_of_role(reader, id)).await?;
+        }
+        Ok(u64::try_from(uses).unwrap_or(0))
+    }
+
+    /// Deletes a role that nobody has. Should it be granted at the same moment, it allows nothing from the next request on.
     ///
     /// # Errors
     /// Forbidden for others than farm administrators; NotFound; Invalid with code `built_in` for a role that came with the
-    /// farm.
+    /// farm; Conflict with code `role_in_use`.
     pub async fn delete_role(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete roles")?;
+        let present = self.repository.inner.configuration.read(move |reader| role::find(reader, id)).await?;
+        let uses = if present.is_some_and(|role| !role.is_built_in()) { self.role_uses(id).await? } else { 0 };
+        if uses > 0 {
+            let text = format!("the role is granted {uses} times; take it away from everybody first");
+            return Err(Error::conflict(text).with_code("role_in_use"));
+        }
         let actor = self.principal.id;
         let delete = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;

@@ -3,6 +3,7 @@
 mod access;
 mod content;
 mod description;
+mod listing;
 mod uploads;
 mod walk;
 

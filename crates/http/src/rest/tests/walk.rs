@@ -75,7 +75,7 @@ async fn pages_hold_everything_once_in_both_orders() {
         format!("sort=modified&cursor={cursor}"),
         "limit=0".into(),
         "limit=1001".into(),
-        "sort=size".into(),
+        "sort=colour".into(),
         "order=up".into(),
         "page=2".into(),
         format!("cursor={}", "A".repeat(5_000)),

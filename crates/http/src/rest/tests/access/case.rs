@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Id, MAX_PAGE, Role};
-use repository::{AccountChange, Bin, Client, NewAccount, Session, Sort};
+use repository::{AccountChange, AuditFilter, Bin, Client, NewAccount, Session, Sort};
 use serde_json::{Value, json};
 
 use super::super::{Farm, PASSWORD};
@@ -230,7 +230,7 @@ impl Case {
             for bin in [Bin::Mine, Bin::Site] {
                 lines.push(format!("{:?}", admin.recycled(collection.id, bin, None, MAX_PAGE).await.unwrap()));
             }
-            let log = admin.audit_log(collection.id, None, 1).await.unwrap();
+            let log = admin.audit_log(collection.id, AuditFilter::default(), None, 1).await.unwrap();
             lines.push(format!("{log:?}"));
         }
         for word in ["site", "folder", "target", "library"] {

@@ -1,0 +1,2 @@
+-- Listings by size.
+CREATE INDEX node_size ON node (parent_id, size);

@@ -1,0 +1,142 @@
+//! Pages of listings and logs: sizes, columns of a whole page, the audit log, on both engines.
+
+#![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
+
+mod support;
+
+use std::collections::HashSet;
+
+use model::{ColumnKind, ColumnValue, Name, Right, Role};
+use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort};
+use support::{at, each_farm, get, put};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_of_equal_size_are_paged_through_once_in_both_directions() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        admin.create_folder(&at("Documents"), &Name::new("folder").unwrap()).await.unwrap();
+        for i in 0..40_usize {
+            put(&admin, &format!("Documents/{i:02}"), &"x".repeat([7, 0, 7, 300, 7][i % 5])).await.unwrap();
+        }
+        for down in [false, true] {
+            for limit in [1, 3, 8, 100] {
+                let (mut after, mut seen) = (None, Vec::new());
+                loop {
+                    let (_, page) = admin.list(&at("Documents"), Sort::Size, down, after, limit).await.unwrap();
+                    seen.extend(page.items);
+                    after = page.next;
+                    if after.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(seen.remove(0).name, "folder", "folders come first");
+                let names: HashSet<&str> = seen.iter().map(|item| item.name.as_str()).collect();
+                assert_eq!((seen.len(), names.len()), (40, 40), "{limit} at a time, down: {down}");
+                let mut sizes: Vec<u64> = seen.iter().map(|item| item.size).collect();
+                if down {
+                    sizes.reverse();
+                }
+                assert!(sizes.is_sorted(), "{sizes:?}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let column = |name: &str, kind: ColumnKind| ColumnChange {
+            name: Name::new(name).unwrap(),
+            kind,
+            required: false,
+            content_type_id: None,
+        };
+        let title = admin.create_column(&at("Documents"), column("Title", ColumnKind::Text)).await.unwrap();
+        let amount = admin.create_column(&at("Documents"), column("Amount", ColumnKind::Number)).await.unwrap();
+        for name in ["a", "b", "secret/c"] {
+            put(&admin, &format!("Documents/{name}"), name).await.unwrap();
+            let values = vec![(title, Some(ColumnValue::Text(name.into()))), (amount, Some(ColumnValue::Number(1.5)))];
+            admin.set_values(&at(&format!("Documents/{name}")), values, None).await.unwrap();
+        }
+        let of = |name: &'static str| async { admin.item(&at(name)).await.unwrap().id };
+        let (a, b) = (of("Documents/a").await, of("Documents/b").await);
+        let listed = admin.list_with_columns(&at("Documents"), Sort::Name, false, None, 100, 20).await.unwrap();
+        assert_eq!(listed.columns.iter().map(|c| c.id).collect::<Vec<_>>(), [title, amount]);
+        assert_eq!(listed.values.len(), 4, "{:?}", listed.values);
+        assert_eq!(listed.values[&(a, title)], ColumnValue::Text("a".into()));
+        assert_eq!(listed.values[&(b, amount)], ColumnValue::Number(1.5));
+        let first = admin.list_with_columns(&at("Documents"), Sort::Name, false, None, 100, 1).await.unwrap();
+        assert_eq!((first.columns.len(), first.values.len()), (1, 2));
+        // Who knows a folder only because something in it is shared sees nothing of what the folder has in columns.
+        let folder = at("Documents/secret");
+        admin.set_values(&folder, vec![(title, Some(ColumnValue::Text("hush".into())))], None).await.unwrap();
+        let (id, guest) = farm.person("guest").await;
+        admin.break_inheritance(&at("Documents/secret/c"), true).await.unwrap();
+        admin.grant(&at("Documents/secret/c"), id, Role::READ).await.unwrap();
+        let seen = guest.list_with_columns(&at("Documents"), Sort::Name, false, None, 100, 20).await.unwrap();
+        assert_eq!((seen.page.items.len(), seen.values.len()), (1, 0));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_is_filtered_by_person_and_action() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let collection = admin.site_collections().await.unwrap()[0].id;
+        let (id, member) = farm.person("member").await;
+        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        admin.set_audit_reads(collection, true).await.unwrap();
+        for i in 0..5 {
+            put(&admin, &format!("Documents/a{i}"), "a").await.unwrap();
+            put(&member, &format!("Documents/m{i}"), "m").await.unwrap();
+        }
+        get(&member, "Documents/a0").await.unwrap();
+        let read = |actor, action: Option<&str>| {
+            let filter = AuditFilter { actor, action: action.map(ToOwned::to_owned) };
+            let admin = &admin;
+            async move {
+                let (mut before, mut found) = (None, Vec::new());
+                loop {
+                    let page = admin.audit_log(collection, filter.clone(), before, 2).await.unwrap();
+                    found.extend(page.items);
+                    before = page.next;
+                    if before.is_none() {
+                        return found;
+                    }
+                }
+            }
+        };
+        assert_eq!(read(Some(id), Some("document.create")).await.len(), 5);
+        assert_eq!(read(None, Some("document.create")).await.len(), 10);
+        let by_member = read(Some(id), None).await;
+        assert_eq!(by_member.len(), 6);
+        assert_eq!(by_member[0].action, "document.read");
+        let all = read(None, None).await;
+        assert!(all.windows(2).all(|pair| pair[0].sequence > pair[1].sequence));
+        assert!(all.iter().all(|event| AUDIT_ACTIONS.contains(&event.action.as_str())));
+        let refused = member.audit_log(collection, AuditFilter::default(), None, 10).await.unwrap_err();
+        assert_eq!(refused.kind(), model::ErrorKind::Forbidden);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_somebody_has_is_not_deleted() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (id, member) = farm.person("member").await;
+        let role = admin.create_role("Reader", [Right::View].into_iter().collect()).await.unwrap().id;
+        // A session knows the roles of its own moment.
+        let admin = farm.administrator().await;
+        admin.grant(&at(""), id, role).await.unwrap();
+        assert_eq!(admin.role_uses(role).await.unwrap(), 1);
+        assert_eq!(admin.delete_role(role).await.unwrap_err().code(), "role_in_use");
+        assert_eq!(member.role_uses(role).await.unwrap_err().kind(), model::ErrorKind::Forbidden);
+        admin.revoke(&at(""), id, role).await.unwrap();
+        admin.delete_role(role).await.unwrap();
+    })
+    .await;
+}

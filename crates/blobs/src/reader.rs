@@ -10,7 +10,7 @@ use crate::provider::Source;
 /// The most that [`BlobReader::next_chunk`] delivers at once, in bytes.
 const CHUNK: u64 = 256 * 1024;
 /// The largest BLOB that [`BlobReader::try_whole`] delivers, in bytes.
-const WHOLE: u64 = 4 * 1024 * 1024;
+const WHOLE: u64 = 512 * 1024;
 
 /// An open BLOB. Everything it delivers is verified; at damage it ends with `ErrorKind::Corrupt`.
 pub struct BlobReader {

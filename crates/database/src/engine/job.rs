@@ -46,6 +46,7 @@ pub(crate) fn restore<T: 'static>(returned: Returned) -> Result<T> {
 /// A write that waits or runs.
 pub(crate) struct Write {
     closure: WriteClosure,
+    vital: bool,
     value: Option<Returned>,
     queued: Instant,
     answer: oneshot::Sender<Result<Returned>>,
@@ -89,14 +90,19 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 }
 
 impl Write {
-    pub(crate) fn new(closure: WriteClosure) -> (Self, Answer) {
+    pub(crate) fn new(closure: WriteClosure, vital: bool) -> (Self, Answer) {
         let (answer, receiver) = oneshot::channel();
-        (Self { closure, value: None, queued: Instant::now(), answer }, receiver)
+        (Self { closure, vital, value: None, queued: Instant::now(), answer }, receiver)
     }
 
     /// When it began to wait.
     pub(crate) fn queued(&self) -> Instant {
         self.queued
+    }
+
+    /// Whether it may use the room that is kept back for when the disk is full.
+    pub(crate) fn is_vital(&self) -> bool {
+        self.vital
     }
 
     /// Whether nobody waits for it any more and it need not be begun.

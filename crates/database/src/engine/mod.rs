@@ -53,10 +53,10 @@ impl Backend {
         }
     }
 
-    async fn write(&self, closure: WriteClosure) -> Result<Returned> {
+    async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
         match self {
-            Self::Sqlite(sqlite) => sqlite.write(closure).await,
-            Self::Postgres(postgres) => postgres.write(closure).await,
+            Self::Sqlite(sqlite) => sqlite.write(closure, vital).await,
+            Self::Postgres(postgres) => postgres.write(closure, vital).await,
         }
     }
 }
@@ -106,7 +106,32 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.write(job::erase_write(f)).await?)
+        job::restore(self.0.write(job::erase_write(f), false).await?)
+    }
+
+    /// Runs a write transaction that a full disk does not stop: what frees room, and what people need to get at that. It
+    /// is [`Database::write`] otherwise.
+    ///
+    /// SQLite keeps some megabytes back for these, which many small ones or a very large one can use up. A PostgreSQL server
+    /// looks after its own disk.
+    pub async fn write_vital<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
+    {
+        job::restore(self.0.write(job::erase_write(f), true).await?)
+    }
+
+    /// Refuses what will add content while the disk is so full that only vital transactions are taken. Asked before bytes
+    /// are put elsewhere on that disk, it leaves the room to them.
+    ///
+    /// # Errors
+    /// Exhausted with code `disk_full`.
+    pub fn require_room(&self) -> Result<()> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.require_room(),
+            Backend::Postgres(_) => Ok(()),
+        }
     }
 
     /// The present state, at the cost of a few reads of memory: what was read after a mark was taken still holds while the

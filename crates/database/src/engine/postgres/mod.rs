@@ -80,8 +80,8 @@ impl Postgres {
         .await
     }
 
-    pub(super) async fn write(&self, closure: WriteClosure) -> Result<Returned> {
-        let (job, answer) = Write::new(closure);
+    pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
+        let (job, answer) = Write::new(closure, vital);
         self.queue.push(Job::Write(job), self.patience).await?;
         answered(answer).await
     }

@@ -72,10 +72,26 @@ fn run(connection: &Connection, woken: &Receiver<()>) {
     }
 }
 
+/// Copies the log back and gives its room back to the disk, unless somebody still reads from it.
+pub(super) fn empty_log(connection: &Connection, patience: Duration) {
+    let waiting = |time| {
+        if let Err(error) = connection.raw().busy_timeout(time) {
+            tracing::warn!(%error, "the patience of a connection could not be set");
+        }
+    };
+    waiting(Duration::ZERO);
+    run_checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)");
+    waiting(patience);
+}
+
 fn checkpoint(connection: &Connection) {
-    let result = connection.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
-    });
+    run_checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+}
+
+fn run_checkpoint(connection: &Connection, text: &str) {
+    let result = connection
+        .raw()
+        .query_row(text, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
     match result {
         Ok((busy, log, copied)) => tracing::debug!(busy, log, copied, "checkpoint"),
         // Nothing is lost: the log keeps what could not be copied, and the next checkpoint tries again.

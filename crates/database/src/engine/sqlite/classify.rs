@@ -5,6 +5,9 @@ use std::path::Path;
 use model::Error;
 use rusqlite::ffi;
 
+/// Code of the error of a full disk.
+pub(super) const FULL: &str = "disk_full";
+
 /// Turns an error of SQLite on the file at `path` into the shape of all rooms.
 pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
     let shown = path.display();
@@ -61,6 +64,12 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
         }
         _ => classify(error, path),
     }
+}
+
+/// Whether the disk is full.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _)
+        if failure.extended_code & 0xff == ffi::SQLITE_FULL || failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 /// Whether the error is one of the disk, after which this connection is not trusted any more.
@@ -123,7 +132,7 @@ pub(super) fn full(path: &Path) -> Error {
         "the disk that holds the database {} is full; nothing was changed. Reading goes on; free space on that disk",
         path.display()
     ))
-    .with_code("disk_full")
+    .with_code(FULL)
 }
 
 fn busy(path: &Path) -> Error {

@@ -47,6 +47,7 @@ self_cell!(
 pub(crate) struct Connection {
     prepared: Prepared,
     path: Arc<PathBuf>,
+    page_bytes: u32,
 }
 
 // SAFETY: SQLite is compiled so that a connection with its statements may move from one thread to another, and they move
@@ -87,7 +88,8 @@ impl Connection {
             ))
             .with_code("no_shared_memory"));
         }
-        Ok(Self { prepared: Prepared::new(raw, |_| HashMap::new()), path: Arc::clone(path) })
+        let page_bytes = raw.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(|e| classify(e, path))?;
+        Ok(Self { prepared: Prepared::new(raw, |_| HashMap::new()), path: Arc::clone(path), page_bytes })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -107,6 +109,12 @@ impl Connection {
             };
             statement.raw_execute().map(drop)
         })
+    }
+
+    /// Bytes of the database, with what the running transaction adds.
+    pub(super) fn bytes(&self) -> rusqlite::Result<u64> {
+        let pages = self.raw().prepare_cached("PRAGMA page_count")?.query_row([], |row| row.get::<_, u32>(0))?;
+        Ok(u64::from(pages) * u64::from(self.page_bytes))
     }
 
     pub(crate) fn prepare(&mut self, sql: Sql) -> Result<()> {

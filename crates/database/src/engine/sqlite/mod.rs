@@ -6,9 +6,11 @@ mod connection;
 mod mark;
 mod migrate;
 mod pool;
+mod reserve;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,6 +30,7 @@ use crate::migrate::{Plan, Schema};
 use connection::Role;
 use mark::Header;
 use pool::Pool;
+use reserve::Reserve;
 use writer::Writer;
 
 /// An open SQLite file.
@@ -37,6 +40,9 @@ pub(super) struct Sqlite {
     queue: Mutex<Option<mpsc::Sender<Write>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     header: RwLock<Option<Header>>,
+    // Whether the room that is kept back was given up.
+    full: Arc<AtomicBool>,
+    path: Arc<PathBuf>,
     patience: Duration,
     metrics: Metrics,
 }
@@ -50,10 +56,16 @@ impl Sqlite {
     }
 
     fn open_blocking(path: &Arc<PathBuf>, schema: Schema, options: &Options) -> Result<Self> {
-        let connection = Connection::open(path, Role::Writer, options.patience)?;
-        migrate::migrate(&connection, &Plan::new(schema, Engine::Sqlite))?;
-        let metrics = Metrics::new(Engine::Sqlite);
-        let writer = Writer::open(path, options.patience, options.batch, metrics.clone())?;
+        let (metrics, full) = (Metrics::new(Engine::Sqlite), Arc::new(AtomicBool::new(false)));
+        let open = || {
+            let connection = Connection::open(path, Role::Writer, options.patience)?;
+            migrate::migrate(&connection, &Plan::new(schema, Engine::Sqlite))?;
+            Writer::open(path, options, metrics.clone(), &full)
+        };
+        let writer = match open() {
+            Err(error) if error.code() == classify::FULL && Reserve::give_up_of(path) => open(),
+            opened => opened,
+        }?;
         let (queue, waiting) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
@@ -64,6 +76,8 @@ impl Sqlite {
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
             header: RwLock::new(Some(Header::open(path, options.patience)?)),
+            full,
+            path: Arc::clone(path),
             patience: options.patience,
             metrics,
         })
@@ -92,9 +106,9 @@ impl Sqlite {
         result
     }
 
-    pub(super) async fn write(&self, closure: WriteClosure) -> Result<Returned> {
+    pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
         let queue = self.queue().clone().ok_or_else(closed)?;
-        let (job, answer) = Write::new(closure);
+        let (job, answer) = Write::new(closure, vital);
         match tokio::time::timeout(self.patience, queue.send(job)).await {
             Ok(sent) => sent.map_err(|_| closed())?,
             Err(_) => return Err(overloaded()),
@@ -107,6 +121,10 @@ impl Sqlite {
     /// What [`super::Database::mark`] says.
     pub(super) fn mark(&self) -> Option<Mark> {
         self.header.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.mark()
+    }
+
+    pub(super) fn require_room(&self) -> Result<()> {
+        if self.full.load(Ordering::Relaxed) { Err(classify::full(&self.path)) } else { Ok(()) }
     }
 
     pub(super) async fn close(&self) {

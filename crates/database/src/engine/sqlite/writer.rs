@@ -1,17 +1,22 @@
 //! Owns the one thread that changes a SQLite file, and its group commit: the transactions that wait share one commit
 //! and so one flush to the disk, each inside a savepoint of its own.
+//!
+//! A transaction that finds the disk full is tried again alone. One that is vital may then use the room that is
+//! kept back; all others are refused until that room is there again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 use tokio::sync::mpsc;
 
-use super::checkpoint::Checkpoints;
-use super::classify::{classify, classify_commit, is_busy, is_constraint, is_disk_error};
+use super::checkpoint::{Checkpoints, empty_log};
+use super::classify::{FULL, classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
 use super::connection::{Connection, Role};
+use super::reserve::Reserve;
+use crate::Options;
 use crate::engine::job::Write;
 use crate::engine::metrics::Metrics;
 use crate::engine::session::{Session, Transaction};
@@ -27,6 +32,7 @@ pub(super) struct Writer {
     batch: usize,
     log_pages: Arc<AtomicU32>,
     checkpoints: Checkpoints,
+    reserve: Reserve,
     metrics: Metrics,
 }
 
@@ -39,12 +45,20 @@ enum Ran {
 }
 
 impl Writer {
-    pub(super) fn open(path: &Arc<PathBuf>, patience: Duration, batch: usize, metrics: Metrics) -> Result<Self> {
+    pub(super) fn open(
+        path: &Arc<PathBuf>,
+        options: &Options,
+        metrics: Metrics,
+        given_up: &Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let (patience, batch) = (options.patience, options.batch.max(1));
         let log_pages = Arc::new(AtomicU32::new(0));
         let connection = open_watched(path, patience, &log_pages)?;
         let checkpoints = Checkpoints::start(path, patience)?;
+        let bytes = connection.bytes().map_err(|e| classify(e, path))?;
+        let reserve = Reserve::open(path, bytes, Arc::clone(given_up));
         let path = Arc::clone(path);
-        Ok(Self { connection, path, patience, batch: batch.max(1), log_pages, checkpoints, metrics })
+        Ok(Self { connection, path, patience, batch, log_pages, checkpoints, reserve, metrics })
     }
 
     /// Serves until every sender is gone and the queue is empty.
@@ -55,6 +69,7 @@ impl Writer {
     }
 
     fn serve(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>) {
+        let for_all = self.reserve.is_whole() || self.take_back();
         if let Err(error) = self.connection.control("BEGIN IMMEDIATE") {
             self.refuse_all(first, queue, &error);
             return;
@@ -63,13 +78,19 @@ impl Writer {
         let mut done: Vec<(Write, Result<()>)> = Vec::new();
         let mut next = Some(first);
         while let Some(mut job) = next {
-            if !job.is_abandoned() {
+            if !for_all && !job.is_vital() {
+                done.push((job, Err(full(&self.path))));
+            } else if !job.is_abandoned() {
                 self.metrics.waited(job.queued());
                 match self.run_one(&mut job) {
                     Ran::Settled(outcome) => done.push((job, outcome)),
                     Ran::Broke(error) => {
                         self.recover(None);
-                        self.answer(job, Err(error));
+                        if error.code() == FULL && job.is_vital() {
+                            done.push((job, Ok(())));
+                        } else {
+                            self.answer(job, Err(error));
+                        }
                         self.again(done);
                         return;
                     }
@@ -90,10 +111,14 @@ impl Writer {
             let mut transaction = Transaction::new(Session::Sqlite(&mut self.connection));
             job.run(&mut transaction)
         };
-        // Some errors, a full disk among them, roll everything back on their own.
-        if self.connection.raw().is_autocommit() {
-            return Ran::Broke(outcome.err().unwrap_or_else(ended_early));
-        }
+        // Some errors, a full disk among them, can roll everything back on their own.
+        let outcome = match outcome {
+            Err(error) if error.code() == FULL => return Ran::Broke(error),
+            outcome if self.connection.raw().is_autocommit() => {
+                return Ran::Broke(outcome.err().unwrap_or_else(ended_early));
+            }
+            outcome => outcome,
+        };
         let ended = match outcome {
             Ok(()) => self.connection.control("RELEASE one"),
             Err(_) => self.connection.control("ROLLBACK TO one").and_then(|()| self.connection.control("RELEASE one")),
@@ -107,16 +132,17 @@ impl Writer {
     fn commit(&mut self, done: Vec<(Write, Result<()>)>) {
         let changed = done.iter().filter(|(_, outcome)| outcome.is_ok()).count();
         let started = Instant::now();
-        match self.connection.control("COMMIT") {
+        match self.commit_covered() {
             Ok(()) => {
                 self.metrics.commit(changed, started.elapsed());
                 for (job, outcome) in done {
                     self.answer(job, outcome);
                 }
-                self.checkpoints.committed(&self.connection, self.log_pages.load(Ordering::Relaxed));
+                self.committed();
             }
             // A constraint that is checked at the end of the transaction: only those who broke it shall fail.
-            Err(error) if is_constraint(&error) && changed > 1 => {
+            // On a full disk only those shall that do not fit, and none that is vital.
+            Err(error) if is_full(&error) || is_constraint(&error) && changed > 1 => {
                 self.recover(None);
                 self.again(done);
             }
@@ -144,14 +170,29 @@ impl Writer {
         }
     }
 
+    /// Runs one transaction by itself, if need be in the room that is kept back.
     fn alone(&mut self, job: &mut Write) -> Result<()> {
+        if !job.is_vital() && !self.reserve.is_whole() {
+            return Err(full(&self.path));
+        }
+        match self.attempt(job) {
+            Err(error) if error.code() == FULL && job.is_vital() && self.reserve.give_up() => {
+                empty_log(&self.connection, self.patience);
+                self.attempt(job)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn attempt(&mut self, job: &mut Write) -> Result<()> {
         self.connection.control("BEGIN IMMEDIATE").map_err(|e| classify(e, &self.path))?;
         match self.run_one(job) {
             Ran::Settled(outcome) => {
-                if let Err(error) = self.connection.control("COMMIT") {
+                if let Err(error) = self.commit_covered() {
                     self.recover(Some(&error));
                     return outcome.and(Err(classify_commit(error, &self.path)));
                 }
+                self.committed();
                 outcome
             }
             Ran::Broke(error) => {
@@ -159,6 +200,29 @@ impl Writer {
                 Err(error)
             }
         }
+    }
+
+    /// Commits, if the disk has room for copying the log afterwards; otherwise the error is that of a full disk.
+    fn commit_covered(&mut self) -> rusqlite::Result<()> {
+        // While the room is given up only vital transactions run, and they are what it is for.
+        if self.reserve.is_whole() && !self.reserve.covers(self.connection.bytes()?) {
+            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
+        }
+        self.connection.control("COMMIT")
+    }
+
+    /// Looks after the log, and on a full disk after the room that is kept back.
+    fn committed(&mut self) {
+        if self.reserve.is_whole() {
+            self.checkpoints.committed(&self.connection, self.log_pages.load(Ordering::Relaxed));
+        } else {
+            empty_log(&self.connection, self.patience);
+            self.take_back();
+        }
+    }
+
+    fn take_back(&mut self) -> bool {
+        self.connection.bytes().is_ok_and(|bytes| self.reserve.take_back(bytes))
     }
 
     /// Makes the connection usable again; a new one replaces it after an error of the disk.

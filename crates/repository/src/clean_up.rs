@@ -35,7 +35,7 @@ impl Session {
             cleaned.recycled += self.purge_expired(content, Timestamp::now().before(recycle_kept)).await?;
             let before = Timestamp::now().before(ANSWERS_KEPT);
             cleaned.answers +=
-                content.database.write(move |transaction| idempotency::purge(transaction, before)).await?;
+                content.database.write_vital(move |transaction| idempotency::purge(transaction, before)).await?;
         }
         Ok(cleaned)
     }
@@ -48,7 +48,7 @@ impl Session {
             for entry in page {
                 let actor = self.principal.id;
                 let purge = move |transaction: &mut Transaction<'_>| purge(transaction, actor, &entry);
-                removed += u64::from(content.database.write(purge).await?);
+                removed += u64::from(content.database.write_vital(purge).await?);
             }
             if is_last {
                 return Ok(removed);

@@ -31,7 +31,7 @@ impl DatabaseStore {
         let before = Timestamp::now().before(ABANDONED_AFTER);
         while !self.database.read(move |reader| stored::abandoned(reader, before)).await?.is_empty() {
             self.database
-                .write(move |transaction| {
+                .write_vital(move |transaction| {
                     stored::abandoned(transaction, before)?
                         .into_iter()
                         .try_for_each(|id| stored::delete(transaction, id))
@@ -129,7 +129,7 @@ impl Provider for DatabaseStore {
                 Some((id, _)) => stored::delete(transaction, id),
                 None => Ok(()),
             };
-            self.database.write(write).await
+            self.database.write_vital(write).await
         })
     }
 
@@ -230,7 +230,7 @@ impl Drop for DatabaseUpload {
         if let (false, Ok(runtime)) = (self.done, tokio::runtime::Handle::try_current()) {
             let (database, id) = (self.database.clone(), self.id);
             runtime.spawn(async move {
-                let _ = database.write(move |transaction| stored::delete(transaction, id)).await;
+                let _ = database.write_vital(move |transaction| stored::delete(transaction, id)).await;
             });
         }
     }

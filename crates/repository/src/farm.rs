@@ -93,7 +93,7 @@ impl Repository {
         if fresh {
             create(&configuration, options).await?;
         }
-        let server = configuration.write(farm::next_server).await?;
+        let server = configuration.write_vital(farm::next_server).await?;
         let row = configuration.read(farm::find).await?.ok_or_else(|| no_farm(&options.directory))?;
         let inner = Inner {
             directory: options.directory.clone(),

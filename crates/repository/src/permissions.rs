@@ -182,7 +182,7 @@ impl Session {
             change(transaction, &guard, &located)?;
             collection::change_tree(transaction, located.collection.id)
         };
-        content.database.write(write).await
+        content.database.write_vital(write).await
     }
 }
 

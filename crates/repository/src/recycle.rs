@@ -150,7 +150,7 @@ impl Session {
             collection::add_usage(transaction, checked.collection.id, row.id, -bytes, -documents)?;
             guard.record(transaction, row.node_id, "recycle.purge", row.path)
         };
-        root.content.database.write(write).await
+        root.content.database.write_vital(write).await
     }
 
     /// Takes every entry out of a bin, as [`Session::purge`] does; returns how many there were.

@@ -62,9 +62,9 @@ impl Repository {
     /// Forgets idempotency keys that are older than seven days.
     pub async fn forget_repetitions(&self) -> Result<()> {
         let limit = Timestamp::now().before(REMEMBERED);
-        self.inner.configuration.write(move |transaction| idempotency::purge(transaction, limit)).await?;
+        self.inner.configuration.write_vital(move |transaction| idempotency::purge(transaction, limit)).await?;
         for content in &self.map().await?.databases {
-            content.database.write(move |transaction| idempotency::purge(transaction, limit)).await?;
+            content.database.write_vital(move |transaction| idempotency::purge(transaction, limit)).await?;
         }
         Ok(())
     }

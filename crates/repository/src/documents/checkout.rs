@@ -135,7 +135,7 @@ impl Session {
             charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
             guard.record(transaction, id, "document.discard", path.as_str())
         };
-        located.content.database.write(write).await
+        located.content.database.write_vital(write).await
     }
 }
 

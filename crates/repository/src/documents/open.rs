@@ -96,7 +96,7 @@ impl Session {
         let write = move |transaction: &mut database::Transaction<'_>| {
             guard.record(transaction, id, "document.read", path.as_str())
         };
-        located.content.database.write(write).await
+        located.content.database.write_vital(write).await
     }
 }
 

@@ -102,6 +102,7 @@ impl Session {
         if options.ownership.is_some() {
             located.require(Right::ManageSite)?;
         }
+        located.content.database.require_room()?;
         let policy = &located.content.row;
         let store = located.map.store(policy.active_store_id, &located.content)?.clone();
         let place = Place {

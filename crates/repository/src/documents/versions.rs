@@ -122,7 +122,7 @@ impl Session {
             charge(transaction, &guard, None, checked.collection.id, -old.size, 0)?;
             guard.record(transaction, id, "version.delete", format!("{path} {number}"))
         };
-        located.content.database.write(write).await
+        located.content.database.write_vital(write).await
     }
 
     /// Whether a library keeps drafts, so that publishing means something there.

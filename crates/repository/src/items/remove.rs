@@ -64,6 +64,6 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(entry.id)
         };
-        content.database.write(write).await
+        content.database.write_vital(write).await
     }
 }

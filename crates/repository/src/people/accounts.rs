@@ -145,7 +145,7 @@ impl Session {
             record(tx, actor, "account.change", id, &difference(&before, &after))?;
             Ok(after)
         };
-        self.repository.inner.configuration.write(update).await
+        self.repository.inner.configuration.write_vital(update).await
     }
 
     /// Deletes an account: no credential of it works again, it is in no group, and it is listed no more. Its name stays where
@@ -166,7 +166,7 @@ impl Session {
             group::remove_memberships(tx, id)?;
             record(tx, actor, "account.delete", id, &before.login)
         };
-        self.repository.inner.configuration.write(delete).await
+        self.repository.inner.configuration.write_vital(delete).await
     }
 
     /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
@@ -229,7 +229,7 @@ impl Session {
             throttle::forget(tx, &Subject::login(&LoginName::new(&account.login)?))?;
             record(tx, actor, "account.password", id, &account.login)
         };
-        self.repository.inner.configuration.write(set).await
+        self.repository.inner.configuration.write_vital(set).await
     }
 }
 

@@ -99,7 +99,7 @@ impl Session {
             principal::set_terms(tx, id, &[])?;
             record(tx, actor, "group.delete", id, &group.name)
         };
-        self.repository.inner.configuration.write(delete).await
+        self.repository.inner.configuration.write_vital(delete).await
     }
 
     /// Puts an account into a group, from the next request on; nothing happens when it is there.
@@ -137,7 +137,7 @@ impl Session {
             }
             Ok(())
         };
-        self.repository.inner.configuration.write(remove).await
+        self.repository.inner.configuration.write_vital(remove).await
     }
 
     /// Up to `limit` members (at most 1,000) of a group by login, behind the login `after`; of *Everyone*, the accounts that

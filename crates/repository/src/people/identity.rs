@@ -208,7 +208,7 @@ impl Repository {
         }
         let configuration = self.inner.configuration.clone();
         tokio::spawn(async move {
-            if let Err(error) = configuration.write(move |tx| write(tx, credential, now, limit)).await {
+            if let Err(error) = configuration.write_vital(move |tx| write(tx, credential, now, limit)).await {
                 tracing::warn!(error = %error.report(), "the time of last use of a credential was not stored");
             }
         });

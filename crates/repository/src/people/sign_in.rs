@@ -64,7 +64,7 @@ impl Repository {
             web_session::remove_by_hash(tx, &hash)?;
             record(tx, found.identity.account, "sign-out", found.identity.account, String::new())
         };
-        self.inner.configuration.write(end).await
+        self.inner.configuration.write_vital(end).await
     }
 
     pub(super) async fn sign_in_at(
@@ -97,7 +97,7 @@ impl Repository {
             record(tx, account, "sign-in.success", account, format!("session from {}", session.address))?;
             principal(tx, &repository.inner.identities, identity).map(Some)
         };
-        let principal = self.inner.configuration.write(begin).await?.ok_or_else(failed)?;
+        let principal = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
         count("success");
         Ok(SignedIn { secret, expires_at, principal })
     }
@@ -187,7 +187,7 @@ impl Repository {
             }
             Ok(identity)
         };
-        let identity = self.inner.configuration.write(settle).await?;
+        let identity = self.inner.configuration.write_vital(settle).await?;
         match &identity {
             Some(_) if each_request => count("success"),
             // Counted when the session has begun.
@@ -214,7 +214,7 @@ impl Repository {
             };
             Ok((admission, stored))
         };
-        match self.inner.configuration.write(reserve).await? {
+        match self.inner.configuration.write_vital(reserve).await? {
             (Admission::Admitted(reservation), stored) => Ok((reservation, stored)),
             (Admission::Refused(wait), _) => Err(refused(wait)),
         }

@@ -82,7 +82,7 @@ impl Session {
             }
             record(tx, actor, "token.revoke", account, id, "")
         };
-        self.repository.inner.configuration.write(revoke).await
+        self.repository.inner.configuration.write_vital(revoke).await
     }
 }
 

@@ -36,7 +36,7 @@ impl Session {
             }
             record(tx, actor, account, "one session")
         };
-        self.repository.inner.configuration.write(end).await
+        self.repository.inner.configuration.write_vital(end).await
     }
 
     /// Ends all sessions of an account, with effect on the next request.
@@ -50,7 +50,7 @@ impl Session {
             web_session::remove_all(tx, account)?;
             record(tx, actor, account, "all sessions")
         };
-        self.repository.inner.configuration.write(end).await
+        self.repository.inner.configuration.write_vital(end).await
     }
 }
 

@@ -130,7 +130,8 @@ impl Session {
     ///
     /// Errors: `Conflict` with code `offset_mismatch` when `offset` is not where the upload stands; as [`Session::resumable`].
     pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<Part> {
-        let (_, row) = self.own_upload(id).await?;
+        let (content, row) = self.own_upload(id).await?;
+        content.database.require_room()?;
         let mismatch = |stands: u64| {
             Error::conflict(format!("the upload stands at byte {stands}: go on there")).with_code("offset_mismatch")
         };
@@ -194,7 +195,7 @@ impl Session {
             None => Some(self.repository.open_partial(id).await?),
         };
         let word = row.id;
-        content.database.write(move |transaction| upload::delete(transaction, &word)).await?;
+        content.database.write_vital(move |transaction| upload::delete(transaction, &word)).await?;
         self.repository.remove_partial(id).await
     }
 

@@ -32,7 +32,7 @@ impl Repository {
                 removed += expired.len() as u64;
                 for row in expired {
                     let id = row.id.clone();
-                    content.database.write(move |transaction| upload::delete(transaction, &row.id)).await?;
+                    content.database.write_vital(move |transaction| upload::delete(transaction, &row.id)).await?;
                     self.remove_partial(&id).await?;
                 }
             }

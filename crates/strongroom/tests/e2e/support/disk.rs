@@ -1,6 +1,7 @@
 //! Scratch file systems: a small tmpfs, or an ext4 or xfs image on a loop device, that can be filled, made read-only or
 //! cut off. Mounting needs root, or sudo without a password; a machine that allows neither fails the test.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -84,6 +85,12 @@ impl Disk {
     /// Where it is mounted.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("mount")
+    }
+
+    /// Takes what is left of it, as another program would.
+    pub fn take_the_rest(&self, name: &str) {
+        let mut file = std::fs::File::create(self.path().join(name)).unwrap();
+        while file.write_all(&[1; 512]).is_ok() {}
     }
 
     /// Mounts it anew with other options, such as `ro` or `size=64m`.

@@ -8,7 +8,7 @@ mod server;
 pub use client::{Answer, Client};
 pub use disk::Disk;
 pub use ledger::Ledger;
-pub use server::{Farm, Server, files_below};
+pub use server::{Farm, PASSWORD, Server, files_below};
 
 /// Numbers that look random, from a seed that a failing test prints.
 #[derive(Clone)]

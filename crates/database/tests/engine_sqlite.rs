@@ -2,78 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod rig;
+
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use database::{Database, Location, Options, Schema, Sql, Transaction, params};
+use database::{Options, Sql};
 use model::{Error, ErrorKind, Result};
 
-const CREATE: Sql = Sql::new("CREATE TABLE thing (id BIGINT NOT NULL PRIMARY KEY, bytes BLOB NOT NULL)");
-const INSERT: Sql = Sql::new("INSERT INTO thing (id, bytes) VALUES ($1, $2)");
-const DELETE: Sql = Sql::new("DELETE FROM thing WHERE id = $1");
-const COUNT: Sql = Sql::new("SELECT count(*) FROM thing");
+use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open, try_open};
+
 const IDS: Sql = Sql::new("SELECT id FROM thing ORDER BY id");
-
-async fn open(path: &Path) -> Database {
-    try_open(path, &Options::default()).await.unwrap()
-}
-
-async fn try_open(path: &Path, options: &Options) -> Result<Database> {
-    Database::open(&Location::Sqlite(path.to_owned()), Schema::Content, options).await
-}
-
-async fn count(db: &Database) -> i64 {
-    db.read(|r| r.find(COUNT, &[], |row| row.get(0))).await.unwrap().unwrap()
-}
-
-fn insert(t: &mut Transaction<'_>, id: i64, size: usize) -> Result<u64> {
-    t.execute(INSERT, &params![id, vec![id as u8; size]])
-}
-
-/// Runs one test of this file in a process of its own, under `wrapper`, with a directory to work in.
-fn in_child(test: &str, directory: &Path, wrapper: &[&str]) -> Command {
-    let program = std::env::current_exe().unwrap();
-    let mut command = Command::new(wrapper[0]);
-    command.args(&wrapper[1..]).arg(program).args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    command.env("DATABASE_TEST_CHILD", directory);
-    command
-}
-
-/// Runs one test of this file in a process that has a disk of so many megabytes.
-fn on_small_disk(test: &str, megabytes: u32) {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = directory.path().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let mount = format!("mount -t tmpfs -o size={megabytes}m tmpfs \"$DATABASE_TEST_CHILD\" && exec \"$0\" \"$@\"");
-    // A mount namespace of its own, so that nothing is left behind however the child ends.
-    let unshare: &[&str] = if is_root() { &["unshare", "-m"] } else { &["unshare", "-rm"] };
-    assert_success(in_child(test, &disk, &[unshare, &["sh", "-c", &mount]].concat()));
-}
-
-/// The directory, when this process is such a child.
-fn child_directory() -> Option<PathBuf> {
-    std::env::var_os("DATABASE_TEST_CHILD").map(PathBuf::from)
-}
-
-fn assert_success(mut command: Command) {
-    let output = command.output().unwrap();
-    // A name that matches no test would also end well.
-    assert!(
-        output.status.success() && String::from_utf8_lossy(&output.stdout).contains("1 passed"),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").unwrap().uid() == 0
-}
 
 /// Lets the writer, which the first of the jobs holds, go on when all of them wait, so that they share one batch.
 async fn in_one_batch(jobs: Vec<tokio::task::JoinHandle<()>>, release: mpsc::Sender<()>) {
@@ -172,157 +114,6 @@ async fn a_transaction_that_does_not_fit_fails_alone_and_reading_goes_on() {
         in_one_batch(jobs, release).await;
         assert_eq!(count(&db).await, (round + 1) * 4);
     }
-}
-
-#[tokio::test]
-async fn a_full_disk_stops_writes_and_damages_nothing() {
-    let test = "a_full_disk_stops_writes_and_damages_nothing";
-    let Some(directory) = child_directory() else {
-        return on_small_disk(test, 8);
-    };
-    let path = directory.join("x.db");
-    let filler = directory.join("filler");
-    fs::write(&filler, vec![1; 1 << 20]).unwrap();
-    let db = open(&path).await;
-    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
-    let mut stored = 0;
-    let error = loop {
-        match db.write(move |t| insert(t, stored, 20_000)).await {
-            Ok(_) => stored += 1,
-            Err(error) => break error,
-        }
-    };
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "disk_full"), "{error:?}");
-    assert!(error.message().contains("x.db") && stored > 10);
-    assert_eq!(count(&db).await, stored);
-    // As soon as there is space again, writing goes on.
-    fs::remove_file(&filler).unwrap();
-    db.write(move |t| insert(t, stored, 20_000)).await.unwrap();
-    stored += 1;
-    db.close().await;
-
-    let db = open(&path).await;
-    assert_eq!(count(&db).await, stored);
-    let check = db.read(|r| r.find(Sql::new("PRAGMA integrity_check"), &[], |row| row.get::<String>(0))).await;
-    assert_eq!(check.unwrap().as_deref(), Some("ok"));
-    db.close().await;
-}
-
-/// Adds rows of ever smaller sizes until the disk takes none any more; returns the number of the next one.
-async fn fill(db: &Database, first: i64) -> i64 {
-    let mut next = first;
-    for size in [100_000, 10_000, 100] {
-        loop {
-            let (id, outcome) = (next, db.write(move |t| insert(t, next, size)).await);
-            match outcome {
-                Ok(_) => next = id + 1,
-                Err(error) => {
-                    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "disk_full"), "{error:?}");
-                    break;
-                }
-            }
-        }
-    }
-    next
-}
-
-/// Takes what is left of a disk, as another program would.
-fn take_the_rest(directory: &Path) -> PathBuf {
-    let filler = directory.join("filler");
-    let mut file = fs::File::create(&filler).unwrap();
-    while file.write_all(&[1; 512]).is_ok() {}
-    filler
-}
-
-#[tokio::test]
-async fn a_full_disk_lets_vital_transactions_through() {
-    let test = "a_full_disk_lets_vital_transactions_through";
-    let Some(directory) = child_directory() else {
-        return on_small_disk(test, 24);
-    };
-    let path = directory.join("x.db");
-    let reserve = || fs::metadata(directory.join("x.db-reserve")).unwrap().len();
-    let db = open(&path).await;
-    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
-    let stored = fill(&db, 0).await;
-    let filler = take_the_rest(&directory);
-    assert!(stored > 60 && reserve() >= 4 << 20, "{stored} {}", reserve());
-
-    // Each changes pages that the log has no room for outside of what was kept back.
-    for id in 0..50i64 {
-        let deleted = db.write_vital(move |t| t.execute(DELETE, &params![id])).await;
-        assert_eq!(deleted.unwrap(), 1);
-    }
-    for id in 0..500i64 {
-        db.write_vital(move |t| insert(t, 1_000_000 + id, 200)).await.unwrap();
-    }
-    let left = count(&db).await;
-    assert_eq!(left, stored - 50 + 500);
-
-    // Stopped and started, with what was kept back in use by others or not.
-    for taken in [false, true] {
-        db.close().await;
-        if taken {
-            take_the_rest(&directory);
-        }
-        let db = open(&path).await;
-        db.write_vital(|t| t.execute(DELETE, &params![60])).await.unwrap();
-        db.write_vital(|t| insert(t, 60, 200)).await.unwrap();
-        assert_eq!(count(&db).await, left);
-        db.close().await;
-    }
-
-    // With room again, everything goes on at once.
-    fs::remove_file(&filler).unwrap();
-    let db = open(&path).await;
-    db.require_room().unwrap();
-    db.write(move |t| insert(t, 2_000_000, 1000)).await.unwrap();
-    let check = db.read(|r| r.find(Sql::new("PRAGMA integrity_check"), &[], |row| row.get::<String>(0))).await;
-    assert_eq!(check.unwrap().as_deref(), Some("ok"));
-    db.close().await;
-}
-
-#[tokio::test]
-async fn what_adds_content_waits_until_the_room_is_kept_back_again() {
-    let test = "what_adds_content_waits_until_the_room_is_kept_back_again";
-    let Some(directory) = child_directory() else {
-        return on_small_disk(test, 32);
-    };
-    let path = directory.join("x.db");
-    let db = open(&path).await;
-    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
-    let (little, much) = (directory.join("little"), directory.join("much"));
-    fs::write(&little, vec![1; 1 << 20]).unwrap();
-    fs::write(&much, vec![1; 8 << 20]).unwrap();
-    let stored = fill(&db, 0).await;
-    take_the_rest(&directory);
-    db.require_room().unwrap();
-    // Rows that the database grows by take from what is kept back, until it is used up.
-    let mut added = 0;
-    let error = loop {
-        match db.write_vital(move |t| insert(t, stored + added, 50_000)).await {
-            Ok(_) => added += 1,
-            Err(error) => break error,
-        }
-    };
-    assert_eq!(error.code(), "disk_full");
-    assert!((4 << 20) / 50_000 / 3 < added, "{added}");
-    assert_eq!(db.require_room().unwrap_err().code(), "disk_full");
-    // Even what would find room.
-    fs::remove_file(&little).unwrap();
-    assert_eq!(db.write(|t| t.execute(DELETE, &params![0])).await.unwrap_err().code(), "disk_full");
-    assert_eq!(db.write_vital(|t| t.execute(DELETE, &params![0])).await.unwrap(), 1);
-    assert_eq!(count(&db).await, stored + added - 1);
-
-    fs::remove_file(&much).unwrap();
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
-    while let Err(error) = db.write(move |t| insert(t, stored + added, 50_000)).await {
-        assert!(error.code() == "disk_full" && std::time::Instant::now() < deadline, "{error:?}");
-        tokio::task::yield_now().await;
-    }
-    db.require_room().unwrap();
-    assert_eq!(count(&db).await, stored + added);
-    db.close().await;
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod rest;
 mod router;
 mod secure;
 mod server;
+mod stall;
 mod state;
 mod ui;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
-use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -23,6 +23,7 @@ use crate::health;
 use crate::preface::PrefaceGuard;
 use crate::rest;
 use crate::router::router;
+use crate::stall::{self, StallAcceptor};
 use crate::state::AppState;
 
 /// Longest wait for the head of a request, and the longest idle time of a kept connection.
@@ -41,6 +42,8 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// How long requests that are under way at shutdown may still take.
     pub grace: Duration,
+    /// How long a client may take nothing of an answer before it is given up.
+    pub stall: Duration,
     /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted.
     pub behind_tls_proxy: bool,
 }
@@ -55,9 +58,9 @@ pub struct TlsFiles {
 }
 
 impl Options {
-    /// Plain HTTP on `listen`, with ten seconds of grace at shutdown.
+    /// Plain HTTP on `listen`, with ten seconds of grace at shutdown and a minute for clients that stop reading.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, tls: None, grace: Duration::from_secs(10), behind_tls_proxy: false }
+        Self { listen, tls: None, grace: Duration::from_secs(10), stall: stall::LIMIT, behind_tls_proxy: false }
     }
 }
 
@@ -84,14 +87,15 @@ pub async fn serve(
     });
     let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
     ready(address);
-    let app = router(state);
+    let app = router(state).layer(from_fn_with_state(options.stall, stall::watch));
+    let accept = StallAcceptor(options.stall);
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
     tune(server.http_builder());
     let result = match tls {
-        None => server.acceptor(PrefaceGuard::new(NoDelayAcceptor, HEAD_TIMEOUT)).serve(service).await,
+        None => server.acceptor(PrefaceGuard::new(accept, HEAD_TIMEOUT)).serve(service).await,
         Some(config) => {
-            let secure = RustlsAcceptor::new(config).acceptor(NoDelayAcceptor);
+            let secure = RustlsAcceptor::new(config).acceptor(accept);
             server.acceptor(PrefaceGuard::new(secure, HEAD_TIMEOUT)).serve(service).await
         }
     };
@@ -182,10 +186,14 @@ mod tests {
     }
 
     async fn start() -> Running {
+        start_with(stall::LIMIT).await
+    }
+
+    async fn start_with(stall: Duration) -> Running {
         let (directory, repository) = farm().await;
         let (report, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
-        let options = Options::new("127.0.0.1:0".parse().unwrap());
+        let options = Options { stall, ..Options::new("127.0.0.1:0".parse().unwrap()) };
         let task = tokio::spawn(serve(repository, options, |a| report.send(a).unwrap(), async {
             stopped.await.unwrap();
         }));
@@ -227,6 +235,60 @@ mod tests {
         let many: String = (0..200).map(|i| format!("x-{i}: y\r\n")).collect();
         let many = exchange(server.address, &format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n")).await;
         assert!(many.starts_with("HTTP/1.1 431"), "{many}");
+    }
+
+    /// admin:correct horse
+    const HEAD: &str =
+        "HTTP/1.1\r\nhost: x\r\nauthorization: Basic YWRtaW46Y29ycmVjdCBob3JzZQ==\r\nconnection: close\r\n";
+    /// More than the system keeps for a connection on both sides.
+    const BIG: usize = 48 << 20;
+
+    /// A connection on which a document of `BIG` bytes was asked for.
+    async fn download(address: SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET /api/v1/content/Documents/big.bin {HEAD}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_client_that_stops_reading_is_cut_and_a_slow_one_is_served() {
+        let limit = Duration::from_millis(1_500);
+        let server = start_with(limit).await;
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let head = format!("PUT /api/v1/content/Documents/big.bin {HEAD}content-length: {BIG}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![7; BIG]).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+
+        let slow = tokio::spawn(async move {
+            let mut stream = download(server.address).await;
+            let (started, mut total, mut buffer) = (tokio::time::Instant::now(), 0, vec![0; 1 << 20]);
+            loop {
+                // Until the limit has passed several times.
+                if started.elapsed() < limit * 3 {
+                    // sleep: the test is about a client that takes its time
+                    tokio::time::sleep(limit / 8).await;
+                }
+                match stream.read(&mut buffer).await.unwrap() {
+                    0 => return total,
+                    count => total += count,
+                }
+            }
+        });
+        let mut stalled = download(server.address).await;
+        stalled.read_exact(&mut [0; 16]).await.unwrap();
+        // The server's end is gone when it answers a byte with a reset.
+        let waiting = async {
+            while stalled.write_all(b"x").await.is_ok() {
+                // sleep: the end of the connection is asked for, nothing tells of it
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(limit * 10, waiting).await.expect("the connection of a client that does not read ends");
+        assert!(slow.await.unwrap() > BIG);
     }
 
     #[tokio::test]

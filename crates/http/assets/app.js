@@ -1,4 +1,5 @@
 // Everything here is a convenience: each page works without it.
+import "./cell.js";
 import "./confirm.js";
 import "./dialog.js";
 import "./menu.js";

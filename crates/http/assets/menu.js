@@ -5,6 +5,13 @@ function fill(menu, row) {
   for (const entry of menu.querySelectorAll("[data-for]")) {
     if (!entry.dataset.for.split(" ").includes(row.dataset.kind)) entry.remove();
   }
+  const can = (row.dataset.can ?? "").split(" ");
+  for (const entry of menu.querySelectorAll("[data-right]")) {
+    if (!can.includes(entry.dataset.right)) entry.remove();
+  }
+  for (const line of menu.querySelectorAll("hr")) {
+    if (!line.nextElementSibling || line.nextElementSibling.matches("hr")) line.remove();
+  }
   for (const link of menu.querySelectorAll("a[href]")) {
     link.setAttribute("href", link.getAttribute("href").replaceAll("ITEM", row.dataset.id).replaceAll("CONTENT", row.dataset.content ?? ""));
   }

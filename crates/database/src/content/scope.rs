@@ -16,7 +16,7 @@ statements! {
     GRANT = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (scope_id, principal_id, role_id) DO NOTHING";
     REVOKE = "DELETE FROM scope_grant WHERE scope_id = $1 AND principal_id = $2 AND role_id = $3";
-    USES = "SELECT COUNT(*) FROM scope_grant WHERE role_id = $1";
+    USES = "SELECT role_id, COUNT(*) FROM scope_grant GROUP BY role_id";
     COPY = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by)
         SELECT $2, principal_id, role_id, $3, $4 FROM scope_grant WHERE scope_id = $1";
 }
@@ -34,9 +34,9 @@ pub struct GrantRow {
     pub granted_by: Id,
 }
 
-/// How often a role is granted.
-pub fn uses_of_role(reader: &mut Reader<'_>, role: Id) -> Result<i64> {
-    Ok(reader.find(USES, &params![role], |row| row.get(0))?.unwrap_or(0))
+/// How often each role is granted; roles that nobody has are missing.
+pub fn uses_of_roles(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
+    reader.query(USES, &params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Adds a scope that `node` owns.

@@ -59,7 +59,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     let people: Vec<Id> = listed.items.iter().map(|item| item.deleted_by).collect();
     let names = visit.session.principal_names(&people).await?;
     frame::furnish(&mut visit, &way).await?;
-    mark_current(&mut visit.page, collection);
+    frame::mark_current(&mut visit.page, &format!("/bin/{collection}"));
     let may_see_site = way.first().is_some_and(|site: &Item| site.rights.has(Right::ManageSite));
     let rows = listed.items.into_iter().map(|item| Row {
         id: item.id,
@@ -74,13 +74,6 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     });
     let (rows, next) = (rows.collect(), listed.next);
     Ok(html(&BinPage { page: &visit.page, collection, rows, next, of_site, may_see_site }))
-}
-
-fn mark_current(page: &mut Page, collection: Id) {
-    let here = format!("/bin/{collection}");
-    for link in page.nav.iter_mut().flat_map(|group| group.links.iter_mut()) {
-        link.current = link.href == here;
-    }
 }
 
 fn icon_of(item: &RecycledItem) -> Icon {

@@ -7,10 +7,11 @@ use axum::extract::{Path, Query};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Redirect};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
-use repository::{Item, Page as ListPage, PrincipalName, Session, Sort, SortKey, Target};
+use repository::{Column, Item, Page as ListPage, PrincipalName, Session, Sort, SortKey, Target};
 use serde::Deserialize;
 
 use super::caller::Visit;
+use super::cells::{self, Cell};
 use super::fault::Shown;
 use super::format::{Icon, file_icon, toned};
 use super::frame::{self, Crumb};
@@ -20,6 +21,8 @@ use crate::protocol::cursor;
 
 /// Entries of one page of a listing.
 const PAGE: usize = 100;
+/// Columns that a listing shows; the page of a document shows all.
+const MOST_COLUMNS: usize = 20;
 
 /// How a listing is wanted.
 #[derive(Default, Deserialize)]
@@ -43,8 +46,11 @@ impl View {
 }
 
 /// A row of a listing.
-struct Row {
+struct Row<'a> {
     id: Id,
+    /// What may be done with it, as words that the scripts compare.
+    can: String,
+    cells: Vec<Cell<'a>>,
     kind: &'static str,
     icon: Icon,
     name: String,
@@ -64,7 +70,8 @@ struct Listing<'a> {
     title: String,
     place: &'a Item,
     crumbs: Vec<Crumb>,
-    rows: Vec<Row>,
+    rows: Vec<Row<'a>>,
+    columns: Vec<Column>,
     next: Option<String>,
     first: bool,
     by_name: Option<&'static str>,
@@ -82,8 +89,8 @@ struct SitePage<'a> {
     title: String,
     place: &'a Item,
     crumbs: Vec<Crumb>,
-    libraries: Vec<Row>,
-    sites: Vec<Row>,
+    libraries: Vec<Row<'a>>,
+    sites: Vec<Row<'a>>,
     welcome: bool,
     may_add_library: bool,
     may_add_site: bool,
@@ -132,7 +139,7 @@ async fn show(mut visit: Visit, target: &Target, view: View) -> Shown {
 async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
-    let rows: Vec<Row> = listed.items.iter().map(|item| row(item, &names)).collect();
+    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &names)).collect();
     let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
     let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
     let fresh = administrator && visit.session.site_collection(item.collection_id).await?.documents == 0;
@@ -153,15 +160,26 @@ async fn listing(visit: &Visit, way: &[Item], item: &Item, view: &View) -> Shown
     let (sort, descending) = (view.sorting(), view.order == "descending");
     let after = if view.after.is_empty() { None } else { Some(read_key(&view.after)?) };
     let first = after.is_none();
-    let (place, listed) = visit.session.list(&Target::Id(item.id), sort, descending, after, PAGE).await?;
-    let names = names(&visit.session, &listed.items).await?;
+    let session = &visit.session;
+    let found = session.list_with_columns(&Target::Id(item.id), sort, descending, after, PAGE, MOST_COLUMNS).await?;
+    let (place, listed, columns) = (found.place, found.page, found.columns);
+    let mut names = names(session, &listed.items).await?;
+    names.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let me = session.principal().id;
+    let rows = listed.items.iter().map(|item| {
+        let cell = |column: &Column| {
+            cells::cell(&visit.page, me, item, column, found.values.get(&(item.id, column.id)), &names)
+        };
+        Row { cells: columns.iter().map(cell).collect(), ..row(item, &names) }
+    });
     let here = address::browse(&item.path);
     let order = if descending { "descending" } else { "ascending" };
     Ok(html(&Listing {
         page: &visit.page,
         title: frame::title(item),
         crumbs: frame::crumbs(way),
-        rows: listed.items.iter().map(|item| row(item, &names)).collect(),
+        rows: rows.collect(),
+        columns: columns.clone(),
         next: next_address(&here, view, &listed),
         first,
         by_name: (sort == Sort::Name).then_some(order),
@@ -233,10 +251,13 @@ pub fn icon_of(item: &Item) -> Icon {
     }
 }
 
-fn row(item: &Item, names: &HashMap<Id, PrincipalName>) -> Row {
+fn row<'a>(item: &Item, names: &HashMap<Id, PrincipalName>) -> Row<'a> {
     let document = item.kind == NodeKind::Document;
+    let rights = [Right::Edit, Right::Delete].into_iter().filter(|right| item.rights.has(*right));
     Row {
         id: item.id,
+        can: rights.map(Right::as_str).collect::<Vec<_>>().join(" "),
+        cells: Vec::new(),
         kind: item.kind.as_str(),
         icon: icon_of(item),
         name: item.name.clone(),

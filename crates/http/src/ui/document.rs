@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use model::{ColumnValue, Id, Right, Timestamp, VersionNumber};
+use model::{Id, Right, Timestamp, VersionNumber};
 use repository::{Item, Target};
 
 use super::caller::{Sent, Visit};
@@ -12,7 +12,7 @@ use super::flash::{Flash, done};
 use super::format::{self, Icon};
 use super::frame::{self, Crumb};
 use super::page::Page;
-use super::{address, browse, html};
+use super::{address, browse, cells, html};
 use crate::protocol::content_type;
 use crate::state::AppState;
 
@@ -49,7 +49,9 @@ struct DocumentPage<'a> {
     held_by: Option<String>,
     mine: bool,
     shown: bool,
+    kind: String,
     may_edit: bool,
+    free: bool,
     may_delete: bool,
     may_publish: bool,
     may_override: bool,
@@ -82,43 +84,33 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         crumbs: frame::crumbs(way),
         versions: versions.collect(),
         more_versions: more,
-        facts: facts(visit, &target).await?,
+        facts: facts(visit, item, &target).await?,
         created_by: browse::name_of(&names, item.created_by),
         modified_by: browse::name_of(&names, item.modified_by),
         held_by: item.check_out.map(|held| browse::name_of(&names, held.by)),
         mine: own,
+        kind: format::media(visit.page.language, &item.media_type, &item.name),
         shown: content_type::shown_as(&item.media_type).is_some(),
         may_edit: item.rights.has(Right::Edit),
-        may_delete: item.rights.has(Right::Delete),
-        may_publish: item.rights.has(Right::Publish) && !item.version.is_major(),
+        free: own || item.check_out.is_none(),
+        may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),
+        may_publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
         may_override: item.rights.has(Right::Override),
         may_permit: item.rights.has(Right::ManagePermissions),
         item,
     }))
 }
 
-async fn facts(visit: &Visit, target: &Target) -> model::Result<Vec<Fact>> {
+async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec<Fact>> {
     let (columns, _) = visit.session.columns(target).await?;
     if columns.is_empty() {
         return Ok(Vec::new());
     }
     let values = visit.session.values(target).await?;
-    let people: Vec<Id> = values
-        .iter()
-        .filter_map(|(_, value)| if let ColumnValue::Person(id) = value { Some(*id) } else { None })
-        .collect();
-    let names = visit.session.principal_names(&people).await?;
-    let page = &visit.page;
-    let facts = columns.into_iter().map(|column| {
+    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let facts = columns.into_iter().filter(|column| cells::applies(item, column)).map(|column| {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
-        let text = match value {
-            None => "–".to_owned(),
-            Some(ColumnValue::Text(text)) => text.clone(),
-            Some(ColumnValue::Number(number)) => number.to_string(),
-            Some(ColumnValue::Date(time)) => format::date(*time),
-            Some(ColumnValue::Person(id)) => browse::name_of(&names, *id),
-            Some(ColumnValue::YesNo(yes)) => page.s(if *yes { "word.yes" } else { "word.no" }).to_owned(),
-        };
+        let text = value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, &names));
         Fact { label: column.name, value: text, link: column.kind == model::ColumnKind::Link && value.is_some() }
     });
     Ok(facts.collect())

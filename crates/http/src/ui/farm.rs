@@ -33,7 +33,7 @@ struct SiteRow {
 pub async fn show(mut visit: Visit) -> Shown {
     // Asked first, because it is what refuses those who do not administer the farm.
     let (databases, stores) = visit.session.storage_status().await?;
-    frame::furnish_farm(&mut visit.page, "/farm");
+    frame::furnish_farm(&mut visit.page, "/farm")?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),
         percent: site
@@ -74,7 +74,7 @@ async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form
 
 /// The form of a new site collection.
 pub async fn ask_site(mut visit: Visit) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm");
+    frame::furnish_farm(&mut visit.page, "/farm")?;
     Ok(html(&site_form(&visit, None).await?))
 }
 
@@ -84,7 +84,7 @@ pub async fn make_site(sent: Sent) -> Shown {
     match create(&visit, &fields).await {
         Ok(path) => Ok(done(&address::browse(&path), &Flash::new("toast.created", fields.trimmed("title")))),
         Err(error) => {
-            frame::furnish_farm(&mut visit.page, "/farm");
+            frame::furnish_farm(&mut visit.page, "/farm")?;
             refuse::again(site_form(&visit, Some(&fields)).await?, error)
         }
     }
@@ -118,7 +118,7 @@ fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a>
 /// The form of a quota.
 pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let site = visit.session.site_collection(id.parse()?).await?;
-    frame::furnish_farm(&mut visit.page, "/farm");
+    frame::furnish_farm(&mut visit.page, "/farm")?;
     let text = site.quota_bytes.map(|bytes| (bytes / (1 << 20)).to_string()).unwrap_or_default();
     Ok(html(&quota_form(&visit.page, &site, &text)))
 }
@@ -136,7 +136,7 @@ pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(()) => Ok(done("/farm", &Flash::new("toast.saved", visit.page.s("farm.quota")))),
         Err(error) => {
             let site = visit.session.site_collection(id).await?;
-            frame::furnish_farm(&mut visit.page, "/farm");
+            frame::furnish_farm(&mut visit.page, "/farm")?;
             refuse::again(quota_form(&visit.page, &site, &text), error)
         }
     }

@@ -8,8 +8,9 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-use super::assets;
 use super::texts::Language;
+use super::{assets, written};
+use crate::protocol::content_type;
 
 /// A size with three digits of precision and the unit in which it has at most three digits before the point. Units
 /// are those of file managers: 1 KB is 1,024 bytes.
@@ -45,16 +46,16 @@ pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
     let seconds = now.seconds() - then.seconds();
     let count = |key: &str, n: i64| language.count(key, n.unsigned_abs());
     match seconds {
-        ..-60 => date(then),
+        ..-60 => written::day(language, then),
         -60..45 => language.text("time.now").to_owned(),
         45..2_700 => count("time.minutes", (seconds + 30) / 60),
         2_700..79_200 => count("time.hours", (seconds + 1_800) / 3_600),
         79_200..2_246_400 => count("time.days", (seconds + 43_200) / 86_400),
-        _ => date(then),
+        _ => written::day(language, then),
     }
 }
 
-/// The day, as in `2026-11-21`: the same in every language.
+/// The day, as in `2026-11-21`: as fields for days have it.
 pub fn date(time: Timestamp) -> String {
     written(time, format_description!("[year]-[month]-[day]"))
 }
@@ -142,6 +143,56 @@ pub fn file_icon(extension: &str) -> Icon {
     }
 }
 
+/// What a document is in people's words, as in "PDF document"; the type itself when there are no words for it.
+pub fn media(language: Language, media_type: &str, name: &str) -> String {
+    let word = match content_type::essence(media_type).as_str() {
+        "application/pdf" => "pdf",
+        "application/msword"
+        | "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+        | "application/vnd.openxmlformats-officedocument.wordprocessingml.template"
+        | "application/vnd.ms-word.document.macroenabled.12" => "word",
+        "application/vnd.ms-excel"
+        | "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        | "application/vnd.openxmlformats-officedocument.spreadsheetml.template"
+        | "application/vnd.ms-excel.sheet.macroenabled.12" => "excel",
+        "application/vnd.ms-powerpoint"
+        | "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+        | "application/vnd.openxmlformats-officedocument.presentationml.slideshow" => "powerpoint",
+        "application/vnd.oasis.opendocument.text" => "odt",
+        "application/vnd.oasis.opendocument.spreadsheet" => "ods",
+        "application/vnd.oasis.opendocument.presentation" => "odp",
+        "application/rtf" | "text/rtf" => "rtf",
+        "text/plain" => "text",
+        "text/markdown" => "markdown",
+        "text/csv" | "text/tab-separated-values" => "csv",
+        "text/html" | "application/xhtml+xml" => "html",
+        "application/json" => "json",
+        "text/xml" | "application/xml" => "xml",
+        "message/rfc822" | "application/vnd.ms-outlook" => "mail",
+        "application/zip"
+        | "application/x-zip-compressed"
+        | "application/x-7z-compressed"
+        | "application/x-tar"
+        | "application/gzip"
+        | "application/x-gzip"
+        | "application/vnd.rar" => "archive",
+        "application/octet-stream" | "" => "file",
+        other if other.starts_with("image/") => "image",
+        other if other.starts_with("audio/") => "audio",
+        other if other.starts_with("video/") => "video",
+        _ => return media_type.to_owned(),
+    };
+    let words = language.text(&format!("media.{word}"));
+    match (word, name.rsplit_once('.')) {
+        ("image" | "audio" | "video" | "archive" | "file", Some((_, end)))
+            if (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            format!("{words} ({})", end.to_uppercase())
+        }
+        _ => words.to_owned(),
+    }
+}
+
 /// One or two letters that stand for a person.
 pub fn initials(name: &str) -> String {
     let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
@@ -183,8 +234,8 @@ mod tests {
             (185, "3 minutes ago"),
             (3 * 3600, "3 hours ago"),
             (2 * 86_400, "2 days ago"),
-            (90 * 86_400, "2023-08-16"),
-            (-86_400, "2023-11-15"),
+            (90 * 86_400, "16 Aug 2023"),
+            (-86_400, "15 Nov 2023"),
         ];
         for (seconds, expected) in cases {
             assert_eq!(ago(Language::English, before(seconds), now), expected, "{seconds}");
@@ -192,6 +243,16 @@ mod tests {
         assert_eq!(ago(Language::German, before(185), now), "vor 3 Minuten");
         assert_eq!(exact(now), "2023-11-14 22:13:20 UTC");
         assert_eq!(exact(Timestamp::from_micros(i64::MAX)), "?");
+    }
+
+    #[test]
+    fn media_types_have_words() {
+        let word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+        assert_eq!(media(Language::English, "application/pdf", "a.pdf"), "PDF document");
+        assert_eq!(media(Language::German, word, "a.docx"), "Word-Dokument");
+        assert_eq!(media(Language::English, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
+        assert_eq!(media(Language::English, "", "a.<b>"), "File");
+        assert_eq!(media(Language::English, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The side bar and the path of breadcrumbs around what is shown.
 
-use model::{NodeKind, Result, Right};
+use model::{Error, NodeKind, Result, Right};
 use repository::{Item, Session, Sort, Target};
 
 use super::address;
@@ -56,6 +56,14 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
             current: false,
         });
     }
+    if way.first().is_some_and(|root| root.rights.has(Right::ManageSite)) {
+        first.push(NavLink {
+            href: format!("/audit/{}", site.collection_id),
+            icon: icon("clock"),
+            label: page.s("nav.audit").to_owned(),
+            current: false,
+        });
+    }
     let mut groups = vec![NavGroup { title: String::new(), links: first }];
     for (title, links) in [(page.s("nav.libraries"), libraries), (page.s("nav.sites"), sites)] {
         if !links.is_empty() {
@@ -85,8 +93,18 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
     Ok((libraries.into_iter().map(link).collect(), sites))
 }
 
-/// The side bar of the administration.
-pub fn furnish_farm(page: &mut Page, current: &str) {
+/// Marks the place in the side bar that has this address.
+pub fn mark_current(page: &mut Page, here: &str) {
+    for link in page.nav.iter_mut().flat_map(|group| group.links.iter_mut()) {
+        link.current = link.href == here;
+    }
+}
+
+/// The side bar of the administration, whose pages are for administrators of the farm.
+pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
+    if !page.who.as_ref().is_some_and(|who| who.administrator) {
+        return Err(Error::forbidden("these pages are for administrators of the farm"));
+    }
     let link = |href: &str, picture: &'static str, label: &'static str| NavLink {
         href: href.to_owned(),
         icon: icon(picture),
@@ -97,10 +115,12 @@ pub fn furnish_farm(page: &mut Page, current: &str) {
         link("/farm", "shield", page.s("farm.overview")),
         link("/farm/users", "user", page.s("farm.users")),
         link("/farm/groups", "group", page.s("farm.groups")),
+        link("/farm/roles", "key", page.s("farm.roles")),
     ];
     let back = link("/", "home", page.s("nav.home"));
     page.nav = vec![
         NavGroup { title: String::new(), links: vec![back] },
         NavGroup { title: page.s("nav.farm").to_owned(), links },
     ];
+    Ok(())
 }

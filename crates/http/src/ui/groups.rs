@@ -37,7 +37,7 @@ struct GroupPage<'a> {
 
 /// The list of groups.
 pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/groups");
+    frame::furnish_farm(&mut visit.page, "/farm/groups")?;
     let mut groups = visit.session.groups(&from.after, PAGE + 1).await?;
     let more = groups.len() > PAGE;
     groups.truncate(PAGE);
@@ -64,7 +64,7 @@ fn group_form<'a>(page: &'a Page, group: Option<&Group>, name: &str, description
 
 /// The form of a new group.
 pub async fn ask_new(mut visit: Visit) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/groups");
+    frame::furnish_farm(&mut visit.page, "/farm/groups")?;
     Ok(html(&group_form(&visit.page, None, "", "")))
 }
 
@@ -75,7 +75,7 @@ pub async fn make(sent: Sent) -> Shown {
     match visit.session.create_group(&name, &description).await {
         Ok(group) => Ok(done(&format!("/farm/groups/{}", group.id), &Flash::new("toast.created", group.name))),
         Err(error) => {
-            frame::furnish_farm(&mut visit.page, "/farm/groups");
+            frame::furnish_farm(&mut visit.page, "/farm/groups")?;
             refuse::again(group_form(&visit.page, None, &name, &description), error)
         }
     }
@@ -83,7 +83,7 @@ pub async fn make(sent: Sent) -> Shown {
 
 /// A group and its members.
 pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<After>) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/groups");
+    frame::furnish_farm(&mut visit.page, "/farm/groups")?;
     let id: Id = id.parse()?;
     let group = visit.session.group(id).await?;
     let mut members = visit.session.members(id, &from.after, PAGE + 1).await?;
@@ -96,7 +96,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<A
 
 /// The form of a group.
 pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/groups");
+    frame::furnish_farm(&mut visit.page, "/farm/groups")?;
     let group = visit.session.group(id.parse()?).await?;
     Ok(html(&group_form(&visit.page, Some(&group), &group.name, &group.description)))
 }
@@ -110,7 +110,7 @@ pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(group) => Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", group.name))),
         Err(error) => {
             let group = visit.session.group(id).await?;
-            frame::furnish_farm(&mut visit.page, "/farm/groups");
+            frame::furnish_farm(&mut visit.page, "/farm/groups")?;
             refuse::again(group_form(&visit.page, Some(&group), &name, &description), error)
         }
     }

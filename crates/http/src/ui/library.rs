@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::Path;
-use model::{ColumnKind, Error, Id, LibrarySettings, Name, Result, Versioning};
-use repository::{Column, ColumnChange, Item, Target};
+use model::{ColumnKind, Error, Id, LibrarySettings, Name, Result, Right, Versioning};
+use repository::{Column, ColumnChange, ContentType, Item, Target};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -22,7 +22,14 @@ struct LibraryPage<'a> {
     crumbs: Vec<Crumb>,
     versioning: Vec<Choice>,
     settings: LibrarySettings,
-    columns: Vec<Column>,
+    columns: Vec<ColumnRow>,
+    types: Vec<ContentType>,
+}
+
+struct ColumnRow {
+    column: Column,
+    /// The content type that it belongs to; empty for all documents.
+    of: String,
 }
 
 /// The page of settings.
@@ -30,13 +37,21 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     let settings = visit.session.library_settings(&target).await?;
-    let (columns, _) = visit.session.columns(&target).await?;
+    let (columns, types) = visit.session.columns(&target).await?;
     frame::furnish(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such library"))?;
     let mut crumbs = frame::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let versioning = change::versionings(&visit.page, settings.versioning);
-    Ok(html(&LibraryPage { page: &visit.page, item, crumbs, versioning, settings, columns }))
+    if !item.rights.has(Right::ManageLibraries) {
+        return Err(Error::forbidden("you may not change the settings of this library").into());
+    }
+    let name_of = |id: Id| types.iter().find(|kind| kind.id == id).map(|kind| kind.name.clone());
+    let columns = columns
+        .into_iter()
+        .map(|column| ColumnRow { of: column.content_type_id.and_then(name_of).unwrap_or_default(), column });
+    let columns = columns.collect();
+    Ok(html(&LibraryPage { page: &visit.page, item, crumbs, versioning, settings, columns, types }))
 }
 
 /// Changes the settings.
@@ -61,7 +76,13 @@ fn read(fields: &Fields) -> Result<LibrarySettings> {
     })
 }
 
-fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, name: &str) -> Form<'a> {
+fn column_form<'a>(
+    page: &'a Page,
+    library: &Item,
+    column: Option<&Column>,
+    types: &[ContentType],
+    name: &str,
+) -> Form<'a> {
     let kinds = ["text", "number", "date", "choice", "person", "yes-no", "link"];
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
     if column.is_none() {
@@ -78,6 +99,13 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, name
         fields.push(field);
     }
     fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
+    if !types.is_empty() {
+        let present = column.and_then(|column| column.content_type_id);
+        let all = Choice::new("", page.s("column.all-types"), present.is_none());
+        let some = types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, present == Some(kind.id)));
+        let choices = std::iter::once(all).chain(some).collect();
+        fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
+    }
     let action = column.map_or("new".to_owned(), |column| column.id.to_string());
     Form {
         page,
@@ -92,29 +120,31 @@ fn column_form<'a>(page: &'a Page, library: &Item, column: Option<&Column>, name
     }
 }
 
-async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<Option<Column>> {
+/// The column of an address, none for `new`, and the content types that it may belong to.
+async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<Column>, Vec<ContentType>)> {
+    let (columns, types) = visit.session.columns(&Target::Id(library.id)).await?;
     if id == "new" {
-        return Ok(None);
+        return Ok((None, types));
     }
     let id: Id = id.parse()?;
-    let (columns, _) = visit.session.columns(&Target::Id(library.id)).await?;
     let column = columns.into_iter().find(|column| column.id == id);
-    column.map(Some).ok_or_else(|| Error::not_found("there is no such column"))
+    let column = column.ok_or_else(|| Error::not_found("there is no such column"))?;
+    Ok((Some(column), types))
 }
 
 /// The form of a column; `new` for one that is not there yet.
 pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
     let library = change::find(&visit, &id).await?;
-    let column = find_column(&visit, &library, &column).await?;
+    let (column, types) = find_column(&visit, &library, &column).await?;
     let name = column.as_ref().map_or("", |column| column.name.as_str());
-    Ok(html(&column_form(&visit.page, &library, column.as_ref(), name)))
+    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types, name)))
 }
 
 /// Makes or changes a column.
 pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let library = change::find(&visit, &id).await?;
-    let column = find_column(&visit, &library, &column).await?;
+    let (column, types) = find_column(&visit, &library, &column).await?;
     let target = Target::Id(library.id);
     let saved = match read_column(&fields, column.as_ref()) {
         Err(error) => Err(error),
@@ -126,7 +156,7 @@ pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent)
     match saved {
         Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
         Err(error) => {
-            let form = column_form(&visit.page, &library, column.as_ref(), &fields.text("name"));
+            let form = column_form(&visit.page, &library, column.as_ref(), &types, &fields.text("name"));
             refuse::again(form, error)
         }
     }
@@ -140,7 +170,10 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
         name: Name::new(fields.trimmed("name"))?,
         kind: ColumnKind::parse(&word, choices)?,
         required: fields.yes("required"),
-        content_type_id: present.and_then(|column| column.content_type_id),
+        content_type_id: match fields.text("content_type").as_str() {
+            "" => None,
+            id => Some(id.parse()?),
+        },
     })
 }
 
@@ -148,5 +181,18 @@ fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange
 pub async fn delete_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
     let library = change::find(&sent.visit, &id).await?;
     sent.visit.session.delete_column(&Target::Id(library.id), column.parse()?).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
+}
+
+/// Makes a content type.
+pub async fn make_type(Path(id): Path<String>, sent: Sent) -> Shown {
+    let name = Name::new(sent.fields.trimmed("name"))?;
+    sent.visit.session.create_content_type(&Target::Id(id.parse()?), &name).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.created", name.as_str())))
+}
+
+/// Removes a content type with its own columns.
+pub async fn delete_type(Path((id, kind)): Path<(String, String)>, sent: Sent) -> Shown {
+    sent.visit.session.delete_content_type(&Target::Id(id.parse()?), kind.parse()?).await?;
     Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
 }

@@ -5,9 +5,11 @@
 mod account;
 mod address;
 mod assets;
+mod audit;
 mod bin;
 mod browse;
 mod caller;
+mod cells;
 mod change;
 mod checkout;
 mod details;
@@ -27,11 +29,13 @@ mod people;
 mod permissions;
 mod place;
 mod refuse;
+mod roles;
 mod sign;
 mod texts;
 mod upload;
 mod users;
 mod values;
+mod written;
 
 use askama::Template;
 use axum::Router;
@@ -98,9 +102,12 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/versions/{version}/restore", post(document::restore_version))
         .route("/items/{id}/versions/{version}/delete", post(document::delete_version))
         .route("/items/{id}/values", get(values::show).post(values::save))
+        .route("/items/{id}/values/{column}", get(values::show_one).post(values::save_one))
         .route("/items/{id}/settings", get(library::show).post(library::save))
         .route("/items/{id}/columns/{column}", get(library::column).post(library::save_column))
         .route("/items/{id}/columns/{column}/delete", post(library::delete_column))
+        .route("/items/{id}/types", post(library::make_type))
+        .route("/items/{id}/types/{type}/delete", post(library::delete_type))
         .route("/items/{id}/permissions", get(permissions::show))
         .route("/items/{id}/permissions/grant", get(permissions::ask_grant).post(permissions::grant))
         .route("/items/{id}/permissions/revoke", post(permissions::revoke))
@@ -111,6 +118,9 @@ fn items() -> Router<AppState> {
         .route("/selection/delete", post(place::selected_delete))
         .route("/place", get(place::choose).post(place::carry_out))
         .route("/undo-delete", post(change::undo_delete))
+        .route("/audit/{collection}", get(audit::show))
+        .route("/audit/{collection}/export", get(audit::export))
+        .route("/audit/{collection}/reads", post(audit::set_reads))
         .route("/bin/{collection}", get(bin::show))
         .route("/bin/{collection}/restore", post(bin::restore))
         .route("/bin/{collection}/purge", post(bin::purge))
@@ -127,6 +137,10 @@ fn administration() -> Router<AppState> {
         .route("/farm/users/{user}", get(users::show).post(users::change))
         .route("/farm/users/{user}/password", get(users::ask_password).post(users::set_password))
         .route("/farm/users/{user}/switch", post(users::switch))
+        .route("/farm/roles", get(roles::list))
+        .route("/farm/roles/new", get(roles::ask_new).post(roles::make))
+        .route("/farm/roles/{role}", get(roles::ask_change).post(roles::change))
+        .route("/farm/roles/{role}/delete", get(roles::ask_delete).post(roles::delete))
         .route("/farm/groups", get(groups::list))
         .route("/farm/groups/new", get(groups::ask_new).post(groups::make))
         .route("/farm/groups/{group}", get(groups::show))

@@ -103,7 +103,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
 }
 
 /// The role's name in the reader's language; own roles keep theirs.
-fn role_name(page: &Page, id: Id, name: &str) -> String {
+pub fn role_name(page: &Page, id: Id, name: &str) -> String {
     page.language.find(&format!("role.{id}")).map_or_else(|| name.to_owned(), ToOwned::to_owned)
 }
 
@@ -140,7 +140,8 @@ async fn explain(visit: &Visit, target: &Target, text: &str) -> Result<Why> {
     })
 }
 
-fn words(page: &Page, rights: Rights) -> Vec<&'static str> {
+/// The rights in the reader's language.
+pub fn words(page: &Page, rights: Rights) -> Vec<&'static str> {
     rights.iter().map(|right| page.language.text(&format!("right.{}", right.as_str()))).collect()
 }
 

@@ -36,7 +36,7 @@ struct UsersPage<'a> {
 
 /// The list of users.
 pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/users");
+    frame::furnish_farm(&mut visit.page, "/farm/users")?;
     let mut users = visit.session.accounts(&from.after, PAGE + 1).await?;
     let more = users.len() > PAGE;
     users.truncate(PAGE);
@@ -93,7 +93,7 @@ fn user_form<'a>(page: &'a Page, user: Option<&Account>, typed: &Typed) -> Form<
 
 /// The form of a new user.
 pub async fn ask_new(mut visit: Visit) -> Shown {
-    frame::furnish_farm(&mut visit.page, "/farm/users");
+    frame::furnish_farm(&mut visit.page, "/farm/users")?;
     let empty = Typed { login: String::new(), name: String::new(), email: String::new(), administrator: false };
     Ok(html(&user_form(&visit.page, None, &empty)))
 }
@@ -112,7 +112,7 @@ pub async fn make(sent: Sent) -> Shown {
     match visit.session.create_account(new).await {
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.created", account.display_name))),
         Err(error) => {
-            frame::furnish_farm(&mut visit.page, "/farm/users");
+            frame::furnish_farm(&mut visit.page, "/farm/users")?;
             refuse::again(user_form(&visit.page, None, &typed), error)
         }
     }
@@ -121,7 +121,7 @@ pub async fn make(sent: Sent) -> Shown {
 /// The form of a user.
 pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let user = visit.session.account(id.parse()?).await?;
-    frame::furnish_farm(&mut visit.page, "/farm/users");
+    frame::furnish_farm(&mut visit.page, "/farm/users")?;
     let typed = Typed {
         login: user.login.clone(),
         name: user.display_name.clone(),
@@ -147,7 +147,7 @@ pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(account) => Ok(done("/farm/users", &Flash::new("toast.saved", account.display_name))),
         Err(error) => {
             let user = visit.session.account(id).await?;
-            frame::furnish_farm(&mut visit.page, "/farm/users");
+            frame::furnish_farm(&mut visit.page, "/farm/users")?;
             refuse::again(user_form(&visit.page, Some(&user), &typed), error)
         }
     }
@@ -174,7 +174,7 @@ fn password_form<'a>(page: &'a Page, user: &Account) -> Form<'a> {
 /// The form that sets a user's password.
 pub async fn ask_password(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let user = visit.session.account(id.parse()?).await?;
-    frame::furnish_farm(&mut visit.page, "/farm/users");
+    frame::furnish_farm(&mut visit.page, "/farm/users")?;
     Ok(html(&password_form(&visit.page, &user)))
 }
 
@@ -185,7 +185,7 @@ pub async fn set_password(Path(id): Path<String>, sent: Sent) -> Shown {
     match visit.session.set_password(user.id, &fields.text("password")).await {
         Ok(()) => Ok(done("/farm/users", &Flash::new("toast.saved", user.display_name))),
         Err(error) => {
-            frame::furnish_farm(&mut visit.page, "/farm/users");
+            frame::furnish_farm(&mut visit.page, "/farm/users")?;
             refuse::again(password_form(&visit.page, &user), error)
         }
     }

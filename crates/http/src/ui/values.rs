@@ -1,10 +1,11 @@
-//! What a document has in the columns of its library.
+//! What a document has in the columns of its library: the form of all of them, and of one that is edited in its row.
 
 use axum::extract::Path;
-use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
-use repository::{Column, Item, Session, Target};
-use time::OffsetDateTime;
-use time::macros::format_description;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use model::{ColumnKind, ColumnValue, Error, Id, Result};
+use repository::{Column, ContentType, Item, Session, Target};
+use serde_json::json;
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -12,42 +13,93 @@ use super::flash::{Flash, done};
 use super::form::{Choice, Field, Form, Input};
 use super::format::{self, icon};
 use super::page::Page;
-use super::{address, change, html, people, refuse};
+use super::{address, cells, change, html, people, refuse, written};
+use crate::error;
 
 /// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
 fn field_name(column: Id) -> String {
     format!("column-{column}")
 }
 
-async fn form<'a>(page: &'a Page, session: &Session, item: &Item, columns: &[Column]) -> Result<Form<'a>> {
-    let values = session.values(&Target::Id(item.id)).await?;
+/// What the form is about.
+struct Subject {
+    item: Item,
+    columns: Vec<Column>,
+    types: Vec<ContentType>,
+    /// Whether one column is edited, not all.
+    single: bool,
+}
+
+async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subject> {
+    let item = change::find(visit, id).await?;
+    let (mut columns, types) = visit.session.columns(&Target::Id(item.id)).await?;
+    columns.retain(|column| cells::applies(&item, column));
+    let Some(column) = column else { return Ok(Subject { item, columns, types, single: false }) };
+    let id: Id = column.parse()?;
+    columns.retain(|column| column.id == id);
+    if columns.is_empty() {
+        return Err(Error::not_found("the item has no such column"));
+    }
+    Ok(Subject { item, columns, types: Vec::new(), single: true })
+}
+
+/// The form; with what was typed, when it was refused.
+async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -> Result<Form<'a>> {
+    let (page, item) = (&visit.page, &subject.item);
+    let values = visit.session.values(&Target::Id(item.id)).await?;
     let mut fields = Vec::new();
-    for column in columns {
+    for column in &subject.columns {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
-        let mut field = field(page, session, column, value).await?;
-        field.name = field_name(column.id).into();
+        let name = field_name(column.id);
+        let mut field = field(page, &visit.session, column, value, typed.map(|typed| typed.text(&name))).await?;
+        field.name = name.into();
         fields.push(field);
     }
+    if !subject.types.is_empty() {
+        let chosen = |id: Option<Id>| id == item.content_type_id;
+        let none = Choice::new("", "–", chosen(None));
+        let all = subject.types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, chosen(Some(kind.id))));
+        let choices = std::iter::once(none).chain(all).collect();
+        fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
+    }
+    let own = subject.columns.first().filter(|_| subject.single);
+    let action = format!("/items/{}/values", item.id);
     Ok(Form {
         page,
-        title: page.s("action.edit-columns").into(),
+        title: own.map_or_else(
+            || page.s("action.edit-columns").to_owned(),
+            |own| page.f2("column.of", &own.name, &item.name),
+        ),
         icon: icon("columns"),
-        action: format!("/items/{}/values", item.id),
+        action: own.map_or_else(|| action.clone(), |own| format!("{action}/{}", own.id)),
         fields,
         submit: page.s("action.save").into(),
         danger: false,
-        back: address::browse(&item.path),
+        back: back(subject),
         fault: String::new(),
     })
 }
 
-async fn field(page: &Page, session: &Session, column: &Column, value: Option<&ColumnValue>) -> Result<Field> {
-    let text = match value {
-        Some(ColumnValue::Text(text)) => text.clone(),
-        Some(ColumnValue::Number(number)) => number.to_string(),
-        Some(ColumnValue::Date(time)) => format::date(*time),
-        Some(ColumnValue::Person(id)) => people::login_or_name(session, *id).await?,
-        Some(ColumnValue::YesNo(_)) | None => String::new(),
+/// The row that was edited stands in the item's place.
+fn back(subject: &Subject) -> String {
+    if subject.single { change::parent_page(&subject.item) } else { address::browse(&subject.item.path) }
+}
+
+async fn field(
+    page: &Page,
+    session: &Session,
+    column: &Column,
+    value: Option<&ColumnValue>,
+    typed: Option<String>,
+) -> Result<Field> {
+    let text = match (typed, value) {
+        (Some(typed), _) => typed,
+        (None, Some(ColumnValue::Text(text))) => text.clone(),
+        (None, Some(ColumnValue::Number(number))) => written::number_to_edit(page.language, *number),
+        (None, Some(ColumnValue::Date(time))) => format::date(*time),
+        (None, Some(ColumnValue::Person(id))) => people::login_or_name(session, *id).await?,
+        (None, Some(ColumnValue::YesNo(yes))) => if *yes { "yes" } else { "no" }.to_owned(),
+        (None, None) => String::new(),
     };
     let label = column.name.as_str();
     let mut field = match &column.kind {
@@ -57,10 +109,12 @@ async fn field(page: &Page, session: &Session, column: &Column, value: Option<&C
         ColumnKind::Link => Field::of("", label, Input::Line("url")),
         ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
         ColumnKind::YesNo => {
-            let now = if let Some(ColumnValue::YesNo(yes)) = value { Some(*yes) } else { None };
-            let choices =
-                [("", "–", None), ("yes", page.s("word.yes"), Some(true)), ("no", page.s("word.no"), Some(false))];
-            Field::of("", label, Input::Select(choices.map(|(v, l, is)| Choice::new(v, l, is == now)).into()))
+            let choices = [("", "–"), ("yes", page.s("word.yes")), ("no", page.s("word.no"))];
+            Field::of(
+                "",
+                label,
+                Input::Select(choices.map(|(word, label)| Choice::new(word, label, word == text)).into()),
+            )
         }
         ColumnKind::Choice(choices) => {
             let empty = Choice::new("", "–", text.is_empty());
@@ -72,67 +126,91 @@ async fn field(page: &Page, session: &Session, column: &Column, value: Option<&C
     Ok(field)
 }
 
-/// The form.
+/// The form of all columns.
 pub async fn show(visit: Visit, Path(id): Path<String>) -> Shown {
-    let item = change::find(&visit, &id).await?;
-    let (columns, _) = visit.session.columns(&Target::Id(item.id)).await?;
-    Ok(html(&form(&visit.page, &visit.session, &item, &columns).await?))
+    let subject = subject(&visit, &id, None).await?;
+    Ok(html(&form(&visit, &subject, None).await?))
+}
+
+/// The form of one column.
+pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
+    let subject = subject(&visit, &id, Some(&column)).await?;
+    Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// Stores what was filled in.
 pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
-    let Sent { visit, fields } = sent;
-    let item = change::find(&visit, &id).await?;
-    let target = Target::Id(item.id);
-    let (columns, _) = visit.session.columns(&target).await?;
-    let stored = match read(&visit.session, &fields, &columns).await {
-        Ok(values) => visit.session.set_values(&target, values, None).await,
-        Err(error) => Err(error),
-    };
-    match stored {
-        Ok(()) => Ok(done(&address::browse(&item.path), &Flash::new("toast.saved", item.name))),
-        Err(error) => refuse::again(form(&visit.page, &visit.session, &item, &columns).await?, error),
+    let subject = subject(&sent.visit, &id, None).await?;
+    match store(&sent, &subject).await {
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Err(error) => refuse::again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
     }
 }
 
-async fn read(session: &Session, fields: &Fields, columns: &[Column]) -> Result<Vec<(Id, Option<ColumnValue>)>> {
+/// Stores one column. Scripts get the cell as it is now, or the reason in the reader's language.
+pub async fn save_one(Path((id, column)): Path<(String, String)>, headers: HeaderMap, sent: Sent) -> Shown {
+    let script = headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
+    let visit = &sent.visit;
+    let subject = subject(visit, &id, Some(&column)).await?;
+    match store(&sent, &subject).await {
+        Ok(()) if script => fresh_cell(visit, &id, &column).await,
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Err(error) if script => Ok(problem(&visit.page, &error)),
+        Err(error) => refuse::again(form(visit, &subject, Some(&sent.fields)).await?, error),
+    }
+}
+
+async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> Shown {
+    let subject = subject(visit, id, Some(column)).await?;
+    let values = visit.session.values(&Target::Id(subject.item.id)).await?;
+    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let column = subject.columns.first().ok_or_else(|| Error::not_found("the item has no such column"))?;
+    let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+    let me = visit.session.principal().id;
+    Ok(html(&cells::cell(&visit.page, me, &subject.item, column, value, &names)))
+}
+
+fn problem(page: &Page, cause: &Error) -> Response {
+    let status = error::status(cause);
+    error::log(cause, status);
+    let body = json!({"detail": refuse::explain(page, cause)}).to_string();
+    (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+}
+
+async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
+    let (visit, fields) = (&sent.visit, &sent.fields);
     let mut values = Vec::new();
-    for column in columns {
+    for column in &subject.columns {
         let text = fields.trimmed(&field_name(column.id));
-        let value = if text.is_empty() { None } else { Some(parse(session, column, text).await?) };
+        let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
         values.push((column.id, value));
     }
-    Ok(values)
+    let content_type = match fields.text("content_type").as_str() {
+        _ if subject.types.is_empty() => None,
+        "" => Some(None),
+        id => Some(Some(id.parse()?)),
+    };
+    visit.session.set_values(&Target::Id(subject.item.id), values, content_type).await
 }
 
-async fn parse(session: &Session, column: &Column, text: String) -> Result<ColumnValue> {
-    let bad = |what: &str| Error::invalid(format!("\"{}\" must be {what}", column.name)).with_code("invalid_value");
-    Ok(match column.kind {
+/// Reads what was typed; a refusal names the column, in the reader's language.
+async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
+    let page = &visit.page;
+    let misfit = || {
+        let message = page.f1(&format!("misfit.{}", column.kind.as_str()), &column.name);
+        Error::invalid(message).with_code("misfit")
+    };
+    let value = match column.kind {
         ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
-        // A decimal comma is what a German keyboard has.
-        ColumnKind::Number => ColumnValue::Number(text.replace(',', ".").parse().map_err(|_| bad("a number"))?),
-        ColumnKind::Date => ColumnValue::Date(parse_date(&text).ok_or_else(|| bad("a date such as 2026-11-21"))?),
-        ColumnKind::Person => ColumnValue::Person(people::find(session, &text).await?),
+        ColumnKind::Number => ColumnValue::Number(written::read_number(page.language, &text).ok_or_else(misfit)?),
+        ColumnKind::Date => ColumnValue::Date(written::read_day(&text).ok_or_else(misfit)?),
+        ColumnKind::Person => match people::find(&visit.session, &text).await {
+            Ok(id) => ColumnValue::Person(id),
+            Err(error) if error.code() == "unknown_person" => return Err(misfit()),
+            Err(error) => return Err(error),
+        },
         ColumnKind::YesNo => ColumnValue::YesNo(text == "yes"),
-    })
-}
-
-/// The beginning of a day in UTC, from `2026-11-21`.
-pub fn parse_date(text: &str) -> Option<Timestamp> {
-    let date = time::Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
-    let seconds = OffsetDateTime::new_utc(date, time::Time::MIDNIGHT).unix_timestamp();
-    Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_read_as_browsers_send_them() {
-        assert_eq!(parse_date("2026-11-21").map(format::date).as_deref(), Some("2026-11-21"));
-        for bad in ["", "21.11.2026", "2026-13-01", "2026-02-30", "now"] {
-            assert_eq!(parse_date(bad), None, "{bad}");
-        }
-    }
+    };
+    column.kind.check(&value).map_err(|_| misfit())?;
+    Ok(value)
 }

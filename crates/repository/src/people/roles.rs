@@ -1,5 +1,7 @@
 //! Owns what may be done with roles. Who has which role where is content's business.
 
+use std::collections::HashMap;
+
 use database::Transaction;
 use database::configuration::{event, farm, role};
 use database::content::scope;
@@ -82,17 +84,19 @@ impl Session {
         self.repository.inner.configuration.write(update).await
     }
 
-    /// How often a role is granted in all of the farm.
+    /// How often each role is granted in all of the farm; roles that nobody has are missing.
     ///
     /// # Errors
     /// Forbidden for others than farm administrators; Unavailable when a content database does not answer.
-    pub async fn role_uses(&self, id: Id) -> Result<u64> {
+    pub async fn role_uses(&self) -> Result<HashMap<Id, u64>> {
         self.require_farm_administrator("see where roles are used")?;
-        let mut uses = 0;
+        let mut uses = HashMap::new();
         for content in &self.map().await?.databases {
-            uses += content.database.read(move |reader| scope::uses_of_role(reader, id)).await?;
+            for (role, count) in content.database.read(scope::uses_of_roles).await? {
+                *uses.entry(role).or_default() += u64::try_from(count).unwrap_or(0);
+            }
         }
-        Ok(u64::try_from(uses).unwrap_or(0))
+        Ok(uses)
     }
 
     /// Deletes a role that nobody has. Should it be granted at the same moment, it allows nothing from the next request on.
@@ -103,7 +107,8 @@ impl Session {
     pub async fn delete_role(&self, id: Id) -> Result<()> {
         self.require_farm_administrator("delete roles")?;
         let present = self.repository.inner.configuration.read(move |reader| role::find(reader, id)).await?;
-        let uses = if present.is_some_and(|role| !role.is_built_in()) { self.role_uses(id).await? } else { 0 };
+        let granted = present.is_some_and(|role| !role.is_built_in());
+        let uses = if granted { self.role_uses().await?.remove(&id).unwrap_or(0) } else { 0 };
         if uses > 0 {
             let text = format!("the role is granted {uses} times; take it away from everybody first");
             return Err(Error::conflict(text).with_code("role_in_use"));

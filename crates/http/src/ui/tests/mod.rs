@@ -1,5 +1,6 @@
 //! Tests of the pages on the real router and a real farm, as a browser would use them.
 
+mod columns;
 mod entrance;
 mod pages;
 mod safety;

@@ -1,0 +1,98 @@
+// Values in a listing are edited where they stand: the field comes from the page that the value links to. Enter saves,
+// Escape leaves. Without script the link leads to that page.
+
+let open;
+
+function leave() {
+  open?.();
+  open = undefined;
+}
+
+async function parse(answer) {
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+async function edit(link) {
+  leave();
+  const cell = link.closest("td");
+  const answer = await fetch(link.href, { headers: { accept: "text/html" } });
+  const form = answer.ok && (await parse(answer)).getElementById("form");
+  const field = form && form.querySelector(".field .input");
+  if (!field) {
+    location.href = link.href;
+    return;
+  }
+  const token = form.querySelector("[name=form_token]").value;
+  const name = field.name;
+  const before = [...cell.childNodes];
+  const editor = document.createElement("div");
+  editor.className = "cell-editor";
+  const fault = document.createElement("p");
+  fault.className = "fault";
+  fault.id = "cell-fault";
+  fault.setAttribute("role", "alert");
+  // The listing is a form itself, which must not send what is typed here.
+  field.removeAttribute("name");
+  field.setAttribute("aria-label", form.querySelector(".field label").textContent);
+  field.id = "cell-field";
+  const list = form.querySelector("datalist");
+  if (list) field.setAttribute("list", (list.id = "cell-list"));
+  const save = form.querySelector(".actions button");
+  save.type = "button";
+  const cancel = form.querySelector(".actions [data-cancel]");
+  const row = document.createElement("div");
+  row.className = "row";
+  row.append(save, cancel);
+  editor.append(document.adoptNode(field), ...(list ? [document.adoptNode(list)] : []), row, fault);
+  cell.replaceChildren(editor);
+  cell.classList.add("edited");
+
+  const close = (content) => {
+    cell.classList.remove("edited");
+    cell.replaceChildren(...content);
+    cell.querySelector("[data-cell]")?.focus();
+  };
+  open = () => close(before);
+  const refuse = (text) => {
+    fault.textContent = text;
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", fault.id);
+    field.disabled = false;
+    field.focus();
+  };
+  const store = async () => {
+    const body = new URLSearchParams({ form_token: token, [name]: field.value });
+    field.disabled = true;
+    const stored = await fetch(link.href, { method: "POST", body, headers: { accept: "application/problem+json" } });
+    if (stored.ok && !stored.redirected) {
+      open = undefined;
+      return close([...(await parse(stored)).body.childNodes]);
+    }
+    const problem = await stored.json().catch(() => ({}));
+    return refuse(problem.detail ?? `${stored.status}`);
+  };
+  const send = () => { store().catch((error) => refuse(String(error.message ?? error))); };
+  save.addEventListener("click", send);
+  cancel.addEventListener("click", (event) => {
+    event.preventDefault();
+    leave();
+  });
+  editor.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      leave();
+    } else if (event.key === "Enter" && !event.isComposing && event.target === field && !(event.shiftKey && field.matches("textarea"))) {
+      event.preventDefault();
+      send();
+    }
+  });
+  field.focus();
+  field.select?.();
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-cell]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  edit(link).catch(() => { location.href = link.href; });
+});

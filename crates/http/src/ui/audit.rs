@@ -1,0 +1,194 @@
+//! What happened in a site collection: the audit log, filtered, and as a file for spreadsheets.
+
+use askama::Template;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query};
+use axum::http::header;
+use axum::response::IntoResponse;
+use futures_util::stream;
+use model::{Id, MAX_PAGE, Result, Timestamp};
+use repository::{AUDIT_ACTIONS, AuditFilter, Event, Session, Target};
+use serde::Deserialize;
+
+use super::caller::{Sent, Visit};
+use super::fault::Shown;
+use super::flash::{Flash, done};
+use super::form::Choice;
+use super::page::Page;
+use super::{browse, format, frame, html, people, refuse};
+use crate::protocol::segments::encode_query;
+
+/// Events of one page.
+const PAGE: usize = 100;
+
+/// Which events, and from where on.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct View {
+    who: String,
+    action: String,
+    before: Option<i64>,
+}
+
+struct Row {
+    at: Timestamp,
+    who: String,
+    what: &'static str,
+    detail: String,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditPage<'a> {
+    page: &'a Page,
+    title: String,
+    collection: Id,
+    rows: Vec<Row>,
+    actions: Vec<Choice>,
+    who: String,
+    suggestions: Vec<String>,
+    query: String,
+    older: Option<i64>,
+    reads: bool,
+    fault: String,
+}
+
+impl View {
+    async fn filter(&self, session: &Session) -> Result<AuditFilter> {
+        let actor = match self.who.trim() {
+            "" => None,
+            text => Some(people::find(session, text).await?),
+        };
+        Ok(AuditFilter { actor, action: Some(self.action.clone()).filter(|action| !action.is_empty()) })
+    }
+}
+
+/// What an action is called.
+fn words(page: &Page, action: &str) -> &'static str {
+    page.language.text(&format!("did.{}", action.replace('.', "-")))
+}
+
+/// The page.
+pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
+    let collection: Id = collection.parse()?;
+    let way = visit.session.item_with_ancestors(&Target::Id(collection)).await?;
+    let (filter, fault) = match view.filter(&visit.session).await {
+        Ok(filter) => (filter, String::new()),
+        Err(error) => (AuditFilter::default(), refuse::explain(&visit.page, &error)),
+    };
+    let listed = visit.session.audit_log(collection, filter, view.before, PAGE).await?;
+    let site = visit.session.site_collection(collection).await?;
+    let actors: Vec<Id> = listed.items.iter().map(|event| event.actor).collect();
+    let names = visit.session.principal_names(&actors).await?;
+    let suggestions = people::suggestions(&visit.session).await?;
+    frame::furnish(&mut visit, &way).await?;
+    frame::mark_current(&mut visit.page, &format!("/audit/{collection}"));
+    let page = &visit.page;
+    let rows = listed.items.into_iter().map(|event| Row {
+        at: event.at,
+        who: browse::name_of(&names, event.actor),
+        what: words(page, &event.action),
+        detail: event.detail,
+    });
+    let mut actions: Vec<Choice> =
+        AUDIT_ACTIONS.iter().map(|action| Choice::new(*action, words(page, action), view.action == *action)).collect();
+    actions.sort_by(|a, b| a.label.cmp(&b.label));
+    Ok(html(&AuditPage {
+        title: page.f1("audit.title", way.first().map(frame::title).unwrap_or_default()),
+        page,
+        collection,
+        rows: rows.collect(),
+        actions,
+        query: format!("who={}&action={}", encode_query(&view.who), encode_query(&view.action)),
+        who: view.who,
+        suggestions,
+        older: listed.next,
+        reads: site.audit_reads,
+        fault,
+    }))
+}
+
+/// Sets whether opening documents is written down.
+pub async fn set_reads(Path(collection): Path<String>, sent: Sent) -> Shown {
+    let collection: Id = collection.parse()?;
+    sent.visit.session.set_audit_reads(collection, sent.fields.yes("reads")).await?;
+    Ok(done(&format!("/audit/{collection}"), &Flash::new("toast.saved", sent.visit.page.s("nav.audit"))))
+}
+
+/// What is still to be sent of an export.
+struct Rest {
+    session: Session,
+    collection: Id,
+    filter: AuditFilter,
+    before: Option<i64>,
+    ended: bool,
+}
+
+/// All events that match, as a CSV file that is read from the database while it is sent.
+pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
+    let collection: Id = collection.parse()?;
+    let filter = view.filter(&visit.session).await?;
+    let mut rest = Rest { session: visit.session, collection, filter, before: None, ended: false };
+    // The first part before the answer begins: it is what is refused to those who may not see the log.
+    let first = format!("time,login,name,action,item,detail\r\n{}", rest.next().await?);
+    let parts = stream::unfold((Some(first), rest), |(first, mut rest)| async move {
+        let part = match first {
+            Some(text) => Ok(text),
+            None if rest.ended => return None,
+            None => rest.next().await,
+        };
+        rest.ended |= part.is_err();
+        Some((part.map(Bytes::from), (None, rest)))
+    });
+    let fields = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"audit-log.csv\""),
+    ];
+    Ok((fields, Body::from_stream(parts)).into_response())
+}
+
+impl Rest {
+    async fn next(&mut self) -> Result<String> {
+        let listed = self.session.audit_log(self.collection, self.filter.clone(), self.before, MAX_PAGE).await?;
+        self.ended = listed.next.is_none();
+        self.before = listed.next;
+        let actors: Vec<Id> = listed.items.iter().map(|event| event.actor).collect();
+        let names = self.session.principal_names(&actors).await?;
+        let line = |event: &Event| {
+            let who = names.get(&event.actor);
+            let login = who.and_then(|name| name.login.as_deref()).unwrap_or_default();
+            let name = who.map(|name| name.name.as_str()).unwrap_or_default();
+            let (at, item) = (format::exact(event.at), event.item.to_string());
+            let fields = [&at, login, name, &event.action, &item, &event.detail];
+            fields.map(quoted).join(",") + "\r\n"
+        };
+        Ok(listed.items.iter().map(line).collect())
+    }
+}
+
+/// A field of a CSV file. Spreadsheets run what begins like a formula, so that gets an apostrophe before it.
+fn quoted(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::texts::Language;
+
+    #[test]
+    fn fields_of_files_run_nothing() {
+        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(quoted("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
+    }
+
+    #[test]
+    fn every_action_has_words() {
+        for action in AUDIT_ACTIONS {
+            for language in Language::ALL {
+                assert!(language.find(&format!("did.{}", action.replace('.', "-"))).is_some(), "{action}");
+            }
+        }
+    }
+}

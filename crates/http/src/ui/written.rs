@@ -1,0 +1,141 @@
+//! Column values as people write and read them: numbers and days in the reader's language.
+//!
+//! Knows no repository: what it reads is checked against the column by others.
+
+use model::Timestamp;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, Time};
+
+use super::texts::Language;
+
+/// The marks of a language: between thousands, and before decimals.
+const fn marks(language: Language) -> (char, char) {
+    match language {
+        Language::English => (',', '.'),
+        Language::German => ('.', ','),
+    }
+}
+
+/// A number with thousands apart from five digits on, as in `12,345.5`: a year has none.
+pub fn number(language: Language, value: f64) -> String {
+    let plain = value.to_string();
+    let (group, decimal) = marks(language);
+    let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
+    let (whole, part) = digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
+    let mut text = sign.to_owned();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && whole.len() > 4 && (whole.len() - i).is_multiple_of(3) {
+            text.push(group);
+        }
+        text.push(digit);
+    }
+    if let Some(part) = part {
+        text.push(decimal);
+        text.push_str(part);
+    }
+    text
+}
+
+/// A number as it stands in a field: without thousands apart.
+pub fn number_to_edit(language: Language, value: f64) -> String {
+    value.to_string().replace('.', &marks(language).1.to_string())
+}
+
+/// Reads a number. Marks between thousands count only where thousands are; else the other mark is one before decimals,
+/// since keyboards differ from languages.
+pub fn read_number(language: Language, text: &str) -> Option<f64> {
+    let (group, decimal) = marks(language);
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let (whole, part) = text.split_once(decimal).map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
+    let plain = if !whole.contains(group) {
+        whole.to_owned()
+    } else if is_grouped(whole, group) {
+        whole.replace(group, "")
+    } else if part.is_none() {
+        return finite(&whole.replacen(group, ".", 1));
+    } else {
+        return None;
+    };
+    finite(&part.map_or_else(|| plain.clone(), |part| format!("{plain}.{part}")))
+}
+
+fn is_grouped(whole: &str, group: char) -> bool {
+    let mut groups = whole.trim_start_matches('-').split(group);
+    let first = groups.next().unwrap_or_default();
+    (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
+}
+
+/// Only digits, a sign, a point and an exponent: `inf` and `nan` are words here.
+fn finite(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E'));
+    text.parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+/// A day, as in `21 Nov 2026` or `21.11.2026`.
+pub fn day(language: Language, time: Timestamp) -> String {
+    let moment = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
+    let text = moment.and_then(|moment| match language {
+        Language::English => moment.format(format_description!("[day padding:none] [month repr:short] [year]")).ok(),
+        Language::German => moment.format(format_description!("[day].[month].[year]")).ok(),
+    });
+    text.unwrap_or_else(|| "?".to_owned())
+}
+
+/// The beginning of a day in UTC, from `2026-11-21` as browsers send it, or as [`day`] writes it in German.
+pub fn read_day(text: &str) -> Option<Timestamp> {
+    let date = Date::parse(text, format_description!("[year]-[month]-[day]"))
+        .or_else(|_| Date::parse(text, format_description!("[day padding:none].[month padding:none].[year]")))
+        .ok()?;
+    let seconds = OffsetDateTime::new_utc(date, Time::MIDNIGHT).unix_timestamp();
+    Some(Timestamp::from_micros(seconds.checked_mul(1_000_000)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Language::{English, German};
+
+    #[test]
+    fn numbers_are_written_and_read_in_both_languages() {
+        for (value, english, german) in [
+            (0.0, "0", "0"),
+            (12_345.5, "12,345.5", "12.345,5"),
+            (2026.0, "2026", "2026"),
+            (-1_234_567.0, "-1,234,567", "-1.234.567"),
+            (-12.25, "-12.25", "-12,25"),
+            (999.0, "999", "999"),
+        ] {
+            assert_eq!((number(English, value).as_str(), number(German, value).as_str()), (english, german));
+            for language in Language::ALL {
+                assert_eq!(read_number(language, &number(language, value)), Some(value));
+                assert_eq!(read_number(language, &number_to_edit(language, value)), Some(value));
+            }
+        }
+        for (language, text, value) in [
+            (English, "1,5", Some(1.5)),
+            (German, "1.5", Some(1.5)),
+            (German, "1.234", Some(1234.0)),
+            (English, "1 000", Some(1000.0)),
+            (English, "1,23,456", None),
+            (English, "12,3.4", None),
+            (English, "NaN", None),
+            (German, "inf", None),
+            (English, "1e999", None),
+            (English, "", None),
+            (German, "zehn", None),
+        ] {
+            assert_eq!(read_number(language, text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_are_written_and_read() {
+        let day_of = |text| read_day(text).map(|time| (day(English, time), day(German, time)));
+        let expected = ("3 Nov 2026".to_owned(), "03.11.2026".to_owned());
+        assert_eq!(day_of("2026-11-03"), Some(expected.clone()));
+        assert_eq!(day_of("3.11.2026"), Some(expected));
+        for bad in ["", "2026-13-01", "2026-02-30", "now", "1.2"] {
+            assert_eq!(day_of(bad), None, "{bad}");
+        }
+    }
+}

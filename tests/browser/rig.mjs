@@ -56,6 +56,13 @@ export async function startServer() {
     /** A REST request as the administrator; returns the answer. */
     api: (method, path, body) =>
       fetch(url + path, { method, body, headers: { authorization: `Bearer ${token}` }, duplex: 'half' }),
+    /** A REST request with a JSON body. */
+    json: (method, path, body) =>
+      fetch(url + path, {
+        method,
+        body: JSON.stringify(body),
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      }),
     /** Uploads a document below the library Documents. */
     async put(path, body) {
       const answer = await this.api('PUT', `/api/v1/content/Documents/${path}`, body);

@@ -1,4 +1,5 @@
-// Dropping and choosing files: a queue with progress, two at a time, each retried by hand when it failed.
+// Dropping and choosing files: a queue with progress, two at a time. Before a file is sent, the queue asks whether its
+// name is taken, and then the person what to do.
 // The words come from the element `#upload-queue`, which the page has in the reader's language.
 
 const target = document.querySelector("[data-upload]");
@@ -44,7 +45,7 @@ if (target && panel) {
     const body = new FormData();
     body.set("form_token", target.dataset.token);
     if (job.path) body.set("path", job.path);
-    body.set("replace", "no");
+    if (job.taken) body.set("taken", job.taken);
     body.set("file", job.file, job.file.name);
     const request = new XMLHttpRequest();
     request.open("POST", target.dataset.upload);
@@ -63,10 +64,58 @@ if (target && panel) {
     request.send(body);
   };
 
+  // One question at a time; an answer "for all" holds until the page is left.
+  let forAll;
+  let questions = Promise.resolve();
+  const ask = (job, versions) => {
+    questions = questions.then(() => forAll ?? new Promise((resolve) => {
+      const box = document.createElement("div");
+      box.className = "question";
+      const text = document.createElement("p");
+      text.textContent = say.taken.replace("{0}", job.file.name);
+      const all = document.createElement("label");
+      all.className = "choice";
+      const tick = document.createElement("input");
+      tick.type = "checkbox";
+      all.append(tick, say.all);
+      const row = document.createElement("div");
+      row.className = "row";
+      for (const [word, label] of [["replace", versions ? say.replace : say.overwrite], ["both", say.both], ["skip", say.skip]]) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "button";
+        button.textContent = label;
+        button.addEventListener("click", () => {
+          if (tick.checked) forAll = word;
+          box.remove();
+          resolve(word);
+        });
+        row.append(button);
+      }
+      box.append(text, row, all);
+      job.view.item.append(box);
+      box.scrollIntoView({ block: "nearest" });
+      row.firstChild.focus();
+    }));
+    return questions;
+  };
+
+  const begin = async (job) => {
+    const question = new URLSearchParams({ name: job.file.name, path: job.path });
+    const answer = await fetch(`${target.dataset.ask}?${question}`, { headers: { accept: "application/json" } });
+    const { taken, versions } = answer.ok ? await answer.json() : {};
+    if (taken) job.taken = await ask(job, versions);
+    // Should somebody take the name only now, both stay.
+    else job.taken = "both";
+    if (job.taken === "skip") return settle(job, true, say.skipped);
+    return send(job);
+  };
+
   const next = () => {
     while (running < 2 && waiting.length > 0) {
       running += 1;
-      send(waiting.shift());
+      const job = waiting.shift();
+      begin(job).catch(() => settle(job, false, say.failed));
     }
   };
 

@@ -20,6 +20,7 @@ const KNOWN: &[&str] = &[
     "toast.restored",
     "toast.purged",
     "toast.uploaded",
+    "toast.skipped",
     "toast.checked-out",
     "toast.checked-in",
     "toast.discarded",

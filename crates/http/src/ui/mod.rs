@@ -31,6 +31,7 @@ mod place;
 mod refuse;
 mod roles;
 mod sign;
+mod taken;
 mod texts;
 mod upload;
 mod users;
@@ -106,6 +107,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/settings", get(library::show).post(library::save))
         .route("/items/{id}/columns/{column}", get(library::column).post(library::save_column))
         .route("/items/{id}/columns/{column}/delete", post(library::delete_column))
+        .route("/items/{id}/taken", get(taken::show))
         .route("/items/{id}/types", post(library::make_type))
         .route("/items/{id}/types/{type}/delete", post(library::delete_type))
         .route("/items/{id}/permissions", get(permissions::show))

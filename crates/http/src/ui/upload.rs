@@ -4,8 +4,8 @@ use axum::extract::multipart::{Field as Part, MultipartError};
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, MAX_COMMENT, Name, NodePath, Result, Versioning};
-use repository::{Destination, Item, OnConflict, Saved, Target, UploadOptions};
+use model::{Error, MAX_COMMENT, Name, NodePath, Result};
+use repository::{Destination, Item, Saved, UploadOptions};
 
 use super::caller::Visit;
 use super::change::{self, Back};
@@ -14,6 +14,7 @@ use super::flash::{Flash, done};
 use super::form::{Field, Form, Input};
 use super::format::icon;
 use super::page::safe_next;
+use super::taken::{self, Taken};
 use super::{address, html};
 use crate::csrf;
 use crate::state::AppState;
@@ -30,6 +31,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
         fields: vec![
             // Before the files: what comes first is known when a file begins.
             Field::line("comment", page.s("column.comment"), ""),
+            taken::field(&visit, &place).await?,
             Field::of("file", page.s("upload.files"), Input::Files),
         ],
         submit: page.s("action.upload").into(),
@@ -82,8 +84,11 @@ async fn receive(state: &AppState, id: &str, visit: &Visit, request: Request, re
     match store(state, id, visit, request, replaces).await {
         Ok(_) if script => StatusCode::CREATED.into_response(),
         Ok(Stored { next, saved }) => {
-            let name = saved.last().map_or(String::new(), |saved| saved.name.clone());
-            done(&next, &Flash::new(if replaces { "toast.saved" } else { "toast.uploaded" }, name))
+            let flash = match saved.last() {
+                Some(saved) => Flash::new(if replaces { "toast.saved" } else { "toast.uploaded" }, &saved.name),
+                None => Flash::new("toast.skipped", ""),
+            };
+            done(&next, &flash)
         }
         Err(error) => change::fail(script, error),
     }
@@ -101,10 +106,10 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
     let mut parts = Multipart::from_request(request, state).await.map_err(|e| {
         Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
     })?;
-    let on_conflict = if replaces { OnConflict::Replace } else { when_taken(visit, &item).await? };
+    let mut when_taken = if replaces { Taken::Replace } else { taken::usual(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
     let mut next = None;
-    let mut saved = Vec::new();
+    let (mut saved, mut skipped) = (Vec::new(), false);
     while let Some(part) = parts.next_field().await.map_err(broken)? {
         match part.name().unwrap_or_default() {
             "form_token" => {
@@ -113,6 +118,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
             }
             "comment" => comment = short(part, 4 * MAX_COMMENT).await?.trim().to_owned(),
             "next" => next = Some(short(part, 4_096).await?),
+            "taken" if !replaces => when_taken = Taken::parse(&short(part, 20).await?)?,
             "path" => folder = NodePath::parse(&short(part, 8_192).await?)?,
             "file" => {
                 if !allowed {
@@ -121,26 +127,24 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
                 let options = UploadOptions {
                     media_type: part.content_type().map(ToOwned::to_owned),
                     comment: comment.clone(),
-                    on_conflict,
+                    on_conflict: when_taken.on_conflict(),
                     create_parents: true,
                     ..UploadOptions::default()
                 };
                 let destination = destination(&item, &folder, &part, replaces)?;
-                saved.push(stream(visit, &destination, options, part).await?);
+                match stream(visit, &destination, options, part).await {
+                    Ok(stored) => saved.push(stored),
+                    Err(error) if when_taken == Taken::Skip && error.code() == "name_taken" => skipped = true,
+                    Err(error) => return Err(error),
+                }
             }
             _ => {}
         }
     }
-    if saved.is_empty() {
+    if saved.is_empty() && !skipped {
         return Err(Error::invalid("no file was chosen"));
     }
     Ok(Stored { next: safe_next(next.as_deref(), &address::browse(&item.path)), saved })
-}
-
-/// A document of the same name gets another version where versions are kept; otherwise both stay.
-async fn when_taken(visit: &Visit, place: &Item) -> Result<OnConflict> {
-    let settings = visit.session.library_settings(&Target::Id(place.id)).await?;
-    Ok(if settings.versioning == Versioning::None { OnConflict::KeepBoth } else { OnConflict::Replace })
 }
 
 fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) -> Result<Destination> {
@@ -150,13 +154,7 @@ fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) 
     // Some browsers send a whole path; only its end is the name.
     let sent = part.file_name().unwrap_or_default();
     let name = Name::new(sent.rsplit(['/', '\\']).next().unwrap_or_default().trim())?;
-    if folder.is_empty() {
-        return Ok(Destination::Child { parent: item.id, name });
-    }
-    let mut names = NodePath::parse(&item.path)?.names().to_vec();
-    names.extend(folder.names().iter().cloned());
-    names.push(name);
-    Ok(Destination::Path(NodePath::from(names)))
+    taken::destination(item, folder, name)
 }
 
 async fn stream(visit: &Visit, destination: &Destination, options: UploadOptions, mut part: Part<'_>) -> Result<Saved> {

@@ -117,8 +117,8 @@ fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a>
 
 /// The form of a quota.
 pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
-    let site = visit.session.site_collection(id.parse()?).await?;
     frame::furnish_farm(&mut visit.page, "/farm")?;
+    let site = visit.session.site_collection(id.parse()?).await?;
     let text = site.quota_bytes.map(|bytes| (bytes / (1 << 20)).to_string()).unwrap_or_default();
     Ok(html(&quota_form(&visit.page, &site, &text)))
 }
@@ -126,6 +126,7 @@ pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
 /// Sets or removes a quota.
 pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
+    frame::furnish_farm(&mut visit.page, "/farm")?;
     let id: Id = id.parse()?;
     let text = fields.trimmed("quota");
     let set = match megabytes(&text) {
@@ -136,7 +137,6 @@ pub async fn set_quota(Path(id): Path<String>, sent: Sent) -> Shown {
         Ok(()) => Ok(done("/farm", &Flash::new("toast.saved", visit.page.s("farm.quota")))),
         Err(error) => {
             let site = visit.session.site_collection(id).await?;
-            frame::furnish_farm(&mut visit.page, "/farm")?;
             refuse::again(quota_form(&visit.page, &site, &text), error)
         }
     }

@@ -12,20 +12,38 @@ const OTHERS: [&str; 4] = ["/api/v1/{*path}", "/api/{*path}", "/{*path}", "/api/
 /// axum has no list of routes, but its debug text has: `RouteId(7): "/path"` for each path, and for each identifier a
 /// method router whose methods are `None` or not.
 pub fn served(router: &axum::Router) -> BTreeSet<(String, String)> {
+    let of_programs = |path: &str| path.starts_with("/api/") && !OTHERS.contains(&path);
+    all_routes(router).into_iter().filter(|(_, path)| of_programs(path)).map(without_star).collect()
+}
+
+/// The same for the pages.
+pub fn served_pages(router: &axum::Router) -> BTreeSet<(String, String)> {
+    let of_servers = ["/healthz", "/readyz", "/metrics"];
+    let of_people = |path: &str| {
+        !path.starts_with("/api/")
+            && !path.contains("__private__")
+            && !OTHERS.contains(&path)
+            && !of_servers.contains(&path)
+    };
+    all_routes(router).into_iter().filter(|(_, path)| of_people(path)).map(without_star).collect()
+}
+
+fn without_star((method, path): (String, String)) -> (String, String) {
+    (method, path.replace("{*", "{"))
+}
+
+fn all_routes(router: &axum::Router) -> BTreeSet<(String, String)> {
     let text = format!("{router:?}");
     let mut pairs = BTreeSet::new();
     for piece in text.split("RouteId(").skip(1) {
         let Some((id, rest)) = piece.split_once("): \"") else { continue };
         let Some((path, _)) = rest.split_once('"') else { continue };
-        if !path.starts_with("/api/") || OTHERS.contains(&path) {
-            continue;
-        }
         let start = text.find(&format!("RouteId({id}): MethodRouter(")).expect("each path has a method router");
         let methods = text[start..].split("allow_header").next().unwrap();
         for method in ["get", "head", "delete", "options", "patch", "post", "put", "trace"] {
             let (_, state) = methods.split_once(&format!("{method}: ")).expect("each method is shown");
             if !state.starts_with("None") {
-                pairs.insert((method.to_owned(), path.replace("{*", "{")));
+                pairs.insert((method.to_owned(), path.to_owned()));
             }
         }
     }

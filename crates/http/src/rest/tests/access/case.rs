@@ -16,6 +16,8 @@ use super::rows::Row;
 pub struct People {
     /// Name of the column, and the token that is sent.
     pub tokens: Vec<(&'static str, Option<String>)>,
+    /// The same people as they are signed in to the pages: name of the column, and the secret of the session.
+    pub sessions: Vec<(&'static str, Option<String>)>,
     /// Identifier of somebody whom nothing is granted to.
     nobody: Id,
     admin: Session,
@@ -31,6 +33,8 @@ impl People {
         let root: Id = site.parse().unwrap();
         let mut tokens = vec![("anonymous", None), ("wrong token", Some("srt_0000000000000000".to_owned()))];
         let mut nobody = Id::NONE;
+        let client = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), agent: String::new() };
+        let mut sessions = vec![("anonymous", None), ("wrong session", Some("srs_0000000000000000".to_owned()))];
         for (who, login, role) in [
             ("no access", "none", None),
             ("read", "read", Some(Role::READ)),
@@ -42,6 +46,8 @@ impl People {
             let new = NewAccount { login: login.into(), password: Some(PASSWORD.into()), ..NewAccount::default() };
             let account = admin.create_account(new).await.unwrap().id;
             let token = admin.create_token(account, "matrix", None).await.unwrap().secret;
+            let signed_in = farm.repository.sign_in(login, PASSWORD, &client).await.unwrap();
+            sessions.push((who, Some(signed_in.secret)));
             if let Some(role) = role {
                 admin.grant(&root.into(), account, role).await.unwrap();
             }
@@ -61,7 +67,9 @@ impl People {
         }
         let admin_token = admin.create_token(admin.principal().id, "matrix", None).await.unwrap().secret;
         tokens.push(("administrator", Some(admin_token.clone())));
-        Self { tokens, nobody, admin, admin_token, site }
+        sessions
+            .push(("administrator", Some(farm.repository.sign_in("admin", PASSWORD, &client).await.unwrap().secret)));
+        Self { tokens, sessions, nobody, admin, admin_token, site }
     }
 }
 
@@ -186,12 +194,27 @@ impl Case {
         self.words.insert("upload", begun.header("location").rsplit('/').next().unwrap().to_owned());
     }
 
-    fn fill(&self, text: &str) -> String {
-        self.words.iter().fold(text.to_owned(), |text, (word, value)| {
-            ["id", "user", "role"].iter().fold(text.replace(&format!("{{{word}}}"), value), |text, name| {
-                text.replace(&format!("{{{name}={word}}}"), value)
-            })
-        })
+    /// The text with each `{word}` or `{name=word}` replaced by what the case has made.
+    pub fn fill(&self, text: &str) -> String {
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some((before, tail)) = rest.split_once('{') {
+            filled += before;
+            let word = tail.split_once('}').and_then(|(inside, after)| {
+                Some((self.words.get(inside.rsplit('=').next().unwrap_or_default())?, after))
+            });
+            // Other braces are those of JSON.
+            rest = match word {
+                Some((value, after)) => {
+                    filled += value;
+                    after
+                }
+                None => {
+                    filled.push('{');
+                    tail
+                }
+            };
+        }
+        filled + rest
     }
 
     /// Sends the operation; for a bulk operation the status is that of its one item.

@@ -3,6 +3,7 @@
 //! The routes come from the router itself: one without a row fails.
 
 mod case;
+mod pages;
 mod rows;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,17 @@ async fn every_route_has_a_row() {
     let served = served(&farm.router);
     assert_eq!(served.difference(&rows).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "routes without a row");
     assert_eq!(rows.difference(&served).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "rows without a route");
+}
+
+/// What a row expects for somebody who is signed in and may do something at all.
+fn expected_of(row: &Row, who: &str) -> u16 {
+    match who {
+        "revoked" | "no access" => row.expected[0],
+        "read" => row.expected[1],
+        "contribute" => row.expected[2],
+        "full control" => row.expected[3],
+        _ => row.expected[4],
+    }
 }
 
 /// The route of a row as the router writes it: `{id=document}` is `{id}` there.
@@ -44,11 +56,7 @@ async fn run(part: usize, parts: usize) {
             let expected = match *who {
                 "anonymous" | "wrong token" | "disabled" if row.method == "OPTIONS" => 204,
                 "anonymous" | "wrong token" | "disabled" => 401,
-                "revoked" | "no access" => row.expected[0],
-                "read" => row.expected[1],
-                "contribute" => row.expected[2],
-                "full control" => row.expected[3],
-                _ => row.expected[4],
+                who => expected_of(row, who),
             };
             let case = Case::prepare(&farm, &people, row, index * 100 + position).await;
             check(&farm, &case, row, who, token.as_deref(), expected).await;

@@ -14,11 +14,11 @@ pub struct Row {
     pub expected: Expected,
 }
 
-const fn row(method: &'static str, route: &'static str, body: &'static str, expected: Expected) -> Row {
+pub const fn row(method: &'static str, route: &'static str, body: &'static str, expected: Expected) -> Row {
     Row { method, route, query: "", body, expected }
 }
 
-const fn asking(method: &'static str, route: &'static str, query: &'static str, expected: Expected) -> Row {
+pub const fn asking(method: &'static str, route: &'static str, query: &'static str, expected: Expected) -> Row {
     Row { method, route, query, body: "", expected }
 }
 

@@ -8,7 +8,7 @@ use crate::request;
 
 /// Seconds after which a client may try again when something is unavailable.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-/// Seconds after which a client may try again when it came too often.
+/// The same when it came too often and nothing is known about how long it has to wait.
 const THROTTLED_RETRY_AFTER: HeaderValue = HeaderValue::from_static("30");
 
 /// An error as `application/problem+json` (RFC 9457).
@@ -45,7 +45,7 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
             response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        add_retry_after(&mut response);
+        add_retry_after(&self.0, &mut response);
         response
     }
 }
@@ -98,13 +98,14 @@ pub fn log(error: &Error, status: StatusCode) {
     }
 }
 
-/// Says when to try again, where trying again makes sense.
-pub fn add_retry_after(response: &mut Response) {
-    let after = match response.status() {
+/// Says when to try again, where trying again makes sense: after the time that the error knows, else after a usual one.
+pub fn add_retry_after(error: &Error, response: &mut Response) {
+    let usual = match response.status() {
         StatusCode::SERVICE_UNAVAILABLE => RETRY_AFTER,
         StatusCode::TOO_MANY_REQUESTS => THROTTLED_RETRY_AFTER,
         _ => return,
     };
+    let after = error.retry_after().map_or(usual, |time| HeaderValue::from(time.as_secs().max(1)));
     response.headers_mut().insert(header::RETRY_AFTER, after);
 }
 
@@ -141,6 +142,9 @@ mod tests {
         let response = Problem(Error::unavailable("the store \"files\" does not answer")).into_response();
         assert_eq!(response.headers()[header::RETRY_AFTER], "5");
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+        let throttled = Error::exhausted("too often").with_code("too_many_attempts");
+        let throttled = Problem(throttled.with_retry_after(std::time::Duration::from_secs(241))).into_response();
+        assert_eq!(throttled.headers()[header::RETRY_AFTER], "241");
         let refused = Problem(Error::forbidden("sign in").with_code("unauthenticated")).into_response();
         assert_eq!(refused.headers().get_all(header::WWW_AUTHENTICATE).iter().count(), 2);
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use model::Result;
-use repository::Repository;
+use repository::{CleanedUp, Repository};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// Time from the start of a server to its first clean-up, so that the first requests need not share the disk with it.
@@ -37,8 +37,9 @@ async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let kept = Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60);
     let cleaned = session.clean_up(kept).await?;
-    if cleaned.recycled > 0 || cleaned.answers > 0 {
-        tracing::info!(recycled = cleaned.recycled, answers = cleaned.answers, "cleaned up");
+    if cleaned != CleanedUp::default() {
+        let CleanedUp { recycled, answers, unlisted } = cleaned;
+        tracing::info!(recycled, answers, unlisted, "cleaned up");
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
 
 /// What every fallible function of the rooms returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,19 +36,27 @@ pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
     code: &'static str,
+    retry_after: Option<Duration>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of `kind` with a `message` that a person can act on.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into(), code: kind.code(), source: None }
+        Self { kind, message: message.into(), code: kind.code(), retry_after: None, source: None }
     }
 
     /// Replaces the stable machine-readable code, which is otherwise the kind's own.
     #[must_use]
     pub fn with_code(mut self, code: &'static str) -> Self {
         self.code = code;
+        self
+    }
+
+    /// Says after which time the same request may succeed, where that is known.
+    #[must_use]
+    pub fn with_retry_after(mut self, time: Duration) -> Self {
+        self.retry_after = Some(time);
         self
     }
 
@@ -116,6 +125,11 @@ impl Error {
     /// Whether the same request may succeed later without being changed.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Locked | ErrorKind::Exhausted)
+    }
+
+    /// After which time the same request may succeed, where that is known.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// The message with all its causes, for the log.

@@ -1,10 +1,12 @@
-//! Removing what nobody needs any more: old entries of recycle bins, old answers to repeated requests.
+//! Removing what nobody needs any more: old entries of recycle bins, old answers to repeated requests, site collections whose
+//! creation was cut short.
 
 use std::time::Duration;
 
-use database::Transaction;
+use database::configuration::{farm, site_collection};
 use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, event, idempotency, node, tree};
+use database::{Reader, Transaction};
 use model::{Id, Result, Timestamp};
 
 use crate::Session;
@@ -15,6 +17,10 @@ const PAGE: usize = 100;
 /// How long the answer to a request with an idempotency key is kept.
 const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// What is not in the farm's map this long after its creation will not be entered any more, whatever the clocks of
+/// the farm's servers say.
+const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
+
 /// What a clean-up removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CleanedUp {
@@ -22,6 +28,8 @@ pub struct CleanedUp {
     pub recycled: u64,
     /// Answers to requests with idempotency keys.
     pub answers: u64,
+    /// Site collections that never came into the farm's map, because their creation was cut short.
+    pub unlisted: u64,
 }
 
 impl Session {
@@ -36,8 +44,46 @@ impl Session {
             let before = Timestamp::now().before(ANSWERS_KEPT);
             cleaned.answers +=
                 content.database.write_vital(move |transaction| idempotency::purge(transaction, before)).await?;
+            cleaned.unlisted += self.remove_unlisted(content).await?;
         }
         Ok(cleaned)
+    }
+
+    /// Removes site collections that the farm's map does not name, if nobody can have put anything into them.
+    async fn remove_unlisted(&self, content: &ContentDatabase) -> Result<u64> {
+        let (map, before) = (self.map().await?, Timestamp::now().before(UNLISTED_AFTER));
+        let find = move |reader: &mut Reader<'_>| {
+            let mut found = Vec::new();
+            for id in collection::created_before(reader, before)? {
+                if map.collection(id).is_err() && holds_nothing(reader, id)? {
+                    found.push(id);
+                }
+            }
+            Ok(found)
+        };
+        let mut found = content.database.read_long(find).await?;
+        if found.is_empty() {
+            return Ok(0);
+        }
+        // The map in memory may be old. A creation that is under way comes before this, or finds that it is too late.
+        let listed = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            site_collection::list(transaction)
+        };
+        let listed = self.repository.inner.configuration.write_vital(listed).await?;
+        found.retain(|id| listed.iter().all(|row| row.id != *id));
+        let count = found.len() as u64;
+        let remove = move |transaction: &mut Transaction<'_>| {
+            for id in &found {
+                if collection::lock(transaction, *id)?.is_some() && holds_nothing(transaction, *id)? {
+                    tree::delete(transaction, *id)?;
+                    collection::delete(transaction, *id)?;
+                }
+            }
+            Ok(())
+        };
+        content.database.write_vital(remove).await?;
+        Ok(count)
     }
 
     async fn purge_expired(&self, content: &ContentDatabase, before: Timestamp) -> Result<u64> {
@@ -55,6 +101,11 @@ impl Session {
             }
         }
     }
+}
+
+/// Whether a site collection is no more than its root site.
+fn holds_nothing(reader: &mut Reader<'_>, collection: Id) -> Result<bool> {
+    Ok(tree::count(reader, collection)? <= 1 && recycle::of_site(reader, collection, None, 1)?.is_empty())
 }
 
 /// Removes one entry with all that was below it; false when somebody else did, or restored it, meanwhile.

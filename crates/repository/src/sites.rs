@@ -1,5 +1,7 @@
 //! Site collections, sites and libraries.
 
+use std::time::Duration;
+
 use database::Transaction;
 use database::configuration::farm;
 use database::configuration::site_collection::{self, SiteCollectionRow};
@@ -32,6 +34,9 @@ const RESERVED: [&str; 16] = [
     "tus",
     "welcome",
 ];
+
+/// A site collection is entered in the farm's map within this time from its creation, or not at all.
+const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
 
 /// A site collection as an administrator or visitor sees it.
 #[derive(Clone, Debug)]
@@ -72,6 +77,9 @@ pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
 impl Session {
     /// Creates a site collection at an address, in the named content database (the first one when absent), with full
     /// control for `owner` (the caller when absent). Returns its identifier.
+    ///
+    /// It is made in its content database first and entered in the farm's map then; what is cut between the two is
+    /// removed by [`Session::clean_up`].
     pub async fn create_site_collection(
         &self,
         path: &SitePath,
@@ -132,9 +140,11 @@ impl Session {
             .inner
             .configuration
             .write(move |transaction| {
+                // First, because the clean-up that removes what was cut short takes its turn by it.
+                farm::change_directory(transaction)?;
+                in_time(entry.created_at, Timestamp::now())?;
                 site_collection::insert(transaction, &entry)?;
-                repetition.keep(transaction, entry.id)?;
-                farm::change_directory(transaction)
+                repetition.keep(transaction, entry.id)
             })
             .await
             .map_err(explain)?;
@@ -269,6 +279,14 @@ fn check_title(title: &str) -> Result<()> {
 }
 
 /// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
+/// Refuses to enter a site collection so late that the clean-up may have taken it for a remain.
+fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
+    if begun < now.before(ENTERED_WITHIN) {
+        return Err(Error::unavailable("creating the site collection took too long and was given up; try again"));
+    }
+    Ok(())
+}
+
 fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> NodeRow {
     NodeRow {
         id,
@@ -304,5 +322,18 @@ fn created_event(id: Id, caller: Id, address: &str, now: Timestamp) -> event::Ev
         node_id: id,
         action: "site-collection.create".to_owned(),
         detail: address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_creation_that_took_too_long_is_given_up() {
+        let begun = Timestamp::now();
+        in_time(begun, begun.after(ENTERED_WITHIN)).unwrap();
+        let late = in_time(begun, begun.after(ENTERED_WITHIN * 2)).unwrap_err();
+        assert_eq!(late.kind(), model::ErrorKind::Unavailable);
     }
 }

@@ -6,8 +6,12 @@ mod support;
 
 use std::time::Duration;
 
-use model::ErrorKind;
-use repository::Bin;
+use database::content::node::{self, NodeRow};
+use database::content::scope::{self, GrantRow};
+use database::content::{collection, tree};
+use database::{Database, Schema, Sql, Transaction, params};
+use model::{ErrorKind, Id, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber};
+use repository::{Bin, CleanedUp};
 use support::{at, each_farm, put};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,10 +30,84 @@ async fn what_was_deleted_long_ago_goes_for_good_and_gives_its_bytes_back() {
         assert!(session.recycled(collection, Bin::Site, None, 10).await.unwrap().items.is_empty());
         let site = session.site_collection(collection).await.unwrap();
         assert_eq!((site.documents, site.used_bytes), (1, 4));
-        assert_eq!(session.clean_up(Duration::ZERO).await.unwrap(), repository::CleanedUp::default());
+        assert_eq!(session.clean_up(Duration::ZERO).await.unwrap(), CleanedUp::default());
 
         let (_, somebody) = farm.person("somebody").await;
         assert_eq!(somebody.clean_up(Duration::ZERO).await.unwrap_err().kind(), ErrorKind::Forbidden);
+    })
+    .await;
+}
+
+fn site(id: Id, parent: Id, at: Timestamp) -> NodeRow {
+    NodeRow {
+        id,
+        collection_id: id,
+        parent_id: parent,
+        library_id: Id::NONE,
+        scope_id: Id::new(id.get() + 1),
+        kind: NodeKind::Site,
+        name: "cut".to_owned(),
+        folded: id.to_string(),
+        created_at: at,
+        created_by: Id::NONE,
+        modified_at: at,
+        modified_by: Id::NONE,
+        content_type_id: None,
+        size: 0,
+        media_type: String::new(),
+        version_id: None,
+        published_id: None,
+        number: VersionNumber::new(0, 0),
+        holder_id: None,
+        held_at: None,
+        working_id: None,
+    }
+}
+
+/// What a creation leaves in the content database when it is cut before the farm's map names it.
+fn cut_creation(transaction: &mut Transaction<'_>, id: Id, at: Timestamp) -> Result<()> {
+    let row = site(id, Id::NONE, at);
+    collection::insert(transaction, id, "cut", at)?;
+    scope::insert(transaction, row.scope_id, id, id)?;
+    let (principal_id, role_id) = (Principal::EVERYONE, Role::FULL_CONTROL);
+    scope::grant(transaction, row.scope_id, &GrantRow { principal_id, role_id, granted_at: at, granted_by: Id::NONE })?;
+    node::insert(transaction, &row)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
+    each_farm(async |farm| {
+        let session = farm.administrator().await;
+        let listed =
+            session.create_site_collection(&SitePath::parse("kept").unwrap(), "Kept", None, None).await.unwrap();
+        let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
+        let content = content.unwrap();
+        let (now, day) = (Timestamp::now(), Duration::from_secs(24 * 60 * 60));
+        let [cut, fresh, full] = [1_000, 2_000, 3_000].map(Id::new);
+        let prepare = move |transaction: &mut Transaction<'_>| {
+            cut_creation(transaction, cut, now.before(day))?;
+            // One may still be under way, and one holds something, whatever the map says.
+            cut_creation(transaction, fresh, now)?;
+            cut_creation(transaction, full, now.before(day))?;
+            let below = NodeRow { id: Id::new(3_500), ..site(full, full, now) };
+            node::insert(transaction, &below)?;
+            // As empty and as old as the one that was cut, but named by the map.
+            let age = Sql::new("UPDATE collection SET created_at = $1 WHERE id = $2");
+            transaction.execute(age, &params![now.before(day), listed]).map(drop)
+        };
+        content.write(prepare).await.unwrap();
+
+        assert_eq!(session.clean_up(day).await.unwrap(), CleanedUp { unlisted: 1, ..CleanedUp::default() });
+        assert_eq!(session.clean_up(day).await.unwrap(), CleanedUp::default());
+        let left = content.read(move |reader| {
+            let ids = collection::created_before(reader, now.after(day))?;
+            Ok((ids, tree::count(reader, cut)?, scope::of_node(reader, cut)?.is_none(), tree::count(reader, full)?))
+        });
+        let (mut ids, nodes, unscoped, kept) = left.await.unwrap();
+        ids.retain(|id| [cut, fresh, full, listed].contains(id));
+        assert_eq!((ids, nodes, unscoped, kept), (vec![fresh, full, listed], 0, true, 2));
+        session.site_collection(listed).await.unwrap();
+        content.close().await;
     })
     .await;
 }

@@ -17,6 +17,7 @@ statements! {
     ADD_USAGE = "INSERT INTO collection_usage (collection_id, slot, bytes, documents) VALUES ($1, $2, $3, $4)
         ON CONFLICT (collection_id, slot) DO UPDATE SET bytes = collection_usage.bytes + excluded.bytes,
         documents = collection_usage.documents + excluded.documents";
+    CREATED_BEFORE = "SELECT id FROM collection WHERE created_at < $1 ORDER BY id";
     DELETE = "DELETE FROM collection WHERE id = $1";
 }
 
@@ -87,6 +88,11 @@ pub fn usage(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
 pub fn add_usage(transaction: &mut Transaction<'_>, id: Id, salt: Id, bytes: i64, documents: i64) -> Result<()> {
     let slot = salt.get().rem_euclid(USAGE_SLOTS);
     transaction.execute(ADD_USAGE, &params![id, slot, bytes, documents]).map(drop)
+}
+
+/// Site collections that were created before a time.
+pub fn created_before(reader: &mut Reader<'_>, time: Timestamp) -> Result<Vec<Id>> {
+    reader.query(CREATED_BEFORE, &params![time], |row| row.get(0))
 }
 
 /// Removes a site collection's row and counters.

@@ -124,6 +124,6 @@ fn draw(page: &Page, error: &Error) -> Response {
     let message = refuse::explain(page, error);
     let mut response = html(&FaultPage { page, title, message, status: status.as_u16(), request_id });
     *response.status_mut() = status;
-    error::add_retry_after(&mut response);
+    error::add_retry_after(error, &mut response);
     response
 }

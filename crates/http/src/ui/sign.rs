@@ -75,7 +75,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
             let fault = refuse::explain(&page, &error);
             let mut response = html(&SignIn { page: &page, next, login, fault });
             *response.status_mut() = error::status(&error);
-            error::add_retry_after(&mut response);
+            error::add_retry_after(&error, &mut response);
             Ok(response)
         }
         Err(error) => Err(error.into()),

@@ -133,12 +133,16 @@ pub(crate) fn purge(tx: &mut Transaction, now: Timestamp) -> Result<()> {
 
 /// The error of an attempt that has to wait.
 pub(crate) fn refusal(wait: Duration) -> Error {
-    let seconds = wait.as_secs().max(1);
+    // Whoever comes back after the seconds that are told must not come too early.
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let seconds = seconds.max(1);
     let text = match seconds.div_ceil(60) {
         1 => format!("{seconds} seconds"),
         minutes => format!("{minutes} minutes"),
     };
-    Error::exhausted(format!("too many attempts to sign in failed; try again in {text}")).with_code("too_many_attempts")
+    Error::exhausted(format!("too many attempts to sign in failed; try again in {text}"))
+        .with_code("too_many_attempts")
+        .with_retry_after(Duration::from_secs(seconds))
 }
 
 fn remaining(attempts: Attempts, now: Timestamp) -> Option<Duration> {
@@ -207,5 +211,6 @@ mod tests {
     fn a_refusal_says_how_long() {
         assert!(refusal(Duration::from_secs(15)).message().ends_with("in 15 seconds"));
         assert!(refusal(Duration::from_secs(700)).message().ends_with("in 12 minutes"));
+        assert_eq!(refusal(Duration::from_millis(14_200)).retry_after(), Some(Duration::from_secs(15)));
     }
 }

@@ -14,7 +14,7 @@ pub struct Farm {
     pub repository: Repository,
     pub directory: TempDir,
     _configuration: Fresh,
-    _content: Fresh,
+    pub content: Fresh,
 }
 
 /// Runs a test on a new farm of each engine.
@@ -41,7 +41,7 @@ impl Farm {
             create: true,
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
-        Self { repository, directory, _configuration: configuration, _content: content }
+        Self { repository, directory, _configuration: configuration, content }
     }
 
     pub async fn administrator(&self) -> Session {

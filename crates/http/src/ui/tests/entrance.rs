@@ -32,14 +32,17 @@ async fn a_wrong_password_says_so_and_many_are_throttled() {
     let browser = farm.browser();
     let refused = browser.sign_in("admin", "not the password", "/").await.expect(401);
     assert!(refused.text.contains("role=\"alert\"") && refused.text.contains("value=\"admin\""));
-    let mut last = refused.status;
+    let mut last = refused;
     for _ in 0..50 {
-        last = browser.sign_in("admin", "not the password", "/").await.status;
-        if last == StatusCode::TOO_MANY_REQUESTS {
+        last = browser.sign_in("admin", "not the password", "/").await;
+        if last.status == StatusCode::TOO_MANY_REQUESTS {
             break;
         }
     }
-    assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
+    // The first wait is 15 seconds, of which some have passed.
+    let wait: u64 = last.header(header::RETRY_AFTER).parse().unwrap();
+    assert!((1..=15).contains(&wait), "{wait}");
 }
 
 #[tokio::test]

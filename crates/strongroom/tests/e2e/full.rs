@@ -7,7 +7,18 @@ use std::time::{Duration, Instant};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::support::{Client, Disk, Farm, PASSWORD, Server, bytes};
+use crate::support::{Answer, Client, Disk, Farm, PASSWORD, Server, bytes};
+
+/// Uploads a document. A refusal can come before the whole body was sent, and the connection end before it was read; then
+/// it is asked for again.
+async fn put(client: &Client, path: &str, body: Vec<u8>) -> Answer {
+    for _ in 0..50 {
+        if let Ok(answer) = client.put(path, body.clone()).await {
+            return answer;
+        }
+    }
+    panic!("there is no answer to the upload of {path}");
+}
 
 /// Documents of ever smaller sizes, uploaded until none is taken any more.
 struct Filled {
@@ -23,7 +34,7 @@ impl Filled {
         for &size in sizes {
             let mut count = 0;
             loop {
-                let answer = client.put(&filled.path(size, count), bytes(count, size)).await.unwrap();
+                let answer = put(client, &filled.path(size, count), bytes(count, size)).await;
                 if !answer.status.is_success() {
                     assert_eq!(answer.status, StatusCode::INSUFFICIENT_STORAGE, "{}", answer.text());
                     let told = answer.text();
@@ -79,7 +90,7 @@ async fn insist(client: &Client) {
     let one = |task: usize| async move {
         let mut number = 0;
         loop {
-            let answer = client.put(&format!("insist/{task}/{number}.bin"), bytes(number, 100_000)).await.unwrap();
+            let answer = put(client, &format!("insist/{task}/{number}.bin"), bytes(number, 100_000)).await;
             let status = answer.status;
             assert!(status.is_success() || status == StatusCode::INSUFFICIENT_STORAGE, "{}", answer.text());
             number += 1;
@@ -157,7 +168,7 @@ async fn runs_full(farm: &Farm, disk: &Disk, sizes: &[usize]) {
     disk.remount("size=256m");
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
-        let answer = client.put("room.bin", bytes(1, 1_000_000)).await.unwrap();
+        let answer = put(&client, "room.bin", bytes(1, 1_000_000)).await;
         if answer.status.is_success() {
             break;
         }

@@ -94,6 +94,7 @@ export function startBrowser() {
 export async function openPage(browser, server, { scheme = 'light', viewport = WIDE, ...options } = {}) {
   const context = await browser.newContext({ baseURL: server.url, colorScheme: scheme, viewport, acceptDownloads: true, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
   const faults = [];
   const allowed = [];
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));

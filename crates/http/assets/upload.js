@@ -77,7 +77,7 @@ if (target && panel) {
       all.className = "choice";
       const tick = document.createElement("input");
       tick.type = "checkbox";
-      all.append(tick, say.all);
+      all.append(tick, say.forAll);
       const row = document.createElement("div");
       row.className = "row";
       for (const [word, label] of [["replace", versions ? say.replace : say.overwrite], ["both", say.both], ["skip", say.skip]]) {

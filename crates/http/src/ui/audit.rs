@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query};
 use axum::http::header;
 use axum::response::IntoResponse;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use model::{Id, MAX_PAGE, Result, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, Event, Session, Target};
 use serde::Deserialize;
@@ -88,7 +88,8 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
         at: event.at,
         who: browse::name_of(&names, event.actor),
         what: words(page, &event.action),
-        detail: event.detail,
+        // The path of the root site is empty.
+        detail: if event.detail.starts_with(": ") { format!("/{}", event.detail) } else { event.detail },
     });
     let mut actions: Vec<Choice> =
         AUDIT_ACTIONS.iter().map(|action| Choice::new(*action, words(page, action), view.action == *action)).collect();
@@ -140,6 +141,8 @@ pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Q
         rest.ended |= part.is_err();
         Some((part.map(Bytes::from), (None, rest)))
     });
+    // Compression asks again after the end.
+    let parts = parts.fuse();
     let fields = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"audit-log.csv\""),

@@ -170,3 +170,23 @@ async fn people_and_tokens_are_administered() {
     carla.post("/account/password", "/account/password", &[("old", "wrong"), change[1], change[2]]).await.expect(403);
     carla.post("/account/password", "/account/password", &change).await.expect(303);
 }
+
+#[tokio::test]
+async fn what_happened_is_exported_whole_and_compressed() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let session = farm.administrator().await;
+    for i in 0..1_100 {
+        session
+            .create_folder(&Target::path("Documents").unwrap(), &model::Name::new(format!("f{i}")).unwrap())
+            .await
+            .unwrap();
+    }
+    let collection = session.site_collections().await.unwrap()[0].id;
+    let export = format!("/audit/{collection}/export?action=folder.create");
+    let file = browser.get(&export).await.expect(200);
+    assert_eq!(file.text.lines().count(), 1_101, "{}", file.text);
+    assert_eq!(file.header(header::CONTENT_DISPOSITION), "attachment; filename=\"audit-log.csv\"");
+    let packed = browser.send(Request::get(&export).header(header::ACCEPT_ENCODING, "gzip"), Body::empty()).await;
+    assert_eq!(packed.expect(200).header(header::CONTENT_ENCODING), "gzip");
+}

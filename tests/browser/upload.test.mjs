@@ -1,0 +1,98 @@
+// A file whose name is taken: the queue asks before it sends.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const file = (name, text) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+const textOf = async (path) => (await server.api('GET', `/api/v1/content/Documents/${path}`)).text();
+const namesIn = async (folder) => {
+  const answer = await server.api('GET', `/api/v1/items/by-path/children?path=Documents/${folder}`);
+  return (await answer.json()).items.map((item) => item.name);
+};
+
+/** Opens a folder of its own that holds Plan.txt and Notes.txt. */
+async function openFolder(page, folder) {
+  await server.put(`${folder}/Plan.txt`, 'old plan');
+  await server.put(`${folder}/Notes.txt`, 'old notes');
+  await page.goto(`/browse/Documents/${folder}`);
+}
+
+/** Waits until the listing was loaded again after the uploads. */
+const reloaded = (page) => page.waitForFunction(() => !window.before);
+
+for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wide', WIDE], ['light', 'narrow', NARROW], ['dark', 'narrow', NARROW]]) {
+  test(`a name that is taken is asked about: ${scheme}, ${screen}`, async () => {
+    const folder = `${scheme}-${screen}`;
+    const page = await openPage(browser, server, { scheme, viewport });
+    await signIn(page);
+    await openFolder(page, folder);
+    await page.evaluate(() => { window.before = true; });
+    await page.locator('#upload-files').setInputFiles([file('Plan.txt', 'new plan'), file('Fresh.txt', 'fresh')]);
+    const queue = page.locator('#upload-queue');
+    await queue.getByText('“Plan.txt” is there already.').waitFor();
+    await picture(page, `upload-taken-${folder}`);
+    await assertFits(page);
+    await assertAccessible(page);
+    assert.equal(await textOf(`${folder}/Plan.txt`), 'old plan', 'nothing is sent before the answer');
+    await queue.getByRole('button', { name: 'Replace, as a new version' }).click();
+    await reloaded(page);
+    assert.equal(await textOf(`${folder}/Plan.txt`), 'new plan');
+    assert.equal(await textOf(`${folder}/Fresh.txt`), 'fresh');
+    await page.finish();
+  });
+}
+
+test('both are kept, or a file is left out, for all when that is ticked', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await openFolder(page, 'both');
+  const choose = async (answer, forAll) => {
+    await page.evaluate(() => { window.before = true; });
+    await page.locator('#upload-files').setInputFiles([file('Plan.txt', 'new plan'), file('Notes.txt', 'new notes')]);
+    const queue = page.locator('#upload-queue');
+    for (let asked = 0; asked < (forAll ? 1 : 2); asked += 1) {
+      const question = queue.locator('.question').first();
+      await question.waitFor();
+      if (forAll) await question.getByRole('checkbox').check();
+      await question.getByRole('button', { name: answer }).click();
+    }
+    await reloaded(page);
+  };
+  await choose('Skip', true);
+  assert.deepEqual((await namesIn('both')).toSorted(), ['Notes.txt', 'Plan.txt']);
+  assert.equal(await textOf('both/Plan.txt'), 'old plan');
+  await choose('Keep both', false);
+  assert.deepEqual((await namesIn('both')).toSorted(), ['Notes (2).txt', 'Notes.txt', 'Plan (2).txt', 'Plan.txt']);
+  assert.equal(await textOf('both/Plan (2).txt'), 'new plan');
+  await page.finish();
+});
+
+test('without script the form asks what to do', async () => {
+  const page = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(page);
+  await openFolder(page, 'plain');
+  for (const [choice, plan, count] of [['Skip', 'old plan', 2], ['Keep both', 'old plan', 3], ['Replace, as a new version', 'newer', 3]]) {
+    await page.goto('/browse/Documents/plain');
+    await page.getByRole('link', { name: 'Upload' }).click();
+    await page.getByRole('radio', { name: choice }).check();
+    await page.locator('input[type=file]').setInputFiles([file('Plan.txt', 'newer')]);
+    await page.getByRole('button', { name: 'Upload' }).click();
+    await page.waitForURL('**/browse/Documents/plain');
+    assert.equal(await textOf('plain/Plan.txt'), plan, choice);
+    assert.equal((await namesIn('plain')).length, count, choice);
+  }
+  await page.finish();
+});

@@ -47,7 +47,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
     await server.json('POST', `/api/v1/items/${item.id}/permissions/grants`, { principal: person.id, role: role.id });
     await page.goto(`/farm/roles/${role.id}/delete`);
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('alert').getByText('granted 1 times').waitFor();
+    await page.getByRole('alert').getByText('granted once').waitFor();
     await look('role-in-use');
     const library = await (await server.api('GET', '/api/v1/items/by-path?path=Documents')).json();
     await page.goto(`/items/${library.id}/settings`);

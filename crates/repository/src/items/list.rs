@@ -45,6 +45,9 @@ pub struct Page<T, K> {
     pub next: Option<K>,
 }
 
+/// What items have in columns, by item and column.
+pub type Values = HashMap<(Id, Id), ColumnValue>;
+
 /// A page of a library or folder with the columns of its library.
 #[derive(Clone, Debug)]
 pub struct Listed {
@@ -55,7 +58,7 @@ pub struct Listed {
     /// Columns of the library, in order; none outside of libraries.
     pub columns: Vec<Column>,
     /// What items have in columns, by item and column.
-    pub values: HashMap<(Id, Id), ColumnValue>,
+    pub values: Values,
 }
 
 impl Session {
@@ -127,7 +130,7 @@ fn columns_of(
     located: &Located,
     items: &[Item],
     most: usize,
-) -> Result<(Vec<Column>, HashMap<(Id, Id), ColumnValue>)> {
+) -> Result<(Vec<Column>, Values)> {
     let library = located.node().library_id;
     if most == 0 || library.is_none() {
         return Ok((Vec::new(), HashMap::new()));

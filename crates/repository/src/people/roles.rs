@@ -110,7 +110,8 @@ impl Session {
         let granted = present.is_some_and(|role| !role.is_built_in());
         let uses = if granted { self.role_uses().await?.remove(&id).unwrap_or(0) } else { 0 };
         if uses > 0 {
-            let text = format!("the role is granted {uses} times; take it away from everybody first");
+            let times = if uses == 1 { "once".to_owned() } else { format!("{uses} times") };
+            let text = format!("the role is granted {times}; take it away from everybody first");
             return Err(Error::conflict(text).with_code("role_in_use"));
         }
         let actor = self.principal.id;

@@ -1,7 +1,5 @@
 //! Pages of listings and logs: sizes, columns of a whole page, the audit log, on both engines.
 
-#![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
-
 mod support;
 
 use std::collections::HashSet;

@@ -23,7 +23,9 @@ const VERIFIED_FOR: Duration = Duration::from_secs(5 * 60);
 
 /// Credentials as they were at one state of the configuration database.
 #[derive(Default)]
-pub(crate) struct Credentials(Mutex<(Option<Mark>, HashMap<[u8; 32], Arc<Held>>)>);
+pub(crate) struct Credentials(Mutex<(Option<Mark>, HeldByHash)>);
+
+type HeldByHash = HashMap<[u8; 32], Arc<Held>>;
 
 impl Credentials {
     /// The credential with this hash, if it was read at `mark`.

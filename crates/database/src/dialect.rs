@@ -38,6 +38,11 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
+/// Lets no transaction in that enters the same place alone. SQLite has one writer at a time and needs no such lock.
+pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
+/// Waits until all others have left the place, and keeps them out until the end of the transaction.
+pub(crate) const ENTER_ALONE: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock($1)");
+
 impl Sql {
     /// A statement that both engines understand, apart from the marks.
     pub const fn new(text: &'static str) -> Self {

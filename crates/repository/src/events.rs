@@ -1,9 +1,12 @@
 //! Looking at what happened: the audit log of items and site collections.
 
+use database::Reader;
 use database::content::event::{self, EventRow};
-use model::{Id, MAX_PAGE, Result, Right, Timestamp};
+use database::content::library;
+use model::{Id, MAX_PAGE, Result, Right, Timestamp, Versioning};
 
 use crate::items::Page;
+use crate::locate::Located;
 use crate::{Session, Target};
 
 /// Events that one call looks at, whether they match or not.
@@ -47,6 +50,16 @@ pub const AUDIT_ACTIONS: [&str; 34] = [
     "version.restore",
 ];
 
+/// What is done to drafts and working copies before anything is published.
+const ABOUT_DRAFTS: [&str; 6] = [
+    "document.check-in",
+    "document.check-out",
+    "document.discard",
+    "document.replace",
+    "version.delete",
+    "version.restore",
+];
+
 /// Which events of an audit log are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
@@ -87,16 +100,25 @@ impl From<EventRow> for Event {
 }
 
 impl Session {
-    /// What happened to an item, newest first; needs the right to see versions.
+    /// What happened to an item, newest first; needs the right to see versions. Who may not see drafts does not hear of
+    /// work on them, and who does not manage the site sees of reads only their own. A page may be short and still have a `next`.
     pub async fn activity(&self, target: &Target, before: Option<i64>, limit: usize) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
-        let (_, rows) = self
+        let (_, listed) = self
             .inspect(target, move |reader, located| {
                 located.require(Right::ViewVersions)?;
-                event::of_node(reader, located.node().id, before, limit + 1)
+                let rows = event::of_node(reader, located.node().id, before, limit + 1)?;
+                let mut listed = page(rows, limit);
+                let drafts_show = located.sees_drafts(located.node()) || !has_drafts(reader, located)?;
+                let reads_show = located.rights().has(Right::ManageSite);
+                listed.items.retain(|event| match event.action.as_str() {
+                    "document.read" => reads_show || event.actor == located.caller,
+                    action => drafts_show || !ABOUT_DRAFTS.contains(&action),
+                });
+                Ok(listed)
             })
             .await?;
-        Ok(page(rows, limit))
+        Ok(listed)
     }
 
     /// The audit log of a site collection, newest first; needs the right to manage the site.
@@ -128,6 +150,11 @@ impl Session {
             .await?;
         Ok(listed)
     }
+}
+
+fn has_drafts(reader: &mut Reader<'_>, located: &Located) -> Result<bool> {
+    let settings = library::find(reader, located.node().library_id)?;
+    Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
 }
 
 fn page(mut rows: Vec<EventRow>, limit: usize) -> Page<Event, i64> {

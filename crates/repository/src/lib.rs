@@ -45,6 +45,6 @@ pub use permissions::{Explanation, Grant, PermissionTable};
 pub use recycle::{Bin, RecycledItem};
 pub use resumable::{Part, Resumable};
 pub use session::Session;
-pub use sites::SiteCollection;
+pub use sites::{SiteCollection, SiteUsage};
 pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
 pub use view::{CheckOut, Item, Person, Version};

@@ -84,7 +84,7 @@ impl Located {
     }
 
     /// Whether the caller sees drafts of documents with this scope.
-    fn sees_drafts(&self, node: &NodeRow) -> bool {
+    pub(crate) fn sees_drafts(&self, node: &NodeRow) -> bool {
         let rights = self.access.rights(node.scope_id);
         rights.has(Right::Publish) || rights.has(Right::Edit) || node.created_by == self.caller
     }

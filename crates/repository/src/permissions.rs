@@ -95,10 +95,11 @@ impl Session {
     pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
         self.change_permissions(target, |transaction, guard, located| {
             let id = located.node().id;
-            let parent = located
-                .parent()
-                .ok_or_else(|| Error::conflict("the root site has nothing to inherit from").with_code("wrong_kind"))?;
-            let parent = node::find(transaction, parent.id)?.ok_or_else(crate::locate::no_item)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            if row.parent_id.is_none() {
+                return Err(Error::conflict("the root site has nothing to inherit from").with_code("wrong_kind"));
+            }
+            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::locate::no_item)?;
             let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
             tree::set_scope(transaction, id, own, parent.scope_id)?;
             scope::delete(transaction, own)?;
@@ -177,8 +178,7 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, Right::ManagePermissions)]);
         let content = located.content.clone();
         let write = move |transaction: &mut Transaction<'_>| {
-            collection::lock(transaction, located.collection.id)?;
-            guard.check(transaction)?;
+            guard.check_alone(transaction)?;
             change(transaction, &guard, &located)?;
             collection::change_tree(transaction, located.collection.id)
         };

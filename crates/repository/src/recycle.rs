@@ -7,7 +7,7 @@ use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::documents::{explain, held_parent};
-use crate::items::{Page, free_name};
+use crate::items::{Page, above, free_name, refuse_depth};
 use crate::locate::Located;
 use crate::view::{Item, size};
 
@@ -109,9 +109,11 @@ impl Session {
         let guard = self.guard(&root, &[(parent.node().id, right)]);
         let (to, caller) = (parent.node().id, self.clone_view(&root));
         let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+            let checked = guard.check_alone(transaction)?;
             let row = caller.entry(transaction, entry)?;
             let parent = held_parent(transaction, to)?;
+            let above = above(transaction, &parent)?;
+            refuse_depth(transaction, &above, row.node_id)?;
             let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
             let item = node::lock(transaction, row.node_id)?.ok_or_else(gone)?;
             node::place(transaction, item.id, to, name.as_str(), &name.folded())?;
@@ -121,10 +123,9 @@ impl Session {
             recycle::delete(transaction, entry)?;
             collection::change_tree(transaction, checked.collection.id)?;
             guard.record(transaction, item.id, "item.restore", row.path)?;
-            Ok(item.id)
+            guard.item(transaction, item.id)
         };
-        let id = root.content.database.write(write).await.map_err(explain)?;
-        self.item(&id.into()).await
+        root.content.database.write(write).await.map_err(explain)
     }
 
     /// Takes an entry out of its bin: from the person's to the site's, from the site's for good.
@@ -135,7 +136,7 @@ impl Session {
         let guard = self.guard(&root, &[]);
         let caller = self.clone_view(&root);
         let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+            let checked = guard.check_alone(transaction)?;
             let row = caller.entry(transaction, entry)?;
             if !final_stage {
                 recycle::to_site(transaction, entry)?;

@@ -12,6 +12,7 @@ use crate::events::AUDIT_ACTIONS;
 use crate::locate::{Finder, Located, locate_id, locate_path};
 use crate::map::{ContentDatabase, Map};
 use crate::repetition::Repetition;
+use crate::view::Item;
 use crate::{Repository, Target};
 
 /// What one caller may do, as operations. Cheap to create; one for each request.
@@ -144,20 +145,26 @@ impl Guard {
         Self { needs: needs.to_vec(), ..self.clone() }
     }
 
-    /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile.
+    /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile. Until the
+    /// transaction ends, nobody does.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
+        transaction.enter(self.collection_id)?;
+        self.decide(transaction)
+    }
+
+    /// The same for a transaction that changes where items are or who may do what with them: nothing else changes the site
+    /// collection until it ends, so that whatever it decides for a whole subtree holds for all of it.
+    pub(crate) fn check_alone(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
+        transaction.enter_alone(self.collection_id)?;
+        self.decide(transaction)
+    }
+
+    fn decide(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
         let collection = collection::find(transaction, self.collection_id)?
             .ok_or_else(|| Error::not_found("the site collection was removed"))?;
         let mut access = self.access.clone();
         if collection.tree_version != self.tree_version {
-            let database = self.map.collection(self.collection_id)?.database_id;
-            let finder = Finder {
-                repository: self.repository.clone(),
-                principal: self.principal.clone(),
-                map: self.map.clone(),
-                content: self.map.database(database)?.clone(),
-                keep: false,
-            };
+            let finder = self.finder()?;
             for (id, right) in &self.needs {
                 let located = locate_id(transaction, &finder, *id)?;
                 located.require(*right)?;
@@ -165,6 +172,22 @@ impl Guard {
             }
         }
         Ok(Checked { collection, access })
+    }
+
+    fn finder(&self) -> Result<Finder> {
+        let database = self.map.collection(self.collection_id)?.database_id;
+        Ok(Finder {
+            repository: self.repository.clone(),
+            principal: self.principal.clone(),
+            map: self.map.clone(),
+            content: self.map.database(database)?.clone(),
+            keep: false,
+        })
+    }
+
+    /// An item as the caller sees it at this point of the transaction.
+    pub(crate) fn item(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<Item> {
+        locate_id(transaction, &self.finder()?, id)?.item(transaction)
     }
 
     /// The site collection that the change is in.

@@ -47,6 +47,17 @@ pub struct SiteCollection {
     pub path: String,
     /// Title.
     pub title: String,
+    /// What it holds; only for those who manage it, since it also counts what others may not see.
+    pub usage: Option<SiteUsage>,
+    /// Whether opening a document is an event.
+    pub audit_reads: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// What a site collection holds, and where.
+#[derive(Clone, Debug, Default)]
+pub struct SiteUsage {
     /// Name of the content database that holds it.
     pub database: String,
     /// Bytes of all versions, the recycle bin included.
@@ -55,10 +66,6 @@ pub struct SiteCollection {
     pub documents: u64,
     /// Most bytes of all versions together; none is no limit.
     pub quota_bytes: Option<u64>,
-    /// Whether opening a document is an event.
-    pub audit_reads: bool,
-    /// When it was created.
-    pub created_at: Timestamp,
 }
 
 /// Makes the root site collection with the library `Documents`, if the farm has none yet.
@@ -174,10 +181,12 @@ impl Session {
             id,
             path: row.path.clone(),
             title: row.title.clone(),
-            database: located.content.row.name.clone(),
-            used_bytes: size(usage.0),
-            documents: size(usage.1),
-            quota_bytes: located.collection.quota_bytes.map(size),
+            usage: located.rights().has(Right::ManageSite).then(|| SiteUsage {
+                database: located.content.row.name.clone(),
+                used_bytes: size(usage.0),
+                documents: size(usage.1),
+                quota_bytes: located.collection.quota_bytes.map(size),
+            }),
             audit_reads: located.collection.audit_reads,
             created_at: row.created_at,
         })
@@ -215,14 +224,12 @@ impl Session {
 
     /// Creates a site below a site.
     pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
-        let id = self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await?;
-        self.item(&id.into()).await
+        self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await
     }
 
     /// Creates a library in a site.
     pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
-        let id = self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await?;
-        self.item(&id.into()).await
+        self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await
     }
 
     async fn create_in_site(
@@ -232,7 +239,7 @@ impl Session {
         kind: NodeKind,
         right: Right,
         settings: Option<LibrarySettings>,
-    ) -> Result<Id> {
+    ) -> Result<Item> {
         let located = self.locate(parent).await?;
         located.require(right)?;
         located.require_kind(NodeKind::Site)?;
@@ -247,7 +254,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             if let Some(created) = guard.repetition.find(transaction)? {
-                return Ok(created);
+                return guard.item(transaction, created);
             }
             let parent = held_parent(transaction, site)?;
             if let Some(present) = node::find_child(transaction, site, &name.folded())? {
@@ -265,7 +272,7 @@ impl Session {
                 crate::documents::join(&path, name.as_str()),
             )?;
             guard.repetition.keep(transaction, row.id)?;
-            Ok(row.id)
+            guard.item(transaction, row.id)
         };
         located.content.database.write(write).await.map_err(explain)
     }
@@ -278,7 +285,6 @@ fn check_title(title: &str) -> Result<()> {
     Ok(())
 }
 
-/// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
 /// Refuses to enter a site collection so late that the clean-up may have taken it for a remain.
 fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
     if begun < now.before(ENTERED_WITHIN) {
@@ -287,6 +293,7 @@ fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
+/// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
 fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> NodeRow {
     NodeRow {
         id,

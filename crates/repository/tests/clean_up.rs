@@ -29,7 +29,8 @@ async fn what_was_deleted_long_ago_goes_for_good_and_gives_its_bytes_back() {
         assert_eq!(session.clean_up(Duration::ZERO).await.unwrap().recycled, 1);
         assert!(session.recycled(collection, Bin::Site, None, 10).await.unwrap().items.is_empty());
         let site = session.site_collection(collection).await.unwrap();
-        assert_eq!((site.documents, site.used_bytes), (1, 4));
+        let usage = site.usage.unwrap();
+        assert_eq!((usage.documents, usage.used_bytes), (1, 4));
         assert_eq!(session.clean_up(Duration::ZERO).await.unwrap(), CleanedUp::default());
 
         let (_, somebody) = farm.person("somebody").await;

@@ -202,7 +202,7 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         admin.purge(moved.collection_id, entry).await.unwrap();
         assert_eq!(admin.restore(moved.collection_id, entry).await.unwrap_err().kind(), ErrorKind::NotFound);
         let after = admin.site_collection(moved.collection_id).await.unwrap();
-        assert_eq!(after.documents, before.documents - 2 + 1);
+        assert_eq!(after.usage.unwrap().documents, before.usage.unwrap().documents - 2 + 1);
     })
     .await;
 }

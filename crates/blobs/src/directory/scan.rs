@@ -14,6 +14,9 @@ use super::record::{ALIGN, BLOCK, CHUNK, HEADER, RecordHeader, chunks_are_intact
 /// Bytes that are searched at once.
 const WINDOW: usize = 1024 * 1024;
 
+/// Bytes behind a damaged record within which a later batch is looked for: more than a batch has.
+const NEAR: u64 = 32 * 1024 * 1024;
+
 /// What a walk comes across, in order of position.
 #[derive(Debug)]
 pub enum Found {
@@ -62,14 +65,43 @@ pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut
             None if boundary > at => header_at(file, id, boundary, end).map_err(io)?,
             here => here,
         };
-        let Some(header) = header else { break };
-        if !is_intact(file, &header).map_err(io)? {
+        let Some(header) = header else {
+            match behind_settled(file, id, at, end).map_err(io)? {
+                Some(next) => at = next,
+                None => break,
+            }
+            continue;
+        };
+        if !is_intact(file, &header).map_err(io)? && behind_settled(file, id, header.offset, end).map_err(io)?.is_none()
+        {
             break;
         }
+        // A damaged record keeps its place too: whoever reads it finds the damage.
         each(header.digest, Slot { offset: header.offset, length: header.length, stored_at: header.stored_at });
         at = header.offset + footprint(header.length);
     }
     Ok(at)
+}
+
+/// The first record behind what is damaged at `place`, if that is damage and not a record that is being written: a batch is
+/// written when the one before it is on the disk, so that a later batch proves it.
+fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Option<u64>> {
+    let mut here = [0; HEADER];
+    let read = read_up_to(file, &mut here, place)?;
+    if here[..read].iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    let end = end.min(place + NEAR);
+    let (mut first, mut at) = (None, place);
+    loop {
+        at = search(file, id, at, end)?;
+        let Some(header) = header_at(file, id, at, end)? else { return Ok(None) };
+        let first = *first.get_or_insert(at);
+        if header.batch > place {
+            return Ok(Some(first));
+        }
+        at += footprint(header.length) - ALIGN;
+    }
 }
 
 /// The header at this position if there is one and its record ends before `end`.

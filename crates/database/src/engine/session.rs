@@ -5,11 +5,11 @@
 
 use std::ops::{Deref, DerefMut};
 
-use model::{Error, ErrorKind, Result};
+use model::{Error, ErrorKind, Id, Result};
 
 use super::row::Row;
 use super::{postgres, sqlite};
-use crate::{Sql, Value};
+use crate::{Sql, Value, dialect};
 
 /// Whether a scan goes on.
 pub(crate) enum Scan {
@@ -175,6 +175,25 @@ impl<'c> Transaction<'c> {
             Session::Sqlite(connection) => batch.iter().map(|(sql, params)| connection.execute(*sql, params)).collect(),
             Session::Postgres(connection) => connection.execute_all(batch),
         })
+    }
+
+    /// Enters a place that many transactions may be in at once, unless one is in it alone. To be called before anything is read
+    /// that [`Transaction::enter_alone`] shall protect; a transaction enters a place once.
+    pub fn enter(&mut self, place: Id) -> Result<()> {
+        self.enter_by(dialect::ENTER, place)
+    }
+
+    /// Enters a place alone: those that were in it have committed, and what they wrote is seen from now on; others wait
+    /// until this transaction ends.
+    pub fn enter_alone(&mut self, place: Id) -> Result<()> {
+        self.enter_by(dialect::ENTER_ALONE, place)
+    }
+
+    fn enter_by(&mut self, sql: Sql, place: Id) -> Result<()> {
+        match self.0.session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres(_) => self.0.find(sql, &[Value::Integer(place.get())], |_| Ok(())).map(drop),
+        }
     }
 
     pub(crate) fn verdict<T>(&self, answer: Result<T>) -> Result<T> {

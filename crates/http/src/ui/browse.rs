@@ -142,7 +142,8 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &names)).collect();
     let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
     let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
-    let fresh = administrator && visit.session.site_collection(item.collection_id).await?.documents == 0;
+    let fresh = administrator
+        && visit.session.site_collection(item.collection_id).await?.usage.is_some_and(|usage| usage.documents == 0);
     Ok(html(&SitePage {
         page: &visit.page,
         title: frame::title(item),

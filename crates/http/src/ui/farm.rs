@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use model::{Error, Id, Result, SitePath};
-use repository::{DatabaseStatus, SiteCollection, StoreStatus};
+use repository::{DatabaseStatus, SiteCollection, SiteUsage, StoreStatus};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -26,6 +26,7 @@ struct FarmPage<'a> {
 struct SiteRow {
     href: String,
     site: SiteCollection,
+    usage: SiteUsage,
     percent: Option<u64>,
 }
 
@@ -36,10 +37,11 @@ pub async fn show(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm")?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),
-        percent: site
-            .quota_bytes
-            .filter(|quota| *quota > 0)
-            .map(|quota| (site.used_bytes / (quota / 100).max(1)).min(100)),
+        percent: site.usage.as_ref().and_then(|usage| {
+            let quota = usage.quota_bytes.filter(|quota| *quota > 0)?;
+            Some((usage.used_bytes / (quota / 100).max(1)).min(100))
+        }),
+        usage: site.usage.clone().unwrap_or_default(),
         site,
     });
     let sites = sites.collect();
@@ -119,7 +121,12 @@ fn quota_form<'a>(page: &'a Page, site: &SiteCollection, text: &str) -> Form<'a>
 pub async fn ask_quota(mut visit: Visit, Path(id): Path<String>) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm")?;
     let site = visit.session.site_collection(id.parse()?).await?;
-    let text = site.quota_bytes.map(|bytes| (bytes / (1 << 20)).to_string()).unwrap_or_default();
+    let text = site
+        .usage
+        .as_ref()
+        .and_then(|usage| usage.quota_bytes)
+        .map(|bytes| (bytes / (1 << 20)).to_string())
+        .unwrap_or_default();
     Ok(html(&quota_form(&visit.page, &site, &text)))
 }
 

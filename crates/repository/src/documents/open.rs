@@ -109,13 +109,13 @@ pub(crate) fn choose(
         VersionChoice::Visible => return located.read_visible(reader),
         VersionChoice::Number(number) => number,
     };
-    let row = version::find_number(reader, located.node().id, number)?
-        .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
-    if located.visible_version(located.node()) != Some(row.id) {
+    let row = version::find_number(reader, located.node().id, number)?;
+    // Asked before it is told whether there is such a version.
+    if row.as_ref().map(|row| row.id) != located.visible_version(located.node()) {
         located.require(Right::ViewVersions)?;
-        require_draft(located, row.number)?;
+        require_draft(located, number)?;
     }
-    Ok(row)
+    row.ok_or_else(|| Error::not_found(format!("the document has no version {number}")))
 }
 
 /// Drafts are for those who may edit or publish.

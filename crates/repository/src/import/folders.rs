@@ -73,7 +73,10 @@ struct Making {
 impl Making {
     fn run(&self, transaction: &mut Transaction<'_>) -> Result<Vec<Result<ImportFolder>>> {
         let guard = &self.parent.guard;
-        let checked = guard.check(transaction)?;
+        let checked = match self.folders.iter().any(|folder| folder.grants.is_some()) {
+            true => guard.check_alone(transaction)?,
+            false => guard.check(transaction)?,
+        };
         let parent = held_parent(transaction, self.parent.id)?;
         let mut made = Vec::with_capacity(self.folders.len());
         let mut changes_tree = false;
@@ -92,7 +95,6 @@ impl Making {
             made.push(id.map(|(id, name)| self.child(id, &name)));
         }
         if changes_tree {
-            collection::lock(transaction, parent.collection_id)?;
             collection::change_tree(transaction, parent.collection_id)?;
         }
         Ok(made)

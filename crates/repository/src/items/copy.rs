@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{column, node, tree, version};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
-use super::place::check_places;
+use super::place::{above, check_places, refuse_depth};
 use crate::documents::{charge, explain, held_parent, library_of};
 use crate::locate::Located;
 use crate::session::Guard;
@@ -30,21 +30,18 @@ impl Session {
         };
         let guard = self.guard(&located, &[(located.node().id, Right::View), (place.node().id, Right::Add)]);
         let detail = format!("{} to {}/{name}", located.path(), place.path());
-        let depth = place.chain.len();
         let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;
             if let Some(created) = guard.repetition.find(transaction)? {
-                return Ok(created);
+                return guard.item(transaction, created);
             }
             let mut source = source.clone();
             source.access = checked.access.clone();
             let parent = held_parent(transaction, to)?;
             let id = source.node().id;
-            if depth + tree::height(transaction, id)? >= MAX_DEPTH {
-                return Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels"))
-                    .with_code("path_too_deep"));
-            }
+            let above = above(transaction, &parent)?;
+            refuse_depth(transaction, &above, id)?;
             let name = super::free_name(transaction, to, &name)?;
             let mut copier = Copier::new(transaction, &guard, &source, &parent)?;
             for row in tree::subtree(transaction, id)? {
@@ -56,10 +53,9 @@ impl Session {
             let top = copier.top.ok_or_else(crate::locate::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.keep(transaction, top)?;
-            Ok(top)
+            guard.item(transaction, top)
         };
-        let id = content.database.write(write).await.map_err(explain)?;
-        self.item(&id.into()).await
+        content.database.write(write).await.map_err(explain)
     }
 }
 

@@ -24,7 +24,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             if let Some(created) = guard.repetition.find(transaction)? {
-                return Ok(created);
+                return guard.item(transaction, created);
             }
             let parent = held_parent(transaction, parent)?;
             if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
@@ -35,10 +35,9 @@ impl Session {
             node::insert(transaction, &folder)?;
             guard.record(transaction, folder.id, "folder.create", format!("{path}/{name}"))?;
             guard.repetition.keep(transaction, folder.id)?;
-            Ok(folder.id)
+            guard.item(transaction, folder.id)
         };
-        let id = located.content.database.write(write).await.map_err(explain)?;
-        self.item(&id.into()).await
+        located.content.database.write(write).await.map_err(explain)
     }
 }
 

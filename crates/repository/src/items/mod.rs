@@ -10,7 +10,7 @@ pub use list::{Listed, Page, Sort, SortKey};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};
-pub(crate) use place::lock_in;
+pub(crate) use place::{above, lock_in, refuse_depth};
 
 use crate::{Session, Target};
 

@@ -28,9 +28,12 @@ impl Session {
         };
         self.require_not_held(&located).await?;
         let guard = self.guard(&located, &[(located.node().id, right)]);
-        let (id, name, path) = (located.node().id, name.clone(), located.path());
+        let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+            match kind {
+                NodeKind::Document => guard.check(transaction)?,
+                NodeKind::Site | NodeKind::Library | NodeKind::Folder => guard.check_alone(transaction)?,
+            };
             let row = lock_in(transaction, id, parent)?;
             crate::documents::require_free(&row, guard.caller(), None)?;
             refuse_taken(transaction, parent, &name, id)?;
@@ -40,10 +43,10 @@ impl Session {
             } else {
                 node::touch(transaction, id, Timestamp::now(), guard.caller())?;
             }
-            guard.record(transaction, id, "item.rename", format!("{path} to {name}"))
+            guard.record(transaction, id, "item.rename", format!("{path} to {name}"))?;
+            guard.item(transaction, id)
         };
-        located.content.database.write(write).await.map_err(explain)?;
-        self.item(&id.into()).await
+        located.content.database.write(write).await.map_err(explain)
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
@@ -66,18 +69,19 @@ impl Session {
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
         let needs = [(located.node().id, Right::Delete), (place.node().id, Right::Add)];
         let guard = self.guard(&located, &needs);
-        let (id, to, depth) = (located.node().id, place.node().id, place.chain.len());
+        let (id, to) = (located.node().id, place.node().id);
         let detail = format!("{} to {}/{name}", located.path(), place.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+            let checked = guard.check_alone(transaction)?;
             let row = lock_in(transaction, id, old_parent)?;
             let parent = held_parent(transaction, to)?;
+            let above = above(transaction, &parent)?;
+            if above.contains(&id) {
+                return Err(into_itself(&row.name));
+            }
             subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
             refuse_held(transaction, id, guard.caller())?;
-            if depth + tree::height(transaction, id)? >= MAX_DEPTH {
-                return Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels"))
-                    .with_code("path_too_deep"));
-            }
+            refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, to, &name, id)?;
             let owned = scope::of_node(transaction, id)?.is_some();
             node::place(transaction, id, to, name.as_str(), &name.folded())?;
@@ -90,10 +94,10 @@ impl Session {
             if owned || row.kind != NodeKind::Document {
                 collection::change_tree(transaction, row.collection_id)?;
             }
-            guard.record(transaction, id, "item.move", detail.as_str())
+            guard.record(transaction, id, "item.move", detail.as_str())?;
+            guard.item(transaction, id)
         };
-        located.content.database.write(write).await.map_err(explain)?;
-        self.item(&id.into()).await
+        located.content.database.write(write).await.map_err(explain)
     }
 }
 
@@ -114,9 +118,35 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
         .with_code("other_collection"));
     }
     if place.chain.iter().any(|above| above.id == node.id) {
-        return Err(Error::conflict(format!("\"{}\" cannot be put into itself", node.name)).with_code("into_itself"));
+        return Err(into_itself(&node.name));
     }
     Ok(())
+}
+
+fn into_itself(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code("into_itself")
+}
+
+/// An item and everything above it, as of this transaction.
+pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
+    let (mut way, mut next) = (vec![item.id], item.parent_id);
+    while !next.is_none() {
+        let node = node::find(transaction, next)?.ok_or_else(crate::locate::no_item)?;
+        way.push(node.id);
+        next = node.parent_id;
+        if way.len() > MAX_DEPTH + 1 {
+            return Err(Error::corrupt(format!("the item {} is its own ancestor", item.id)));
+        }
+    }
+    Ok(way)
+}
+
+/// Refuses to put a subtree where its lowest items would be too deep.
+pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top: Id) -> Result<()> {
+    if above.len() + tree::height(transaction, top)? < MAX_DEPTH {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep"))
 }
 
 /// The item, unless it was moved or deleted since it was found.

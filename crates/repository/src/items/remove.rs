@@ -32,9 +32,13 @@ impl Session {
         };
         self.require_not_held(&located).await?;
         let guard = self.guard(&located, &[(located.node().id, right)]);
-        let (id, path, content) = (located.node().id, located.path(), located.content.clone());
+        let (id, kind) = (located.node().id, located.node().kind);
+        let (path, content) = (located.path(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+            let checked = match kind {
+                NodeKind::Document => guard.check(transaction)?,
+                NodeKind::Site | NodeKind::Library | NodeKind::Folder => guard.check_alone(transaction)?,
+            };
             let row = lock_in(transaction, id, parent)?;
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;

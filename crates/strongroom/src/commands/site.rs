@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use model::{Error, LibrarySettings, Result, SitePath, Versioning};
-use repository::{Session, SiteCollection, Target};
+use repository::{Session, SiteCollection, SiteUsage, Target};
 use serde_json::{Value, json};
 
 use super::output::{show, table, time};
@@ -120,7 +120,10 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             };
             let id = session.create_site_collection(&path, &title, database.as_deref(), owner).await?;
             let site = session.site_collection(id).await?;
-            Ok((site_json(&site), format!("site collection /{} made in the database {}\n", site.path, site.database)))
+            Ok((
+                site_json(&site),
+                format!("site collection /{} made in the database {}\n", site.path, usage(&site).database),
+            ))
         }
         Action::Show { address } => {
             let site = find(session, &address).await?;
@@ -131,7 +134,10 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
             session.set_quota(site.id, bytes).await?;
             let site = session.site_collection(site.id).await?;
             let quota = bytes.map_or_else(|| "no quota".to_owned(), |bytes| format!("a quota of {}", size(bytes)));
-            Ok((site_json(&site), format!("/{} has {quota}; {} are in use\n", site.path, size(site.used_bytes))))
+            Ok((
+                site_json(&site),
+                format!("/{} has {quota}; {} are in use\n", site.path, size(usage(&site).used_bytes)),
+            ))
         }
         Action::AddLibrary { path, versioning } => add_library(session, &path, &versioning).await,
         Action::Database { action: DatabaseAction::List } => databases(session).await,
@@ -170,15 +176,21 @@ async fn databases(session: &Session) -> Result<(Value, String)> {
     Ok((value.collect(), table(["NAME", "ENGINE", "SIZE"], &rows)))
 }
 
+/// Commands work as an administrator of the farm, who sees it for every site collection.
+fn usage(site: &SiteCollection) -> SiteUsage {
+    site.usage.clone().unwrap_or_default()
+}
+
 fn site_json(site: &SiteCollection) -> Value {
+    let usage = usage(site);
     json!({
         "id": site.id.to_string(),
         "address": site.path,
         "title": site.title,
-        "database": site.database,
-        "documents": site.documents,
-        "used_bytes": site.used_bytes,
-        "quota_bytes": site.quota_bytes,
+        "database": usage.database,
+        "documents": usage.documents,
+        "used_bytes": usage.used_bytes,
+        "quota_bytes": usage.quota_bytes,
         "audit_reads": site.audit_reads,
         "created_at": time(site.created_at),
     })
@@ -186,13 +198,14 @@ fn site_json(site: &SiteCollection) -> Value {
 
 fn site_table(sites: &[SiteCollection]) -> String {
     let row = |site: &SiteCollection| {
+        let usage = usage(site);
         [
             format!("/{}", site.path),
             site.title.clone(),
-            site.database.clone(),
-            site.documents.to_string(),
-            size(site.used_bytes),
-            site.quota_bytes.map_or_else(|| "none".to_owned(), size),
+            usage.database.clone(),
+            usage.documents.to_string(),
+            size(usage.used_bytes),
+            usage.quota_bytes.map_or_else(|| "none".to_owned(), size),
         ]
     };
     let rows: Vec<_> = sites.iter().map(row).collect();

@@ -15,12 +15,12 @@ pub struct SiteCollectionJson {
     pub path: String,
     /// Title.
     pub title: String,
-    /// The content database that holds it.
-    pub database: String,
+    /// The content database that holds it; this and the next figures are null for who does not manage the site.
+    pub database: Option<String>,
     /// Bytes of all versions, the recycle bin included.
-    pub used_bytes: u64,
+    pub used_bytes: Option<u64>,
     /// Documents, the recycle bin included.
-    pub documents: u64,
+    pub documents: Option<u64>,
     /// Most bytes of all versions together; null is no limit.
     pub quota_bytes: Option<u64>,
     /// Whether opening a document is written to the audit log.
@@ -31,14 +31,15 @@ pub struct SiteCollectionJson {
 
 impl From<SiteCollection> for SiteCollectionJson {
     fn from(collection: SiteCollection) -> Self {
+        let usage = collection.usage.as_ref();
         Self {
             id: collection.id.to_string(),
             path: collection.path,
             title: collection.title,
-            database: collection.database,
-            used_bytes: collection.used_bytes,
-            documents: collection.documents,
-            quota_bytes: collection.quota_bytes,
+            database: usage.map(|usage| usage.database.clone()),
+            used_bytes: usage.map(|usage| usage.used_bytes),
+            documents: usage.map(|usage| usage.documents),
+            quota_bytes: usage.and_then(|usage| usage.quota_bytes),
             audit_reads: collection.audit_reads,
             created_at: time::format(collection.created_at),
         }

@@ -1,0 +1,96 @@
+//! Changes of a tree that meet: whatever order they end in, nothing is out of reach and nobody keeps what was taken away.
+
+#![expect(clippy::unwrap_used, reason = "a farm that does not do what was asked fails the test")]
+
+mod support;
+
+use model::{ErrorKind, Id, Name, Role};
+use repository::{Destination, Session, Target, UploadOptions};
+use support::*;
+
+/// A session of its own for a task that runs beside others.
+fn again(farm: &Farm, session: &Session) -> Session {
+    farm.repository.as_caller(session.principal().clone())
+}
+
+async fn id_of(session: &Session, path: &str) -> Id {
+    session.item(&at(path)).await.unwrap().id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_that_are_moved_into_each_other_stay_within_reach() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        for round in 0..20 {
+            // Every second time the target is not the folder that moves but one below it.
+            let below = if round % 2 == 0 { "" } else { "/below" };
+            let (a, b) = (format!("Documents/a{round}"), format!("Documents/b{round}"));
+            let mut documents = Vec::new();
+            for folder in [&a, &b] {
+                documents.push(put(&admin, &format!("{folder}/below/text"), folder).await.unwrap().id);
+            }
+            let (first, second) = (id_of(&admin, &a).await, id_of(&admin, &b).await);
+            let (into_b, into_a) =
+                (id_of(&admin, &format!("{b}{below}")).await, id_of(&admin, &format!("{a}{below}")).await);
+            let (one, two) = (again(&farm, &admin), again(&farm, &admin));
+            let one = tokio::spawn(async move { one.move_to(&first.into(), &into_b.into(), None).await });
+            let two = tokio::spawn(async move { two.move_to(&second.into(), &into_a.into(), None).await });
+            let moved = [one.await.unwrap(), two.await.unwrap()];
+            assert_eq!(moved.iter().filter(|moved| moved.is_ok()).count(), 1, "{moved:?}");
+            for error in moved.into_iter().filter_map(Result::err) {
+                assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+            }
+            for id in documents {
+                let item = admin.item(&id.into()).await.unwrap();
+                assert_eq!(id_of(&admin, &item.path).await, id);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_while_a_folder_is_closed_is_closed_too() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (reader, _) = farm.person("reader").await;
+        admin.grant(&at(""), reader, Role::READ).await.unwrap();
+        for round in 0..8 {
+            let closed = format!("Documents/o{round}/in");
+            put(&admin, &format!("{closed}/deep/first"), "first").await.unwrap();
+            let (folder, deep) = (id_of(&admin, &closed).await, id_of(&admin, &format!("{closed}/deep")).await);
+            let writers: Vec<_> = (0..4)
+                .map(|writer| {
+                    let session = again(&farm, &admin);
+                    tokio::spawn(async move { fill(&session, deep, writer).await })
+                })
+                .collect();
+            admin.break_inheritance(&folder.into(), false).await.unwrap();
+            let guest = farm.session(reader).await;
+            for writer in writers {
+                for id in writer.await.unwrap() {
+                    let found = guest.item(&id.into()).await;
+                    assert_eq!(found.unwrap_err().kind(), ErrorKind::NotFound, "round {round}");
+                }
+            }
+        }
+    })
+    .await;
+}
+
+/// Stores documents and makes folders, and tells what it made.
+async fn fill(session: &Session, folder: Id, writer: usize) -> Vec<Id> {
+    let mut made = Vec::new();
+    for number in 0..6 {
+        let name = Name::new(format!("{writer}-{number}")).unwrap();
+        if number % 3 == 2 {
+            made.push(session.create_folder(&Target::Id(folder), &name).await.unwrap().id);
+        } else {
+            let destination = Destination::Child { parent: folder, name };
+            let saved =
+                session.upload_bytes(&destination, UploadOptions::default(), format!("{writer} {number}").into());
+            made.push(saved.await.unwrap().id);
+        }
+    }
+    made
+}

@@ -44,6 +44,47 @@ async fn two_handles_see_each_other() {
 }
 
 #[tokio::test]
+async fn damage_in_a_segment_that_another_handle_writes_hides_nothing_behind_it() {
+    // In the bytes of a record, and in the header before them.
+    for (place, width) in [(100i64, 16usize), (-16, 16)] {
+        let dir = tempfile::tempdir().unwrap();
+        let one = open(dir.path()).await;
+        let mut all = Vec::new();
+        for seed in 0..8u64 {
+            let bytes = random_bytes(seed, 30_000);
+            all.push((put(&one, &bytes).await, bytes));
+        }
+        let holds = |path: &std::path::PathBuf| find(&fs::read(path).unwrap(), &all[3].1);
+        let files = fs::read_dir(dir.path().join("segments")).unwrap().map(|entry| entry.unwrap().path());
+        let (path, start) = files.filter_map(|path| holds(&path).map(|at| (path, at))).next().unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let from = usize::try_from(start as i64 + place).unwrap();
+        bytes[from..from + width].iter_mut().for_each(|byte| *byte ^= 0xff);
+        std::os::unix::fs::FileExt::write_all_at(
+            &fs::OpenOptions::new().write(true).open(&path).unwrap(),
+            &bytes[from..from + width],
+            from as u64,
+        )
+        .unwrap();
+        let two = open(dir.path()).await;
+        for (number, (stored, bytes)) in all.iter().enumerate() {
+            match get(&two, stored).await {
+                Ok(found) => assert!(number != 3 && found == bytes[..], "{number}"),
+                Err(error) => assert_eq!((number, error.kind()), (3, ErrorKind::Corrupt), "{error}"),
+            }
+        }
+        // A header that cannot be read tells nobody's digest: only who knows the place misses that BLOB.
+        let named: Vec<_> = damage(&two).await.into_keys().flatten().collect();
+        assert_eq!(named, if place > 0 { vec![all[3].0.digest] } else { Vec::new() });
+        one.close().await;
+    }
+}
+
+fn find(all: &[u8], part: &[u8]) -> Option<usize> {
+    all.windows(part.len()).position(|window| window == part)
+}
+
+#[tokio::test]
 async fn the_same_bytes_from_two_handles_are_one_blob_that_one_delete_removes() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (open(dir.path()).await, open(dir.path()).await);

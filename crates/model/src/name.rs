@@ -36,6 +36,8 @@ impl Name {
             Some("it is longer than 255 characters")
         } else if text.chars().any(char::is_control) {
             Some("it has a control character")
+        } else if text.chars().all(is_invisible) {
+            Some("nobody could see it")
         } else if text.contains(['/', '\\']) {
             Some("it has a slash or backslash")
         } else if text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) {
@@ -64,6 +66,17 @@ impl Name {
             _ => String::new(),
         }
     }
+}
+
+/// Characters that take no room of their own on a screen.
+fn is_invisible(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}'
+        )
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The form in which texts are compared without case: Unicode's canonical caseless form (3.13, D145), which is NFD,
@@ -184,7 +197,23 @@ mod tests {
     #[test]
     fn names_that_cannot_be_used_are_refused_with_a_reason() {
         let long = "x".repeat(256);
-        for bad in ["", ".", "..", "a/b", "a\\b", "a\0", "a\n", "\u{7f}", "\u{85}", " a", "a ", "a.", &long] {
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a\\b",
+            "a\0",
+            "a\n",
+            "\u{7f}",
+            "\u{85}",
+            " a",
+            "a ",
+            "a.",
+            "\u{200b}",
+            " \u{feff}\u{2060}",
+            &long,
+        ] {
             let error = Name::new(bad).unwrap_err();
             assert_eq!(error.code(), "invalid_name", "{bad:?}");
             assert!(!error.message().contains('\n'));

@@ -91,6 +91,10 @@ impl Repository {
             return Err(no_farm(&options.directory));
         }
         if fresh {
+            // Asked before its address is written down for good: a mistake in it can still be mended.
+            if let Some(location @ Location::Postgres(_)) = &options.content {
+                Database::open(location, Schema::Content, &database::Options::default()).await?.close().await;
+            }
             create(&configuration, options).await?;
         }
         let server = configuration.write_vital(farm::next_server).await?;

@@ -2,14 +2,17 @@
 //! commit fills, then one transaction for all of them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use model::{Error, Id, Result, Timestamp};
+use blobs::digest_of;
+use model::{Digest, Error, Id, Result, Timestamp};
 use repository::{HashedBytes, ImportDocument, MAX_IMPORT_BATCH, Ownership};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::buffers::Buffers;
 use super::read::read_whole;
 use super::{Context, Job, SMALL};
 use crate::posix::Status;
@@ -73,7 +76,8 @@ fn settle(ended: Option<Result<Result<()>, tokio::task::JoinError>>) -> Result<(
 }
 
 async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
-    let read = tokio::task::spawn_blocking(move || jobs.into_iter().map(read).collect::<Vec<_>>());
+    let buffers = context.buffers.clone();
+    let read = tokio::task::spawn_blocking(move || read(&buffers, jobs));
     let read = read.await.map_err(|error| Error::unavailable("reading files ended unexpectedly").with_source(error))?;
     let mut files = Vec::with_capacity(read.len());
     let mut storing = Vec::with_capacity(read.len());
@@ -100,10 +104,26 @@ async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
     commit(&context, files, documents).await
 }
 
-fn read(job: Job) -> (Job, Result<(HashedBytes, Status), Fault>) {
-    let read = read_whole(&job.directory, &job.name, SMALL);
-    let hashed = read.map(|(bytes, status)| (HashedBytes::new(bytes), status));
-    (job, hashed)
+/// What became of reading a file.
+type Found<T> = (Job, Result<(T, Status), Fault>);
+
+/// Reads and hashes files, each while its bytes are still in the processor's cache.
+fn read(buffers: &Buffers, jobs: Vec<Job>) -> Vec<Found<HashedBytes>> {
+    let mut gathered = buffers.take();
+    let expected: u64 = jobs.iter().map(|job| job.size + 1).sum();
+    gathered.reserve(usize::try_from(expected).unwrap_or(0));
+    let mut read = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let found = read_whole(&job.directory, &job.name, SMALL, &mut gathered);
+        let found = found.map(|(start, status)| ((digest_of(&gathered[start..]), start..gathered.len()), status));
+        read.push((job, found));
+    }
+    let gathered = buffers.share(gathered);
+    let cut = |(job, found): Found<(Digest, Range<usize>)>| {
+        let hashed = found.map(|((digest, range), status)| (HashedBytes::new(digest, gathered.slice(range)), status));
+        (job, hashed)
+    };
+    read.into_iter().map(cut).collect()
 }
 
 /// Whom a file belonged to, and when it was changed; when it was made, most file systems do not tell.

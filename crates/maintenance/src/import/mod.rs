@@ -4,6 +4,7 @@
 //! workers that read, hash and store it, many small documents for each transaction. Starting again does only what is left.
 
 mod batch;
+mod buffers;
 mod compare;
 mod mapping;
 mod owners;
@@ -25,6 +26,7 @@ pub use mapping::Mapping;
 
 use crate::posix::{Accounts, Directory, Status};
 use crate::progress::{Fault, Faults, Progress, Reason};
+use buffers::Buffers;
 use owners::Owners;
 
 /// Files that wait for a worker. Each may keep one directory open.
@@ -85,6 +87,7 @@ struct Context {
     folders: AtomicU64,
     bytes: AtomicU64,
     unmapped: Mutex<(BTreeSet<u32>, BTreeSet<u32>)>,
+    buffers: Buffers,
 }
 
 /// A file that is to be stored.
@@ -131,6 +134,7 @@ pub async fn import(
         folders: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
         unmapped: Mutex::default(),
+        buffers: Buffers::default(),
     });
     let stop = Arc::new(AtomicBool::new(false));
     if options.count {

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use bytes::Bytes;
 use model::Name;
 
 use crate::posix::{Directory, Kind, Status};
@@ -21,17 +20,30 @@ pub(super) fn open(directory: &Directory, name: &Name) -> Result<(File, Status),
     Ok((file, status))
 }
 
-/// Reads a small file whole.
-pub(super) fn read_whole(directory: &Directory, name: &Name, limit: u64) -> Result<(Bytes, Status), Fault> {
+/// Reads a small file whole, to the end of `into`, and tells where it begins there.
+pub(super) fn read_whole(
+    directory: &Directory,
+    name: &Name,
+    limit: u64,
+    into: &mut Vec<u8>,
+) -> Result<(usize, Status), Fault> {
+    let start = into.len();
+    let read = append(directory, name, limit, into);
+    if read.is_err() {
+        into.truncate(start);
+    }
+    read.map(|status| (start, status))
+}
+
+fn append(directory: &Directory, name: &Name, limit: u64, into: &mut Vec<u8>) -> Result<Status, Fault> {
     let (file, status) = open(directory, name)?;
     if status.size > limit {
         return Err(changed(directory, name));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(status.size).unwrap_or(0) + 1);
     // One byte more than expected shows that the file has grown.
-    (&file).take(status.size + 1).read_to_end(&mut bytes).map_err(|error| broken(directory, name, &error))?;
-    check(directory, name, &file, &status, bytes.len() as u64)?;
-    Ok((Bytes::from(bytes), status))
+    let read = (&file).take(status.size + 1).read_to_end(into).map_err(|error| broken(directory, name, &error))?;
+    check(directory, name, &file, &status, read as u64)?;
+    Ok(status)
 }
 
 /// Refuses a file that is not what it was when it was opened, or that had not as many bytes as it said.
@@ -66,6 +78,13 @@ mod tests {
 
     use super::*;
 
+    fn whole(directory: &Directory, text: &str, limit: u64) -> Result<Vec<u8>, Fault> {
+        let mut all = b"before".to_vec();
+        let read = read_whole(directory, &name(text), limit, &mut all);
+        assert!(read.is_ok() || all == b"before");
+        read.map(|(start, _)| all[start..].to_vec())
+    }
+
     fn name(text: &str) -> Name {
         Name::new(text).unwrap()
     }
@@ -76,19 +95,19 @@ mod tests {
         let path = folder.path().join("log");
         std::fs::write(&path, "one\n").unwrap();
         let directory = Directory::open(folder.path()).unwrap();
-        assert_eq!(read_whole(&directory, &name("log"), 100).unwrap().0, "one\n");
+        assert_eq!(whole(&directory, "log", 100).unwrap(), b"one\n");
         let (file, status) = open(&directory, &name("log")).unwrap();
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"two\n").unwrap();
         assert_eq!(check(&directory, &name("log"), &file, &status, 4).unwrap_err().reason, Reason::Changed);
-        assert_eq!(read_whole(&directory, &name("log"), 5).unwrap_err().reason, Reason::Changed);
+        assert_eq!(whole(&directory, "log", 5).unwrap_err().reason, Reason::Changed);
     }
 
     #[test]
     fn files_that_lie_about_their_size_or_fail_are_reported() {
         let directory = Directory::open(Path::new("/proc/self")).unwrap();
-        assert_eq!(read_whole(&directory, &name("status"), 100).unwrap_err().reason, Reason::Changed);
-        assert_eq!(read_whole(&directory, &name("mem"), 100).unwrap_err().reason, Reason::Unreadable);
-        assert_eq!(read_whole(&directory, &name("none"), 100).unwrap_err().reason, Reason::Unreadable);
+        assert_eq!(whole(&directory, "status", 100).unwrap_err().reason, Reason::Changed);
+        assert_eq!(whole(&directory, "mem", 100).unwrap_err().reason, Reason::Unreadable);
+        assert_eq!(whole(&directory, "none", 100).unwrap_err().reason, Reason::Unreadable);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use blobs::{BlobWriter, digest_of};
+use blobs::BlobWriter;
 use bytes::Bytes;
 use database::Transaction;
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
@@ -20,9 +20,9 @@ pub struct HashedBytes {
 }
 
 impl HashedBytes {
-    /// Computes the identity, which takes about a millisecond for each megabyte.
-    pub fn new(bytes: Bytes) -> Self {
-        Self { digest: digest_of(&bytes), bytes }
+    /// Bytes whose identity is known: `digest` is what [`blobs::digest_of`] says of them, or reading them will fail.
+    pub fn new(digest: Digest, bytes: Bytes) -> Self {
+        Self { digest, bytes }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use database::content::event::{self, EventRow};
 use database::content::{collection, collection::CollectionRow};
 use database::{Reader, Transaction};
-use model::{Error, Id, Principal, Result, Right, Timestamp};
+use model::{Error, Id, NodeKind, Principal, Result, Right, Timestamp};
 
 use crate::access::Access;
 use crate::events::AUDIT_ACTIONS;
@@ -157,6 +157,14 @@ impl Guard {
     pub(crate) fn check_alone(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
         transaction.enter_alone(self.collection_id)?;
         self.decide(transaction)
+    }
+
+    /// The one of the two that a change of the name or place of such an item needs: nothing is below a document.
+    pub(crate) fn check_for(&self, transaction: &mut Transaction<'_>, kind: NodeKind) -> Result<Checked> {
+        match kind {
+            NodeKind::Document => self.check(transaction),
+            NodeKind::Site | NodeKind::Library | NodeKind::Folder => self.check_alone(transaction),
+        }
     }
 
     fn decide(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {

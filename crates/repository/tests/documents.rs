@@ -93,6 +93,36 @@ async fn drafts_are_for_editors_and_publishing_shows_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn neither_an_error_nor_a_figure_tells_a_reader_of_what_is_hidden() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (reader_id, _) = farm.person("reader").await;
+        library(&admin, "Drafts", LibrarySettings { versioning: Versioning::MajorMinor, ..Default::default() }).await;
+        admin.grant(&at(""), reader_id, model::Role::READ).await.unwrap();
+        let reader = farm.session(reader_id).await;
+        let id = put(&admin, "Drafts/x.txt", "draft").await.unwrap().id;
+        admin.publish(&at("Drafts/x.txt"), "first").await.unwrap();
+        put(&admin, "Drafts/x.txt", "next draft").await.unwrap();
+        let ask = async |session: &Session, version: &str| {
+            read(session, &id.into(), VersionChoice::Number(number(version)))
+                .await
+                .map_err(|error| error.message().to_owned())
+        };
+        assert_eq!(ask(&reader, "1.1").await.unwrap_err(), ask(&reader, "1.2").await.unwrap_err());
+        assert_eq!(ask(&admin, "1.1").await.unwrap(), "next draft");
+        let replaced = async |session: &Session| {
+            let events = session.activity(&id.into(), None, 100).await.unwrap().items;
+            events.iter().filter(|event| event.action == "document.replace").count()
+        };
+        assert_eq!((replaced(&reader).await, replaced(&admin).await), (0, 1));
+        let root = admin.item(&at("")).await.unwrap().id;
+        assert!(reader.site_collection(root).await.unwrap().usage.is_none());
+        assert_eq!(admin.site_collection(root).await.unwrap().usage.unwrap().documents, 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_out_keeps_others_away_and_names_the_holder() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;

@@ -178,7 +178,7 @@ impl<'c> Transaction<'c> {
     }
 
     /// Enters a place that many transactions may be in at once, unless one is in it alone. To be called before anything is read
-    /// that [`Transaction::enter_alone`] shall protect; a transaction enters a place once.
+    /// that [`Transaction::enter_alone`] shall protect. Entering again changes nothing, but who is in it with others must not ask to be alone.
     pub fn enter(&mut self, place: Id) -> Result<()> {
         self.enter_by(dialect::ENTER, place)
     }

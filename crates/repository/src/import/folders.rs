@@ -73,10 +73,8 @@ struct Making {
 impl Making {
     fn run(&self, transaction: &mut Transaction<'_>) -> Result<Vec<Result<ImportFolder>>> {
         let guard = &self.parent.guard;
-        let checked = match self.folders.iter().any(|folder| folder.grants.is_some()) {
-            true => guard.check_alone(transaction)?,
-            false => guard.check(transaction)?,
-        };
+        let closes = self.folders.iter().any(|folder| folder.grants.is_some());
+        let checked = if closes { guard.check_alone(transaction)? } else { guard.check(transaction)? };
         let parent = held_parent(transaction, self.parent.id)?;
         let mut made = Vec::with_capacity(self.folders.len());
         let mut changes_tree = false;

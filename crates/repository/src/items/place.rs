@@ -30,10 +30,7 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            match kind {
-                NodeKind::Document => guard.check(transaction)?,
-                NodeKind::Site | NodeKind::Library | NodeKind::Folder => guard.check_alone(transaction)?,
-            };
+            guard.check_for(transaction, kind)?;
             let row = lock_in(transaction, id, parent)?;
             crate::documents::require_free(&row, guard.caller(), None)?;
             refuse_taken(transaction, parent, &name, id)?;

@@ -35,10 +35,7 @@ impl Session {
         let (id, kind) = (located.node().id, located.node().kind);
         let (path, content) = (located.path(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
-            let checked = match kind {
-                NodeKind::Document => guard.check(transaction)?,
-                NodeKind::Site | NodeKind::Library | NodeKind::Folder => guard.check_alone(transaction)?,
-            };
+            let checked = guard.check_for(transaction, kind)?;
             let row = lock_in(transaction, id, parent)?;
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;

@@ -183,13 +183,14 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
             for (id, name, kind, location) in
                 [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", "blobs")]
             {
-                let state = if id == FILES_STORE { "active" } else { "read-only" };
                 let store = StoreRow {
                     id,
                     name: name.to_owned(),
                     kind: kind.to_owned(),
-                    state: state.to_owned(),
+                    state: "active".to_owned(),
                     location: location.to_owned(),
+                    settings: "{}".to_owned(),
+                    secret: None,
                 };
                 farm::insert_store(transaction, &store, now)?;
             }
@@ -206,6 +207,14 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
 }
 
 impl Inner {
+    /// Where a content database is; a relative path is below the data directory.
+    pub(crate) fn place_of(&self, row: &ContentDatabaseRow) -> Result<Location> {
+        Ok(match Location::parse(&row.location)? {
+            Location::Sqlite(path) => Location::Sqlite(self.directory.join(path)),
+            location => location,
+        })
+    }
+
     /// Opens a content database; a relative path is below the data directory.
     pub(crate) async fn open_content(&self, row: &ContentDatabaseRow) -> Result<Database> {
         let location = match Location::parse(&row.location)? {

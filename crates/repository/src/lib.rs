@@ -25,6 +25,7 @@ mod resumable;
 mod session;
 mod sites;
 mod status;
+mod storage;
 mod view;
 mod ways;
 
@@ -37,7 +38,7 @@ pub use documents::{
     VersionChoice,
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
-pub use farm::{Created, Options, Repository};
+pub use farm::{Created, DATABASE_STORE, Options, Repository};
 pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
 pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
 pub use people::*;
@@ -46,5 +47,6 @@ pub use recycle::{Bin, RecycledItem};
 pub use resumable::{Part, Resumable};
 pub use session::Session;
 pub use sites::{SiteCollection, SiteUsage};
+pub use storage::{Storage, StorageDatabase};
 pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
 pub use view::{CheckOut, Item, Person, Version};

@@ -78,6 +78,20 @@ impl Map {
         found.ok_or_else(|| Error::unavailable("the BLOB store that holds this content is not attached to the farm"))
     }
 
+    /// The row of the store of this name; `NotFound` tells which there are.
+    pub(crate) fn store_named(&self, name: &str) -> Result<&StoreRow> {
+        self.stores.iter().map(|(row, _)| row).find(|row| row.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.stores.iter().map(|(row, _)| row.name.as_str()).collect();
+            Error::not_found(format!("there is no BLOB store \"{name}\"; there are: {}", names.join(", ")))
+        })
+    }
+
+    /// The name of a store; its number when the farm does not know it.
+    pub(crate) fn store_name(&self, id: Id) -> String {
+        let found = self.stores.iter().find(|(row, _)| row.id == id);
+        found.map_or_else(|| id.to_string(), |(row, _)| row.name.clone())
+    }
+
     /// Rights of a role; a role that was deleted allows nothing.
     pub(crate) fn rights(roles: &HashMap<Id, Role>, id: Id) -> Rights {
         roles.get(&id).map_or(Rights::NONE, |role| role.rights)

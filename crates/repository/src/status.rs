@@ -38,7 +38,7 @@ pub struct StoreStatus {
     pub name: String,
     /// Kind of its provider.
     pub kind: String,
-    /// `active` or `read-only`.
+    /// `active`, `read-only` or `draining`.
     pub state: String,
     /// Where it is.
     pub location: String,

@@ -16,8 +16,12 @@ statements! {
     INSERT_DATABASE = "INSERT INTO content_database (id, name, location, active_store_id, minimum_size, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
     UPDATE_POLICY = "UPDATE content_database SET active_store_id = $2, minimum_size = $3 WHERE id = $1";
-    LIST_STORES = "SELECT id, name, kind, state, location FROM blob_store ORDER BY id";
-    INSERT_STORE = "INSERT INTO blob_store (id, name, kind, state, location, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    LIST_STORES = "SELECT id, name, kind, state, location, settings, secret FROM blob_store ORDER BY id";
+    INSERT_STORE = "INSERT INTO blob_store (id, name, kind, state, location, settings, secret, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    SET_STORE_STATE = "UPDATE blob_store SET state = $2 WHERE id = $1";
+    SET_STORE_PLACE = "UPDATE blob_store SET location = $2, settings = $3, secret = $4 WHERE id = $1";
+    DELETE_STORE = "DELETE FROM blob_store WHERE id = $1";
 }
 
 /// The farm's own row.
@@ -45,18 +49,22 @@ pub struct ContentDatabaseRow {
 }
 
 /// A BLOB store that the farm knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRow {
     /// Identifier.
     pub id: Id,
     /// Unique name.
     pub name: String,
-    /// `database` or `directory`.
+    /// Kind of its provider, such as `database`, `directory` or `s3`.
     pub kind: String,
-    /// `active` or `read-only`.
+    /// `active` (takes new BLOBs where a policy says so), `read-only` or `draining`.
     pub state: String,
     /// Where it is; empty for the database kind.
     pub location: String,
+    /// Settings of its provider, as JSON.
+    pub settings: String,
+    /// What is secret among them, sealed.
+    pub secret: Option<Vec<u8>>,
 }
 
 /// The farm's row, or none when the farm was not created yet.
@@ -123,12 +131,31 @@ pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<StoreRow>> {
             kind: row.get(2)?,
             state: row.get(3)?,
             location: row.get(4)?,
+            settings: row.get(5)?,
+            secret: row.get(6)?,
         })
     })
 }
 
 /// Registers a BLOB store.
 pub fn insert_store(transaction: &mut Transaction<'_>, row: &StoreRow, now: Timestamp) -> Result<()> {
-    let values = params![row.id, &row.name, &row.kind, &row.state, &row.location, now];
+    let (settings, secret) = (&row.settings, row.secret.as_deref());
+    let values = params![row.id, &row.name, &row.kind, &row.state, &row.location, settings, secret, now];
     transaction.execute(INSERT_STORE, &values).map(drop)
+}
+
+/// Changes whether a BLOB store takes new BLOBs.
+pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: &str) -> Result<()> {
+    transaction.execute(SET_STORE_STATE, &params![id, state]).map(drop)
+}
+
+/// Changes where a BLOB store is and how it is reached.
+pub fn set_store_place(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<()> {
+    let values = params![row.id, &row.location, &row.settings, row.secret.as_deref()];
+    transaction.execute(SET_STORE_PLACE, &values).map(drop)
+}
+
+/// Forgets a BLOB store.
+pub fn delete_store(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE_STORE, &params![id]).map(drop)
 }

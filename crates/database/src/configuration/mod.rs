@@ -2,9 +2,12 @@
 //! collections, and people. One module per table or small family of tables. Knows no rule and no permission.
 
 pub mod account;
+pub mod backup;
 pub mod event;
 pub mod farm;
 pub mod group;
+pub mod job;
+pub mod policy;
 pub mod principal;
 pub mod role;
 pub mod site_collection;

@@ -8,9 +8,30 @@ statements! {
     FIND = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest = $1";
     INSERT = "INSERT INTO blob (id, digest, size, store_id, locator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (digest) DO NOTHING";
-    MOVE = "UPDATE blob SET store_id = $2, locator = $3 WHERE id = $1";
     AFTER = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 ORDER BY id LIMIT $2";
-    DELETE = "DELETE FROM blob WHERE id = $1";
+    MOVE = "UPDATE blob SET store_id = $3, locator = $4 WHERE id = $1 AND store_id = $2";
+    IN_STORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3 AND size <= $4
+        AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6 ORDER BY id LIMIT $7";
+    COUNT_IN_STORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3
+        AND size <= $4 AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6";
+    LAST_OF_PAGE = "SELECT MAX(id) FROM (SELECT id FROM blob WHERE id > $1 ORDER BY id LIMIT $2) AS page";
+    MARK = "UPDATE blob SET unreferenced_at = $3 WHERE id > $1 AND id <= $2 AND unreferenced_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    COUNT_UNMARKED = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND id <= $2
+        AND unreferenced_at IS NULL AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    UNMARK_USED = "UPDATE blob SET unreferenced_at = NULL WHERE unreferenced_at IS NOT NULL
+        AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    UNMARK = "UPDATE blob SET unreferenced_at = NULL WHERE id = $1 AND unreferenced_at IS NOT NULL";
+    KEEP_AWHILE = "UPDATE blob SET unreferenced_at = $2 WHERE id = $1 AND unreferenced_at IS NOT NULL";
+    INSERT_MARKED = "INSERT INTO blob (id, digest, size, store_id, locator, created_at, unreferenced_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (digest) DO NOTHING";
+    MARKED_BEFORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3";
+    DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
+        AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    MARKED = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(unreferenced_at) FROM blob
+        WHERE unreferenced_at IS NOT NULL";
+    IS_IN = "SELECT id FROM blob WHERE digest = $1 AND store_id = $2";
+    TOUCH = "UPDATE blob SET accessed_at = $2 WHERE id = $1 AND COALESCE(accessed_at, 0) < $2";
     TOTALS = "SELECT store_id, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob GROUP BY store_id";
     DOCUMENTS_OF = "SELECT DISTINCT n.id, n.name FROM blob b JOIN version v ON v.blob_id = b.id JOIN node n ON n.id = v.node_id
         WHERE b.digest = $1 ORDER BY n.id LIMIT $2";
@@ -46,23 +67,111 @@ pub fn insert(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) 
     if transaction.execute(INSERT, &values)? == 1 {
         return Ok(row.clone());
     }
-    let present = transaction.find(FIND, &params![row.digest], read)?;
-    present.ok_or_else(|| model::Error::unavailable("the BLOB's row was removed while it was being used; try again"))
+    let present = transaction.find(FIND, &params![row.digest], read)?.ok_or_else(removed_meanwhile)?;
+    // Were the mark kept, the next time that nothing refers to it would seem to have begun long ago.
+    transaction.execute(UNMARK, &params![present.id])?;
+    Ok(present)
 }
 
-/// Notes that the bytes are in another store or place now.
-pub fn relocate(transaction: &mut Transaction<'_>, id: Id, store: Id, locator: Option<&[u8]>) -> Result<()> {
-    transaction.execute(MOVE, &params![id, store, locator]).map(drop)
+/// Adds a reference that no version has yet, or keeps the one that is there from being collected for another window; the
+/// row that stands afterwards is returned.
+pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<BlobRow> {
+    let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
+    if transaction.execute(INSERT_MARKED, &values)? == 1 {
+        return Ok(row.clone());
+    }
+    let present = transaction.find(FIND, &params![row.digest], read)?.ok_or_else(removed_meanwhile)?;
+    transaction.execute(KEEP_AWHILE, &params![present.id, now])?;
+    Ok(present)
+}
+
+fn removed_meanwhile() -> model::Error {
+    model::Error::unavailable("the BLOB's row was removed while it was being used; try again")
+}
+
+/// Notes that the bytes are in another store or place now; false when they were not in `from` any more.
+pub fn relocate(transaction: &mut Transaction<'_>, id: Id, from: Id, to: Id, locator: Option<&[u8]>) -> Result<bool> {
+    Ok(transaction.execute(MOVE, &params![id, from, to, locator])? == 1)
+}
+
+/// Which references of a store are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// The store that holds the bytes.
+    pub store_id: Id,
+    /// At least so many bytes.
+    pub minimum_size: i64,
+    /// At most so many bytes.
+    pub maximum_size: i64,
+    /// Stored before this.
+    pub created_before: Timestamp,
+    /// Not read since; what was never read counts by when it was stored.
+    pub accessed_before: Timestamp,
+}
+
+/// References of a selection by identifier, behind `after`.
+pub fn select(reader: &mut Reader<'_>, which: &Selection, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
+    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before } = *which;
+    let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before, limit as i64];
+    reader.query(IN_STORE, &values, read)
+}
+
+/// Number and bytes of the references of a selection behind `after`.
+pub fn count(reader: &mut Reader<'_>, which: &Selection, after: Id) -> Result<(i64, i64)> {
+    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before } = *which;
+    let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before];
+    Ok(reader.find(COUNT_IN_STORE, &values, |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// The last identifier of the page of `limit` references behind `after`; none at the end.
+pub fn last_of_page(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Option<Id>> {
+    Ok(reader.find(LAST_OF_PAGE, &params![after, limit as i64], |row| row.get::<Option<Id>>(0))?.flatten())
+}
+
+/// Marks references between two identifiers that no version has and that have no mark; their number.
+pub fn mark(transaction: &mut Transaction<'_>, after: Id, last: Id, now: Timestamp) -> Result<u64> {
+    transaction.execute(MARK, &params![after, last, now])
+}
+
+/// Number and bytes of what [`mark`] would mark.
+pub fn count_unmarked(reader: &mut Reader<'_>, after: Id, last: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(COUNT_UNMARKED, &params![after, last], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// Takes the marks of references that a version has after all; their number.
+pub fn unmark_used(transaction: &mut Transaction<'_>) -> Result<u64> {
+    transaction.execute(UNMARK_USED, &[])
+}
+
+/// Marked references by identifier whose mark is older than `before`, behind `after`.
+pub fn marked_before(reader: &mut Reader<'_>, before: Timestamp, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
+    reader.query(MARKED_BEFORE, &params![before, after, limit as i64], read)
+}
+
+/// Removes a reference if its mark is older than `before` and still no version has it; false when it stays.
+pub fn delete_marked(transaction: &mut Transaction<'_>, id: Id, before: Timestamp) -> Result<bool> {
+    Ok(transaction.execute(DELETE_MARKED, &params![id, before])? == 1)
+}
+
+/// Number and bytes of all marked references, and the oldest mark.
+pub fn marked(reader: &mut Reader<'_>) -> Result<(i64, i64, Option<Timestamp>)> {
+    let found = reader.find(MARKED, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(found.unwrap_or((0, 0, None)))
+}
+
+/// Whether this database refers to these bytes in this store.
+pub fn is_in(reader: &mut Reader<'_>, digest: &Digest, store: Id) -> Result<bool> {
+    Ok(reader.find(IS_IN, &params![*digest, store], |row| row.get::<Id>(0))?.is_some())
+}
+
+/// Notes that the bytes were read at `day`.
+pub fn touch(transaction: &mut Transaction<'_>, id: Id, day: Timestamp) -> Result<()> {
+    transaction.execute(TOUCH, &params![id, day]).map(drop)
 }
 
 /// References by identifier, behind `after`, in bounded pages.
 pub fn after(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     reader.query(AFTER, &params![after, limit as i64], read)
-}
-
-/// Removes a reference.
-pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
-    transaction.execute(DELETE, &params![id]).map(drop)
 }
 
 /// For each store: its identifier, the number of BLOBs that this database has there, and their bytes.

@@ -50,7 +50,7 @@ pub struct StoreJson {
     pub name: String,
     /// Kind of its provider.
     pub kind: String,
-    /// `active` or `read-only`.
+    /// `active`, `read-only` or `draining`.
     pub state: String,
     /// Where it is.
     pub location: String,

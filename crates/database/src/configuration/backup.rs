@@ -1,0 +1,115 @@
+//! Backups that were taken, as far as the farm must know them: what runs and what is kept holds back collection.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT = "INSERT INTO backup_set (id, destination, state, needs_stores, started_at, seen_at, bytes, new_bytes, message)
+        VALUES ($1, $2, 'running', $3, $4, $4, 0, 0, '')";
+    SEEN = "UPDATE backup_set SET seen_at = $2 WHERE id = $1 AND state = 'running'";
+    END = "UPDATE backup_set SET state = $2, finished_at = $3, seen_at = $3, bytes = $4, new_bytes = $5, message = $6
+        WHERE id = $1 AND state = 'running'";
+    REMOVE = "UPDATE backup_set SET state = 'removed' WHERE id = $1";
+    LIST = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
+        WHERE id < $1 ORDER BY id DESC LIMIT $2";
+    HOLDS_SINCE = "SELECT MIN(started_at) FROM backup_set WHERE (state = 'running' AND seen_at > $1)
+        OR (state = 'kept' AND needs_stores)";
+    LAST_KEPT = "SELECT MAX(started_at) FROM backup_set WHERE state = 'kept'";
+}
+
+/// A backup as the farm remembers it.
+#[derive(Clone, Debug)]
+pub struct BackupRow {
+    /// Identifier, the same as in the backup itself.
+    pub id: Id,
+    /// Where it is.
+    pub destination: String,
+    /// `running`, `kept`, `failed` or `removed`.
+    pub state: String,
+    /// Whether it holds no copy of the BLOBs, so that the stores must keep them.
+    pub needs_stores: bool,
+    /// The point in time that it shows.
+    pub started_at: Timestamp,
+    /// When whoever takes it last gave a sign of life.
+    pub seen_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Bytes of everything that it brings back.
+    pub bytes: i64,
+    /// Bytes that it added to its destination.
+    pub new_bytes: i64,
+    /// How it ended, for a person.
+    pub message: String,
+}
+
+fn read(row: &Row<'_>) -> Result<BackupRow> {
+    Ok(BackupRow {
+        id: row.get(0)?,
+        destination: row.get(1)?,
+        state: row.get(2)?,
+        needs_stores: row.get(3)?,
+        started_at: row.get(4)?,
+        seen_at: row.get(5)?,
+        finished_at: row.get(6)?,
+        bytes: row.get(7)?,
+        new_bytes: row.get(8)?,
+        message: row.get(9)?,
+    })
+}
+
+/// A backup begins: nothing that is referred to from now on is collected until it ends.
+pub fn insert(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    destination: &str,
+    needs_stores: bool,
+    now: Timestamp,
+) -> Result<()> {
+    transaction.execute(INSERT, &params![id, destination, needs_stores, now]).map(drop)
+}
+
+/// A running backup gives a sign of life; false when it was ended by somebody else.
+pub fn seen(transaction: &mut Transaction<'_>, id: Id, now: Timestamp) -> Result<bool> {
+    Ok(transaction.execute(SEEN, &params![id, now])? == 1)
+}
+
+/// How a backup ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `kept` or `failed`.
+    pub state: &'static str,
+    /// Bytes of everything that it brings back.
+    pub bytes: i64,
+    /// Bytes that it added to its destination.
+    pub new_bytes: i64,
+    /// For a person.
+    pub message: String,
+}
+
+/// A backup has ended.
+pub fn end(transaction: &mut Transaction<'_>, id: Id, ended: &Ended, now: Timestamp) -> Result<()> {
+    let values = params![id, ended.state, now, ended.bytes, ended.new_bytes, &ended.message];
+    transaction.execute(END, &values).map(drop)
+}
+
+/// A backup was removed from its destination.
+pub fn remove(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(REMOVE, &params![id]).map(drop)
+}
+
+/// Backups, newest first, before `before`.
+pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result<Vec<BackupRow>> {
+    reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
+}
+
+/// What was referred to at this time must stay in the stores: the earliest point of a backup that runs (and gave a sign of
+/// life after `alive_after`) or is kept without its own copy.
+pub fn holds_since(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Option<Timestamp>> {
+    Ok(reader.find(HOLDS_SINCE, &params![alive_after], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+}
+
+/// The point in time of the latest backup that is kept.
+pub fn last_kept(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
+    Ok(reader.find(LAST_KEPT, &[], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+}

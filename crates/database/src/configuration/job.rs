@@ -1,0 +1,187 @@
+//! Jobs: work that goes on in the background, survives the process that does it, and can be paused and ended.
+//!
+//! Whoever runs a job holds a lease that it renews; when the lease has run out, another process goes on.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    INSERT = "INSERT INTO job (id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by)
+        VALUES ($1, $2, 'waiting', 'run', $3, '', '', 0, 0, $4, $5)";
+    FIND = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
+        finished_at FROM job WHERE id = $1";
+    LIST = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
+        finished_at FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2";
+    READY = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
+        finished_at FROM job WHERE (state = 'waiting' OR (state = 'running' AND lease_until < $1)) ORDER BY id LIMIT 20";
+    CLAIM = "UPDATE job SET state = 'running', runner = $2, lease_until = $4, started_at = COALESCE(started_at, $3)
+        WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND lease_until < $3))";
+    RENEW = "UPDATE job SET lease_until = $3, progress = $4 WHERE id = $1 AND runner = $2 AND state = 'running'";
+    END = "UPDATE job SET state = $3, progress = $4, message = $5, finished_at = $6, runner = 0, lease_until = 0
+        WHERE id = $1 AND runner = $2 AND state = 'running'";
+    WISH = "UPDATE job SET wish = $2 WHERE id = $1 AND state IN ('waiting', 'running', 'paused')";
+    SETTLE = "UPDATE job SET state = $2, finished_at = $3 WHERE id = $1 AND state IN ('waiting', 'paused')";
+    RETRY = "UPDATE job SET state = 'waiting', wish = 'run', finished_at = NULL, message = ''
+        WHERE id = $1 AND state IN ('failed', 'finished', 'aborted', 'paused')";
+    PUT_ERROR = "INSERT INTO job_error (job_id, item, message, attempts, at) VALUES ($1, $2, $3, 1, $4)
+        ON CONFLICT (job_id, item) DO UPDATE SET message = excluded.message, attempts = job_error.attempts + 1, at = excluded.at";
+    REMOVE_ERROR = "DELETE FROM job_error WHERE job_id = $1 AND item = $2";
+    LIST_ERRORS = "SELECT item, message, attempts, at FROM job_error WHERE job_id = $1 AND item > $2 ORDER BY item LIMIT $3";
+    COUNT_ERRORS = "SELECT COUNT(*) FROM job_error WHERE job_id = $1";
+    PURGE = "DELETE FROM job WHERE state IN ('finished', 'aborted') AND finished_at < $1";
+}
+
+/// A job as it is stored.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// Identifier.
+    pub id: Id,
+    /// What kind of work, such as `migrate`.
+    pub kind: String,
+    /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
+    pub state: String,
+    /// What its runner is asked for: `run`, `pause` or `abort`.
+    pub wish: String,
+    /// What to do, as JSON with a version.
+    pub payload: String,
+    /// How far it is, and where to go on, as JSON; empty before the first report.
+    pub progress: String,
+    /// How it ended, for a person.
+    pub message: String,
+    /// The server or command that runs it.
+    pub runner: Id,
+    /// When its runner counts as dead.
+    pub lease_until: Timestamp,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When it was begun first.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Something that a job could not do.
+#[derive(Clone, Debug)]
+pub struct JobError {
+    /// What it is about.
+    pub item: String,
+    /// What happened.
+    pub message: String,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When last.
+    pub at: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<JobRow> {
+    Ok(JobRow {
+        id: row.get(0)?,
+        kind: row.get(1)?,
+        state: row.get(2)?,
+        wish: row.get(3)?,
+        payload: row.get(4)?,
+        progress: row.get(5)?,
+        message: row.get(6)?,
+        runner: row.get(7)?,
+        lease_until: row.get(8)?,
+        created_at: row.get(9)?,
+        created_by: row.get(10)?,
+        started_at: row.get(11)?,
+        finished_at: row.get(12)?,
+    })
+}
+
+/// Adds a job that waits for a runner.
+pub fn insert(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    kind: &str,
+    payload: &str,
+    now: Timestamp,
+    by: Id,
+) -> Result<()> {
+    transaction.execute(INSERT, &params![id, kind, payload, now, by]).map(drop)
+}
+
+/// The job with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<JobRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// Jobs, newest first, before `before`.
+pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result<Vec<JobRow>> {
+    reader.query(LIST, &params![before.unwrap_or(Id::new(i64::MAX)), limit as i64], read)
+}
+
+/// Jobs that wait for a runner, or have lost theirs, oldest first, at most 20.
+pub fn ready(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<JobRow>> {
+    reader.query(READY, &params![now], read)
+}
+
+/// Takes a job that is ready; false when another runner was faster.
+pub fn claim(transaction: &mut Transaction<'_>, id: Id, runner: Id, now: Timestamp, until: Timestamp) -> Result<bool> {
+    Ok(transaction.execute(CLAIM, &params![id, runner, now, until])? == 1)
+}
+
+/// Keeps a job and notes how far it is; false when it was lost.
+pub fn renew(transaction: &mut Transaction<'_>, id: Id, runner: Id, until: Timestamp, progress: &str) -> Result<bool> {
+    Ok(transaction.execute(RENEW, &params![id, runner, until, progress])? == 1)
+}
+
+/// Lets go of a job in `state`.
+pub fn end(
+    transaction: &mut Transaction<'_>,
+    id: Id,
+    runner: Id,
+    state: &str,
+    progress: &str,
+    message: &str,
+    finished: Option<Timestamp>,
+) -> Result<bool> {
+    Ok(transaction.execute(END, &params![id, runner, state, progress, message, finished])? == 1)
+}
+
+/// Asks a job's runner for something; false when the job has ended.
+pub fn wish(transaction: &mut Transaction<'_>, id: Id, wish: &str) -> Result<bool> {
+    Ok(transaction.execute(WISH, &params![id, wish])? == 1)
+}
+
+/// Changes the state of a job that nobody runs; false when somebody does, or it has ended.
+pub fn settle(transaction: &mut Transaction<'_>, id: Id, state: &str, finished: Option<Timestamp>) -> Result<bool> {
+    Ok(transaction.execute(SETTLE, &params![id, state, finished])? == 1)
+}
+
+/// Makes a job that has ended or pauses wait for a runner again; false when it has not.
+pub fn retry(transaction: &mut Transaction<'_>, id: Id) -> Result<bool> {
+    Ok(transaction.execute(RETRY, &params![id])? == 1)
+}
+
+/// Notes something that could not be done.
+pub fn put_error(transaction: &mut Transaction<'_>, id: Id, item: &str, message: &str, now: Timestamp) -> Result<()> {
+    transaction.execute(PUT_ERROR, &params![id, item, message, now]).map(drop)
+}
+
+/// It could be done after all.
+pub fn remove_error(transaction: &mut Transaction<'_>, id: Id, item: &str) -> Result<()> {
+    transaction.execute(REMOVE_ERROR, &params![id, item]).map(drop)
+}
+
+/// What a job could not do, by item, behind `after`.
+pub fn errors(reader: &mut Reader<'_>, id: Id, after: &str, limit: usize) -> Result<Vec<JobError>> {
+    reader.query(LIST_ERRORS, &params![id, after, limit as i64], |row| {
+        Ok(JobError { item: row.get(0)?, message: row.get(1)?, attempts: row.get(2)?, at: row.get(3)? })
+    })
+}
+
+/// The number of things that a job could not do.
+pub fn count_errors(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
+    Ok(reader.find(COUNT_ERRORS, &params![id], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Forgets jobs that ended well before `before`.
+pub fn purge(transaction: &mut Transaction<'_>, before: Timestamp) -> Result<u64> {
+    transaction.execute(PURGE, &params![before])
+}

@@ -1,0 +1,86 @@
+//! BLOBs that a check found missing or damaged, until they are whole again or their loss is accepted.
+
+use model::{Digest, Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    PUT = "INSERT INTO blob_fault (store_id, digest, state, detail, found_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (store_id, digest) DO UPDATE SET state = excluded.state, detail = excluded.detail";
+    REMOVE = "DELETE FROM blob_fault WHERE store_id = $1 AND digest = $2";
+    ACCEPT = "UPDATE blob_fault SET accepted_at = $2, accepted_by = $3 WHERE digest = $1 AND accepted_at IS NULL";
+    FIND = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest = $1";
+    LIST = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest > $1
+        ORDER BY digest LIMIT $2";
+    COUNT = "SELECT COUNT(*) FROM blob_fault WHERE accepted_at IS NULL";
+    OF_NODE = "SELECT f.store_id, f.digest, f.state, f.detail, f.found_at, f.accepted_at, f.accepted_by FROM version v
+        JOIN blob b ON b.id = v.blob_id JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1";
+}
+
+/// A BLOB that is not as it must be.
+#[derive(Clone, Debug)]
+pub struct FaultRow {
+    /// The store that should have it.
+    pub store_id: Id,
+    /// Identity of the bytes.
+    pub digest: Digest,
+    /// `missing` or `damaged`.
+    pub state: String,
+    /// Where and what exactly.
+    pub detail: String,
+    /// When it was found first.
+    pub found_at: Timestamp,
+    /// When somebody accepted the loss.
+    pub accepted_at: Option<Timestamp>,
+    /// Who.
+    pub accepted_by: Option<Id>,
+}
+
+fn read(row: &Row<'_>) -> Result<FaultRow> {
+    Ok(FaultRow {
+        store_id: row.get(0)?,
+        digest: row.get(1)?,
+        state: row.get(2)?,
+        detail: row.get(3)?,
+        found_at: row.get(4)?,
+        accepted_at: row.get(5)?,
+        accepted_by: row.get(6)?,
+    })
+}
+
+/// Notes a fault; one that is known keeps its time and whether it was accepted.
+pub fn put(transaction: &mut Transaction<'_>, row: &FaultRow) -> Result<()> {
+    let values = params![row.store_id, row.digest, &row.state, &row.detail, row.found_at];
+    transaction.execute(PUT, &values).map(drop)
+}
+
+/// The BLOB is whole again, or not needed.
+pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<()> {
+    transaction.execute(REMOVE, &params![store, *digest]).map(drop)
+}
+
+/// Puts on record that the loss is accepted; the number of faults that this ends.
+pub fn accept(transaction: &mut Transaction<'_>, digest: &Digest, now: Timestamp, by: Id) -> Result<u64> {
+    transaction.execute(ACCEPT, &params![*digest, now, by])
+}
+
+/// Faults of these bytes.
+pub fn find(reader: &mut Reader<'_>, digest: &Digest) -> Result<Vec<FaultRow>> {
+    reader.query(FIND, &params![*digest], read)
+}
+
+/// Faults by digest, behind `after`.
+pub fn list(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Result<Vec<FaultRow>> {
+    let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
+    reader.query(LIST, &params![after, limit as i64], read)
+}
+
+/// Number of faults that nobody accepted.
+pub fn count(reader: &mut Reader<'_>) -> Result<i64> {
+    Ok(reader.find(COUNT, &[], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Faults of the versions of a document.
+pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Vec<FaultRow>> {
+    reader.query(OF_NODE, &params![node], read)
+}

@@ -1,0 +1,123 @@
+//! Copies of BLOBs in stores that nothing refers to any more, on their way to deletion.
+//!
+//! A row is quarantined first and deleting afterwards. While it is deleting, no reference to that copy may be added: the
+//! bytes may be gone at any moment.
+
+use model::{Digest, Error, Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    QUARANTINE = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'quarantined', $5)
+        ON CONFLICT (store_id, digest) DO NOTHING";
+    BEGIN = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'deleting', $5)
+        ON CONFLICT (store_id, digest) DO UPDATE SET state = 'deleting'";
+    STATE = "SELECT state FROM reclaim WHERE store_id = $1 AND digest = $2";
+    REMOVE = "DELETE FROM reclaim WHERE store_id = $1 AND digest = $2";
+    DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
+        AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
+    TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
+        GROUP BY store_id, reason ORDER BY store_id, reason";
+}
+
+/// Why a copy is not needed.
+pub mod reason {
+    /// No document has the bytes any more.
+    pub const DELETED: &str = "deleted";
+    /// The bytes are in another store now.
+    pub const MOVED: &str = "moved";
+    /// No database ever knew them, or none does any more.
+    pub const ORPHAN: &str = "orphan";
+}
+
+/// A copy that waits for its deletion.
+#[derive(Clone, Debug)]
+pub struct ReclaimRow {
+    /// The store.
+    pub store_id: Id,
+    /// Identity of the bytes.
+    pub digest: Digest,
+    /// Bytes.
+    pub size: i64,
+    /// Why, one of [`reason`].
+    pub reason: String,
+    /// Whether its deletion has begun.
+    pub deleting: bool,
+    /// Since when it waits.
+    pub since: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<ReclaimRow> {
+    Ok(ReclaimRow {
+        store_id: row.get(0)?,
+        digest: row.get(1)?,
+        size: row.get(2)?,
+        reason: row.get(3)?,
+        deleting: row.get::<String>(4)? == "deleting",
+        since: row.get(5)?,
+    })
+}
+
+/// Puts a copy aside; one that is there already keeps its time. False then.
+pub fn quarantine(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<bool> {
+    let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
+    Ok(transaction.execute(QUARANTINE, &values)? == 1)
+}
+
+/// Begins the deletion of a copy: from here on no reference to it can be added in this database.
+pub fn begin(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<()> {
+    let values = params![row.store_id, row.digest, row.size, &row.reason, row.since];
+    transaction.execute(BEGIN, &values).map(drop)
+}
+
+/// Ends the waiting of a copy, because it is deleted or needed after all.
+pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<()> {
+    transaction.execute(REMOVE, &params![store, *digest]).map(drop)
+}
+
+/// Refuses a reference to a copy that is being deleted at this moment.
+///
+/// Errors: `Unavailable` with code `blob_being_deleted`; the bytes must be stored anew, a moment later.
+pub fn require_not_deleting(reader: &mut Reader<'_>, store: Id, digest: &Digest) -> Result<()> {
+    let state: Option<String> = reader.find(STATE, &params![store, *digest], |row| row.get(0))?;
+    match state.as_deref() {
+        Some("deleting") => {
+            Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
+                .with_code("blob_being_deleted"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Copies that wait since before `before`, and those whose deletion was cut short, behind a place in the order.
+pub fn due(reader: &mut Reader<'_>, before: Timestamp, after: (Id, Vec<u8>), limit: usize) -> Result<Vec<ReclaimRow>> {
+    reader.query(DUE, &params![before, after.0, after.1, limit as i64], read)
+}
+
+/// What waits in one store for one reason.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// The store.
+    pub store_id: Id,
+    /// Why, one of [`reason`].
+    pub reason: String,
+    /// Copies.
+    pub blobs: i64,
+    /// Their bytes.
+    pub bytes: i64,
+    /// Since when the oldest waits.
+    pub since: Timestamp,
+}
+
+/// Everything that waits, by store and reason.
+pub fn totals(reader: &mut Reader<'_>) -> Result<Vec<Pending>> {
+    reader.query(TOTALS, &[], |row| {
+        Ok(Pending {
+            store_id: row.get(0)?,
+            reason: row.get(1)?,
+            blobs: row.get(2)?,
+            bytes: row.get(3)?,
+            since: row.get(4)?,
+        })
+    })
+}

@@ -1,0 +1,154 @@
+//! The farm's databases and BLOB stores as maintenance sees them: whole, below all permissions. Only a farm administrator's
+//! session gives it out; what is done with it is written into the farm's audit log.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use blobs::BlobStore;
+use database::configuration::event;
+use database::configuration::farm::StoreRow;
+use database::{Database, Location, Transaction};
+use model::{Error, Id, Result, Timestamp};
+
+use crate::Session;
+use crate::farm::DATABASE_STORE;
+use crate::map::Map;
+
+/// A content database that is open.
+#[derive(Clone)]
+pub struct StorageDatabase {
+    /// Identifier.
+    pub id: Id,
+    /// Unique name.
+    pub name: String,
+    /// The database.
+    pub database: Database,
+    /// Where it is: a file (absolute, or relative to the directory of the program) or a PostgreSQL URL.
+    pub location: Location,
+    /// The store of BLOBs that lie in this database itself.
+    pub own_store: BlobStore,
+    /// The store that new BLOBs go to, unless a narrower policy says otherwise.
+    pub active_store: Id,
+    /// BLOBs smaller than this many bytes stay in the database, unless a narrower policy says otherwise.
+    pub minimum_size: u64,
+}
+
+/// The farm's databases and stores as of one moment. Cheap to clone.
+#[derive(Clone)]
+pub struct Storage {
+    map: Arc<Map>,
+    repository: crate::Repository,
+    actor: Id,
+}
+
+impl Session {
+    /// The farm's databases and stores.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn storage(&self) -> Result<Storage> {
+        self.require_farm_administrator("maintain its storage")?;
+        let repository = self.repository.clone();
+        repository.refresh_map().await?;
+        Ok(Storage { map: repository.map().await?, repository, actor: self.principal.id })
+    }
+}
+
+impl Storage {
+    /// The same as of now.
+    pub async fn refreshed(&self) -> Result<Self> {
+        self.repository.refresh_map().await?;
+        Ok(Self { map: self.repository.map().await?, ..self.clone() })
+    }
+
+    /// Who maintains.
+    pub fn actor(&self) -> Id {
+        self.actor
+    }
+
+    /// The identifier of the farm.
+    pub fn farm_id(&self) -> Id {
+        self.repository.farm_id()
+    }
+
+    /// The farm's data directory.
+    pub fn directory(&self) -> PathBuf {
+        self.repository.inner.directory.clone()
+    }
+
+    /// A new identifier.
+    pub fn next_id(&self) -> Id {
+        self.repository.next_id()
+    }
+
+    /// The configuration database.
+    pub fn configuration(&self) -> &Database {
+        &self.repository.inner.configuration
+    }
+
+    /// All content databases, oldest first.
+    pub fn databases(&self) -> Result<Vec<StorageDatabase>> {
+        let describe = |content: &Arc<crate::map::ContentDatabase>| {
+            Ok(StorageDatabase {
+                id: content.row.id,
+                name: content.row.name.clone(),
+                database: content.database.clone(),
+                location: self.repository.inner.place_of(&content.row)?,
+                own_store: content.own_store.clone(),
+                active_store: content.row.active_store_id,
+                minimum_size: crate::view::size(content.row.minimum_size),
+            })
+        };
+        self.map.databases.iter().map(describe).collect()
+    }
+
+    /// The content database of this name.
+    ///
+    /// Errors: `NotFound`, with the names that there are.
+    pub fn database(&self, name: &str) -> Result<StorageDatabase> {
+        let databases = self.databases()?;
+        let names: Vec<String> = databases.iter().map(|database| database.name.clone()).collect();
+        databases.into_iter().find(|database| database.name == name).ok_or_else(|| {
+            Error::not_found(format!("there is no content database \"{name}\"; there are: {}", names.join(", ")))
+        })
+    }
+
+    /// All BLOB stores, oldest first. The store of the kind `database` has no provider of its own: each content database
+    /// has one.
+    pub fn stores(&self) -> &[(StoreRow, Option<BlobStore>)] {
+        &self.map.stores
+    }
+
+    /// The row of the store of this name.
+    ///
+    /// Errors: `NotFound`, with the names that there are.
+    pub fn store_named(&self, name: &str) -> Result<&StoreRow> {
+        self.map.store_named(name)
+    }
+
+    /// The name of a store; its number when the farm does not know it.
+    pub fn store_name(&self, id: Id) -> String {
+        self.map.store_name(id)
+    }
+
+    /// The store with this identifier as a content database sees it.
+    ///
+    /// Errors: `Unavailable` when the farm does not know it.
+    pub fn store(&self, id: Id, database: &StorageDatabase) -> Result<BlobStore> {
+        if id == DATABASE_STORE {
+            return Ok(database.own_store.clone());
+        }
+        let found = self.map.stores.iter().find(|(row, _)| row.id == id).and_then(|(_, store)| store.clone());
+        found.ok_or_else(|| Error::unavailable(format!("the BLOB store {id} is not attached to the farm")))
+    }
+
+    /// Writes into the farm's audit log, within a transaction on the configuration database.
+    pub fn record(
+        &self,
+        transaction: &mut Transaction<'_>,
+        action: &str,
+        subject: &str,
+        detail: &str,
+    ) -> Result<()> {
+        event::record(transaction, Timestamp::now(), self.actor, action, subject, detail)
+    }
+}

@@ -41,6 +41,11 @@ impl BlobReader {
         self.range = range.start.min(end)..end;
     }
 
+    /// What is still to be delivered of the range.
+    pub fn remaining(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
     /// The next bytes of the range, at most 256 KiB; `None` at its end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         if self.range.is_empty() {

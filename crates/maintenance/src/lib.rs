@@ -1,15 +1,19 @@
-//! Work that nobody clicked for, or that takes long: importing and exporting whole trees, and the hourly clean-up.
+//! Work that nobody clicked for, or that takes long: importing and exporting whole trees, jobs on the farm's storage, and the
+//! hourly clean-up.
 //!
-//! This room knows files of the machine and what a [`repository::Session`] offers. It knows no SQL, no terminal and no
-//! wire format: callers watch a [`Progress`] and hear of each [`Fault`].
+//! This room knows files of the machine, what a [`repository::Session`] offers, and below it databases and BLOB stores as a
+//! whole. It writes no SQL and knows no terminal and no wire format.
 
 mod clean_up;
 mod export;
+mod faults;
 mod import;
+pub mod jobs;
 mod posix;
 mod progress;
 
 pub use clean_up::{RECYCLE_DAYS, clean_up_hourly};
 pub use export::{ExportOptions, ExportSummary, export};
+pub use faults::{BlobFault, accept_loss, blob_faults, repair};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason};

@@ -14,6 +14,7 @@ mod policy;
 mod preferences;
 mod principal;
 mod rights;
+mod storage;
 mod time;
 mod version;
 
@@ -28,5 +29,6 @@ pub use policy::{LibrarySettings, Versioning};
 pub use preferences::{Preferences, Theme};
 pub use principal::{LoginName, Principal, PrincipalKind};
 pub use rights::{Right, Rights, Role};
+pub use storage::{StorageRules, Tier, TierBasis};
 pub use time::Timestamp;
 pub use version::VersionNumber;

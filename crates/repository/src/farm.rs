@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use blobs::{BlobStore, DirectoryOptions, Owner};
+use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
 use model::{Error, Id, IdSource, Principal, Result, Timestamp};
@@ -58,7 +59,9 @@ pub(crate) struct Inner {
     pub(crate) access: AccessCache,
     pub(crate) ways: Ways,
     pub(crate) identities: Identities,
-    blobs: DirectoryOptions,
+    pub(crate) blobs: DirectoryOptions,
+    /// Requests so far.
+    pub(crate) activity: AtomicU64,
 }
 
 impl Repository {
@@ -109,6 +112,7 @@ impl Repository {
             ways: Ways::default(),
             identities: Identities::new()?,
             blobs,
+            activity: AtomicU64::new(0),
         };
         let repository = Repository { inner: Arc::new(inner) };
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
@@ -222,11 +226,5 @@ impl Inner {
             location => location,
         };
         Database::open(&location, Schema::Content, &database::Options::default()).await
-    }
-
-    /// Opens a directory store; a relative path is below the data directory.
-    pub(crate) async fn open_store(&self, row: &StoreRow) -> Result<BlobStore> {
-        let path = self.directory.join(&row.location);
-        BlobStore::open_directory(&path, &Owner::new(self.farm_id.to_string())?, self.blobs.clone()).await
     }
 }

@@ -19,20 +19,24 @@ mod locate;
 mod map;
 mod people;
 mod permissions;
+mod placement;
+mod policies;
+mod provider;
 mod recycle;
 mod repetition;
 mod resumable;
+mod seal;
 mod session;
 mod sites;
 mod status;
 mod storage;
+mod stores;
 mod view;
 mod ways;
 
 pub use address::Target;
 pub use clean_up::CleanedUp;
 pub use columns::{Column, ColumnChange, ContentType};
-pub use databases::StoragePolicy;
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
@@ -43,10 +47,12 @@ pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, Impor
 pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
+pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use recycle::{Bin, RecycledItem};
 pub use resumable::{Part, Resumable};
 pub use session::Session;
 pub use sites::{SiteCollection, SiteUsage};
-pub use storage::{Storage, StorageDatabase};
 pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
+pub use storage::{Storage, StorageDatabase};
+pub use stores::{NewStore, StoreState};
 pub use view::{CheckOut, Item, Person, Version};

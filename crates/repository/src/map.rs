@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock};
 use blobs::BlobStore;
 use database::Database;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::configuration::policy;
 use database::configuration::role;
 use database::configuration::site_collection::{self, SiteCollectionRow};
 use model::{Error, Id, NodePath, Result, Rights, Role};
@@ -14,7 +15,8 @@ use tokio::sync::Mutex;
 
 use crate::Repository;
 use crate::database_store::DatabaseStore;
-use crate::farm::DATABASE_STORE;
+use crate::farm::{DATABASE_STORE, FILES_STORE};
+use crate::placement::{Policies, Policy};
 
 /// A content database that is open.
 pub(crate) struct ContentDatabase {
@@ -32,6 +34,7 @@ pub(crate) struct Map {
     pub(crate) collections: Vec<SiteCollectionRow>,
     by_address: HashMap<String, usize>,
     pub(crate) roles: Arc<HashMap<Id, Role>>,
+    pub(crate) policies: Policies,
 }
 
 #[derive(Default)]
@@ -76,6 +79,20 @@ impl Map {
         }
         let found = self.stores.iter().find(|(row, _)| row.id == id).and_then(|(_, store)| store.as_ref());
         found.ok_or_else(|| Error::unavailable("the BLOB store that holds this content is not attached to the farm"))
+    }
+
+    /// The same for a new BLOB: `Unavailable` when the store takes none.
+    pub(crate) fn writable_store<'a>(&'a self, id: Id, database: &'a ContentDatabase) -> Result<&'a BlobStore> {
+        let store = self.store(id, database)?;
+        match self.stores.iter().find(|(row, _)| row.id == id) {
+            Some((row, _)) if row.state != "active" => Err(Error::unavailable(format!(
+                "the BLOB store \"{}\" is {}, and the storage policy still names it for new documents: an administrator must \
+                 activate it or name another store",
+                row.name, row.state
+            ))
+            .with_code("store_not_active")),
+            _ => Ok(store),
+        }
     }
 
     /// The row of the store of this name; `NotFound` tells which there are.
@@ -139,7 +156,7 @@ impl Repository {
 
     async fn read_map(&self) -> Result<Arc<Map>> {
         let previous = self.current_map();
-        let (farm_row, database_rows, store_rows, collections, roles) = self
+        let (farm_row, database_rows, store_rows, collections, roles, policy_rows) = self
             .inner
             .configuration
             .read(|reader| {
@@ -149,6 +166,7 @@ impl Repository {
                     farm::stores(reader)?,
                     site_collection::list(reader)?,
                     role::list(reader)?,
+                    policy::list(reader)?,
                 ))
             })
             .await?;
@@ -159,19 +177,33 @@ impl Repository {
         }
         let mut stores = Vec::new();
         for row in store_rows {
-            let open = previous.as_ref().and_then(|map| map.stores.iter().find(|(old, _)| old.id == row.id));
+            let open = previous.as_ref().and_then(|map| map.stores.iter().find(|(old, _)| same_place(old, &row)));
             let store = match open {
-                Some((_, store)) => store.clone(),
-                None if row.kind == "database" => None,
-                None => Some(self.inner.open_store(&row).await?),
+                Some((_, Some(store))) => Some(store.clone()),
+                _ if row.kind == "database" => None,
+                _ => self.open_or_leave(&row, previous.is_none()).await?,
             };
             stores.push((row, store));
         }
+        let policies = policy_rows.iter().map(|row| Ok((row.target_id, Policy::read(row)?))).collect::<Result<_>>()?;
         let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
         let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
-        let map = Arc::new(Map { version, databases, stores, collections, by_address, roles });
+        let map = Arc::new(Map { version, databases, stores, collections, by_address, roles, policies });
         *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
         Ok(map)
+    }
+
+    /// Opens a store. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it is
+    /// unavailable until it does.
+    async fn open_or_leave(&self, row: &StoreRow, starting: bool) -> Result<Option<BlobStore>> {
+        match self.inner.open_store(row).await {
+            Ok(store) => Ok(Some(store)),
+            Err(error) if starting && row.id == FILES_STORE => Err(error),
+            Err(error) => {
+                tracing::error!(store = row.name, error = error.report(), "a BLOB store cannot be opened");
+                Ok(None)
+            }
+        }
     }
 
     async fn keep_or_open_database(
@@ -197,4 +229,9 @@ impl Repository {
         let own_store = BlobStore::from_provider(Arc::new(provider));
         Ok(Arc::new(ContentDatabase { row, database, own_store }))
     }
+}
+
+/// Whether a store that is open is the one that a row describes.
+fn same_place(old: &StoreRow, new: &StoreRow) -> bool {
+    old.id == new.id && old.location == new.location && old.settings == new.settings && old.secret == new.secret
 }

@@ -1,6 +1,7 @@
 //! A caller's session: the only way to content.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use database::content::event::{self, EventRow};
 use database::content::{collection, collection::CollectionRow};
@@ -16,6 +17,7 @@ use crate::view::Item;
 use crate::{Repository, Target};
 
 /// What one caller may do, as operations. Cheap to create; one for each request.
+#[derive(Clone)]
 pub struct Session {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
@@ -80,6 +82,7 @@ impl Session {
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
     ) -> Result<(Located, T)> {
+        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
         let map = self.map().await?;
         let content = self.content_of(&map, target).await?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use blobs::BlobStore;
 use database::configuration::event;
@@ -68,6 +69,11 @@ impl Storage {
     /// The identifier of the farm.
     pub fn farm_id(&self) -> Id {
         self.repository.farm_id()
+    }
+
+    /// A number that rises with each request of a person or program, for work that makes room for them.
+    pub fn activity(&self) -> u64 {
+        self.repository.inner.activity.load(Ordering::Relaxed)
     }
 
     /// The farm's data directory.
@@ -142,13 +148,14 @@ impl Storage {
     }
 
     /// Writes into the farm's audit log, within a transaction on the configuration database.
-    pub fn record(
-        &self,
-        transaction: &mut Transaction<'_>,
-        action: &str,
-        subject: &str,
-        detail: &str,
-    ) -> Result<()> {
+    pub fn record(&self, transaction: &mut Transaction<'_>, action: &str, subject: &str, detail: &str) -> Result<()> {
         event::record(transaction, Timestamp::now(), self.actor, action, subject, detail)
+    }
+}
+
+impl crate::Repository {
+    /// The database that the farm's jobs are in.
+    pub fn jobs_database(&self) -> &Database {
+        &self.inner.configuration
     }
 }

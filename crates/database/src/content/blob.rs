@@ -11,9 +11,13 @@ statements! {
     AFTER = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 ORDER BY id LIMIT $2";
     MOVE = "UPDATE blob SET store_id = $3, locator = $4 WHERE id = $1 AND store_id = $2";
     IN_STORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3 AND size <= $4
-        AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6 ORDER BY id LIMIT $7";
+        AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
+        AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
+        WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7))) ORDER BY id LIMIT $8";
     COUNT_IN_STORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE id > $1 AND store_id = $2 AND size >= $3
-        AND size <= $4 AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6";
+        AND size <= $4 AND created_at < $5 AND COALESCE(accessed_at, created_at) < $6
+        AND ($7 = 0 OR EXISTS (SELECT 1 FROM version v JOIN node n ON n.id = v.node_id
+        WHERE v.blob_id = blob.id AND (n.library_id = $7 OR n.collection_id = $7)))";
     LAST_OF_PAGE = "SELECT MAX(id) FROM (SELECT id FROM blob WHERE id > $1 ORDER BY id LIMIT $2) AS page";
     MARK = "UPDATE blob SET unreferenced_at = $3 WHERE id > $1 AND id <= $2 AND unreferenced_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
@@ -26,6 +30,7 @@ statements! {
     INSERT_MARKED = "INSERT INTO blob (id, digest, size, store_id, locator, created_at, unreferenced_at)
         VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (digest) DO NOTHING";
     MARKED_BEFORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3";
+    COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at < $1";
     DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
         AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     MARKED = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(unreferenced_at) FROM blob
@@ -107,19 +112,22 @@ pub struct Selection {
     pub created_before: Timestamp,
     /// Not read since; what was never read counts by when it was stored.
     pub accessed_before: Timestamp,
+    /// Only BLOBs of documents in this library or site collection; [`Id::NONE`] for all.
+    pub within: Id,
 }
 
 /// References of a selection by identifier, behind `after`.
 pub fn select(reader: &mut Reader<'_>, which: &Selection, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
-    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before } = *which;
-    let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before, limit as i64];
+    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before, within } = *which;
+    let values =
+        params![after, store_id, minimum_size, maximum_size, created_before, accessed_before, within, limit as i64];
     reader.query(IN_STORE, &values, read)
 }
 
 /// Number and bytes of the references of a selection behind `after`.
 pub fn count(reader: &mut Reader<'_>, which: &Selection, after: Id) -> Result<(i64, i64)> {
-    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before } = *which;
-    let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before];
+    let Selection { store_id, minimum_size, maximum_size, created_before, accessed_before, within } = *which;
+    let values = params![after, store_id, minimum_size, maximum_size, created_before, accessed_before, within];
     Ok(reader.find(COUNT_IN_STORE, &values, |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
@@ -146,6 +154,11 @@ pub fn unmark_used(transaction: &mut Transaction<'_>) -> Result<u64> {
 /// Marked references by identifier whose mark is older than `before`, behind `after`.
 pub fn marked_before(reader: &mut Reader<'_>, before: Timestamp, after: Id, limit: usize) -> Result<Vec<BlobRow>> {
     reader.query(MARKED_BEFORE, &params![before, after, limit as i64], read)
+}
+
+/// Number and bytes of the references whose mark is older than `before`.
+pub fn count_marked_before(reader: &mut Reader<'_>, before: Timestamp) -> Result<(i64, i64)> {
+    Ok(reader.find(COUNT_MARKED_BEFORE, &params![before], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
 /// Removes a reference if its mark is older than `before` and still no version has it; false when it stays.

@@ -14,8 +14,10 @@ statements! {
         ON CONFLICT (store_id, digest) DO UPDATE SET state = 'deleting'";
     STATE = "SELECT state FROM reclaim WHERE store_id = $1 AND digest = $2";
     REMOVE = "DELETE FROM reclaim WHERE store_id = $1 AND digest = $2";
+    REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
         AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
+    COUNT_ORPHANS = "SELECT COUNT(*) FROM reclaim WHERE reason = 'orphan' AND since < $1";
     TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
         GROUP BY store_id, reason ORDER BY store_id, reason";
 }
@@ -75,6 +77,11 @@ pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> 
     transaction.execute(REMOVE, &params![store, *digest]).map(drop)
 }
 
+/// Ends the waiting of all copies in a store, because the farm forgets the store.
+pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
+    transaction.execute(REMOVE_STORE, &params![store]).map(drop)
+}
+
 /// Refuses a reference to a copy that is being deleted at this moment.
 ///
 /// Errors: `Unavailable` with code `blob_being_deleted`; the bytes must be stored anew, a moment later.
@@ -92,6 +99,11 @@ pub fn require_not_deleting(reader: &mut Reader<'_>, store: Id, digest: &Digest)
 /// Copies that wait since before `before`, and those whose deletion was cut short, behind a place in the order.
 pub fn due(reader: &mut Reader<'_>, before: Timestamp, after: (Id, Vec<u8>), limit: usize) -> Result<Vec<ReclaimRow>> {
     reader.query(DUE, &params![before, after.0, after.1, limit as i64], read)
+}
+
+/// Number of copies that no database knew and that wait since before `before`.
+pub fn count_orphans(reader: &mut Reader<'_>, before: Timestamp) -> Result<i64> {
+    Ok(reader.find(COUNT_ORPHANS, &params![before], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// What waits in one store for one reason.

@@ -84,8 +84,8 @@ async fn store(context: Arc<Context>, jobs: Vec<Job>) -> Result<()> {
     for (job, outcome) in read {
         match outcome {
             Ok((hashed, status)) => {
-                let folder = job.folder.clone();
-                storing.push(async move { folder.store_bytes(hashed).await });
+                let (folder, name) = (job.folder.clone(), job.name.clone());
+                storing.push(async move { folder.store_bytes(&name, hashed).await });
                 files.push((job, status));
             }
             Err(fault) => context.refuse_file(&fault, job.size),

@@ -49,7 +49,7 @@ async fn store(context: &Context, job: &Job) -> Result<Result<(ImportContent, St
         Ok(opened) => opened,
         Err(fault) => return Ok(Err(fault)),
     };
-    let mut writer = job.folder.writer(status.size).await?;
+    let mut writer = job.folder.writer(&job.name, status.size).await?;
     let (pieces, mut received) = mpsc::channel(AHEAD);
     let (directory, name) = (job.directory.clone(), job.name.clone());
     let reading = tokio::task::spawn_blocking(move || {

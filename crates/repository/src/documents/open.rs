@@ -1,11 +1,15 @@
 //! Opening a document's content.
 
+use std::sync::Arc;
+
 use blobs::{BlobReader, Locator};
 use bytes::Bytes;
+use database::content::blob;
 use database::content::version::{self, VersionRow};
-use model::{Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
+use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
 
 use crate::locate::{Located, no_item};
+use crate::map::ContentDatabase;
 use crate::view::{Item, Version, etag};
 use crate::{Session, Target};
 
@@ -34,6 +38,50 @@ pub struct Content {
     /// The version that was opened.
     pub version: Version,
     reader: BlobReader,
+    place: Place,
+}
+
+/// Where a BLOB is read from, and what is needed to find it again when it moves meanwhile.
+struct Place {
+    session: Session,
+    content: Arc<ContentDatabase>,
+    digest: Digest,
+    size: u64,
+    store: Id,
+    locator: Option<Vec<u8>>,
+}
+
+impl Place {
+    async fn open(&self) -> Result<BlobReader> {
+        let map = self.session.map().await?;
+        let store = map.store(self.store, &self.content)?;
+        let locator = self.locator.as_deref().map(Locator::from_bytes).transpose()?;
+        store.open(self.digest, self.size, locator.as_ref()).await
+    }
+
+    /// Opens the BLOB; once more where it is now, when it was moved since its place was read.
+    async fn find(&mut self) -> Result<BlobReader> {
+        match self.open().await {
+            Err(error) if has_left(&error) && self.moved().await? => self.open().await,
+            opened => opened,
+        }
+    }
+
+    /// Looks where the BLOB is now; false when that is where it was.
+    async fn moved(&mut self) -> Result<bool> {
+        let digest = self.digest;
+        let row = self.content.database.read(move |reader| blob::find(reader, &digest)).await?;
+        let Some(row) = row.filter(|row| row.store_id != self.store) else { return Ok(false) };
+        // Another process may have added the store that it is in.
+        self.session.repository.refresh_map().await?;
+        (self.store, self.locator) = (row.store_id, row.locator);
+        Ok(true)
+    }
+}
+
+/// Whether an error may mean that a copy was given up.
+fn has_left(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt)
 }
 
 impl Content {
@@ -59,7 +107,15 @@ impl Content {
 
     /// The next bytes, verified against their digest or checksum; none at the end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
-        self.reader.next_chunk().await
+        match self.reader.next_chunk().await {
+            Err(error) if has_left(&error) && self.place.moved().await? => {
+                let left = self.reader.remaining();
+                self.reader = self.place.open().await?;
+                self.reader.set_range(left);
+                self.reader.next_chunk().await
+            }
+            chunk => chunk,
+        }
     }
 }
 
@@ -77,17 +133,20 @@ impl Session {
                 Ok((located.item(reader)?, row))
             })
             .await?;
-        let store = located.map.store(row.store_id, &located.content)?;
-        let locator = row.locator.as_deref().map(Locator::from_bytes).transpose()?;
-        let reader = store
-            .open(row.digest, crate::view::size(row.size), locator.as_ref())
-            .await
-            .map_err(|error| explain(error, &item, &row))?;
+        let mut place = Place {
+            session: self.clone(),
+            content: located.content.clone(),
+            digest: row.digest,
+            size: crate::view::size(row.size),
+            store: row.store_id,
+            locator: row.locator.clone(),
+        };
+        let reader = place.find().await.map_err(|error| explain(error, &item, &row))?;
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
         metrics::counter!("strongroom_downloads_total").increment(1);
-        Ok(Content { version: located.version(&row), item, reader })
+        Ok(Content { version: located.version(&row), item, reader, place })
     }
 
     async fn record_read(&self, located: &Located, item: &Item) -> Result<()> {

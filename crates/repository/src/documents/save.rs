@@ -6,7 +6,7 @@ use database::Transaction;
 use database::content::blob::BlobRow;
 use database::content::node::NodeRow;
 use database::content::version::VersionRow;
-use database::content::{blob, idempotency, library, node, stored, version};
+use database::content::{blob, idempotency, library, node, reclaim, stored, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::rules::{Preconditions, charge, next_number, require_free, trim};
@@ -133,6 +133,9 @@ impl Placed {
         };
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
         let standing = blob::insert(transaction, &row, now)?;
+        if standing.id == id {
+            reclaim::require_not_deleting(transaction, store_id, &row.digest)?;
+        }
         if let Self::Inline { digest, checksum, bytes, .. } = self
             && standing.id == id
             && stored::insert(transaction, id, Some(*digest), standing.size, now)?

@@ -12,6 +12,7 @@ use super::rules::{over_quota, require_free};
 use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
 use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
+use crate::placement::{Placement, secure};
 use crate::session::Guard;
 use crate::{Session, Target};
 
@@ -39,11 +40,11 @@ pub struct Upload {
     content: Arc<ContentDatabase>,
     target: Place,
     options: UploadOptions,
-    inline_limit: u64,
-    store: (Id, blobs::BlobStore),
+    placement: Placement,
     announced: Option<u64>,
     buffer: BytesMut,
-    writer: Option<BlobWriter>,
+    /// The store that the bytes go to, when they do not wait for the transaction.
+    writer: Option<(Id, BlobWriter)>,
 }
 
 /// Where an upload would go: the folder that is there, those that are missing, and what has the name already.
@@ -103,8 +104,9 @@ impl Session {
             located.require(Right::ManageSite)?;
         }
         located.content.database.require_room()?;
-        let policy = &located.content.row;
-        let store = located.map.store(policy.active_store_id, &located.content)?.clone();
+        let library = located.node().library_id;
+        let placement =
+            Placement::decide(&located.map, &located.content, located.collection.id, library, name.as_str())?;
         let place = Place {
             guard: self.guard(&located, &[needed]),
             parent: located.node().id,
@@ -114,8 +116,7 @@ impl Session {
             document: if let Destination::Document(id) = destination { Some(*id) } else { None },
         };
         Ok(Upload {
-            inline_limit: u64::try_from(policy.minimum_size).unwrap_or(0),
-            store: (policy.active_store_id, store),
+            placement,
             content: located.content.clone(),
             target: place,
             options,
@@ -257,26 +258,27 @@ impl Upload {
         if self.announced.is_some_and(|announced| received > announced) {
             return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
         }
-        if let Some(writer) = &mut self.writer {
+        if let Some((_, writer)) = &mut self.writer {
             return writer.write(bytes).await;
         }
         let expected = self.announced.unwrap_or(0).max(received);
-        if expected < self.inline_limit {
+        if expected < self.placement.inline_limit() {
             self.buffer.extend_from_slice(&bytes);
             return Ok(());
         }
-        let mut writer = self.store.1.writer(self.announced).await?;
+        let (id, store) = self.placement.store_for(self.announced);
+        let mut writer = store.writer(self.announced).await?;
         if !self.buffer.is_empty() {
             writer.write(self.buffer.split().freeze()).await?;
         }
         writer.write(bytes).await?;
-        self.writer = Some(writer);
+        self.writer = Some((id, writer));
         Ok(())
     }
 
     /// Bytes that came so far.
     pub fn received(&self) -> u64 {
-        self.buffer.len() as u64 + self.writer.as_ref().map_or(0, BlobWriter::written)
+        self.buffer.len() as u64 + self.writer.as_ref().map_or(0, |(_, writer)| writer.written())
     }
 
     /// Stores the document: when this returns, content and metadata are on stable storage.
@@ -290,7 +292,12 @@ impl Upload {
                 .with_code("length_mismatch"));
         }
         let placed = match self.writer {
-            Some(writer) => Placed::External { store: self.store.0, stored: writer.finish().await? },
+            Some((id, writer)) => {
+                let stored = writer.finish().await?;
+                let (_, store) = self.placement.store_for(self.announced);
+                secure(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
+                Placed::External { store: id, stored }
+            }
             None => {
                 let bytes = self.buffer.freeze();
                 let digest = Digest::new(*blake3::hash(&bytes).as_bytes());

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use blobs::BlobWriter;
+use blobs::{BlobStore, BlobWriter, Stored};
 use bytes::Bytes;
 use database::Transaction;
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
 use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, library_of, media_type};
+use crate::placement::secure;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
 /// A document's bytes in memory with their identity.
@@ -31,7 +32,8 @@ pub struct ImportContent(Placed);
 
 /// Bytes of a large document on their way into a store. Dropping it stores nothing.
 pub struct ImportWriter {
-    store: Id,
+    folder: ImportFolder,
+    store: (Id, BlobStore),
     writer: BlobWriter,
 }
 
@@ -46,7 +48,7 @@ impl ImportWriter {
     /// Errors: `Invalid` when fewer or more bytes came than were announced.
     pub async fn finish(self) -> Result<ImportContent> {
         let stored = self.writer.finish().await?;
-        Ok(ImportContent(Placed::External { store: self.store, stored }))
+        self.folder.secured((self.store.0, &self.store.1), stored).await
     }
 }
 
@@ -64,20 +66,28 @@ pub struct ImportDocument {
 
 impl ImportFolder {
     /// Makes the bytes of a small document durable, or keeps them for the transaction when they belong into the database.
-    pub async fn store_bytes(&self, hashed: HashedBytes) -> Result<ImportContent> {
+    pub async fn store_bytes(&self, name: &Name, hashed: HashedBytes) -> Result<ImportContent> {
         let HashedBytes { digest, bytes } = hashed;
-        if (bytes.len() as u64) < self.inline_limit() {
+        let placement = self.placement(name.as_str())?;
+        let size = bytes.len() as u64;
+        if size < placement.inline_limit() {
             return Ok(ImportContent(Placed::inline(self.inner.guard.next_id(), digest, bytes)));
         }
-        let (id, store) = self.store()?;
-        let stored = store.put(digest, bytes).await?;
-        Ok(ImportContent(Placed::External { store: id, stored }))
+        let store = placement.store_for(Some(size));
+        let stored = store.1.put(digest, bytes).await?;
+        self.secured(store, stored).await
     }
 
     /// Begins a large document of exactly `size` bytes.
-    pub async fn writer(&self, size: u64) -> Result<ImportWriter> {
-        let (id, store) = self.store()?;
-        Ok(ImportWriter { store: id, writer: store.writer(Some(size)).await? })
+    pub async fn writer(&self, name: &Name, size: u64) -> Result<ImportWriter> {
+        let placement = self.placement(name.as_str())?;
+        let (id, store) = placement.store_for(Some(size));
+        Ok(ImportWriter { folder: self.clone(), store: (id, store.clone()), writer: store.writer(Some(size)).await? })
+    }
+
+    async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {
+        secure(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
+        Ok(ImportContent(Placed::External { store: store.0, stored }))
     }
 }
 

@@ -113,6 +113,7 @@ impl Making {
                 path: crate::documents::join(&parent.path, name),
                 depth: parent.depth + 1,
                 guard: parent.guard.for_needs(&needs(id)),
+                library: parent.library,
                 content: parent.content.clone(),
                 map: parent.map.clone(),
             }),

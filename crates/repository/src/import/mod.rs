@@ -8,7 +8,6 @@ mod folders;
 
 use std::sync::Arc;
 
-use blobs::BlobStore;
 use database::content::scope;
 use model::{Error, Id, MAX_DEPTH, Name, Result, Right};
 
@@ -16,6 +15,7 @@ pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
 pub use folders::NewFolder;
 
 use crate::map::{ContentDatabase, Map};
+use crate::placement::Placement;
 use crate::session::Guard;
 use crate::{Session, Target};
 
@@ -34,6 +34,8 @@ struct Inner {
     /// Items from the root site to this one, both included.
     depth: usize,
     guard: Guard,
+    /// The library that it is in, or is.
+    library: Id,
     content: Arc<ContentDatabase>,
     map: Arc<Map>,
 }
@@ -62,6 +64,7 @@ impl Session {
             inner: Arc::new(Inner {
                 id: node.id,
                 path: located.path(),
+                library: node.library_id,
                 depth: located.chain.len(),
                 guard: self.guard(&located, &needs),
                 content: located.content.clone(),
@@ -108,13 +111,9 @@ impl ImportFolder {
         Ok(())
     }
 
-    /// BLOBs smaller than this many bytes are kept in the content database.
-    fn inline_limit(&self) -> u64 {
-        u64::try_from(self.inner.content.row.minimum_size).unwrap_or(0)
-    }
-
-    fn store(&self) -> Result<(Id, BlobStore)> {
-        let id = self.inner.content.row.active_store_id;
-        Ok((id, self.inner.map.store(id, &self.inner.content)?.clone()))
+    /// Where the bytes of a document of this name go.
+    fn placement(&self, name: &str) -> Result<Placement> {
+        let Inner { content, map, guard, library, .. } = &*self.inner;
+        Placement::decide(map, content, guard.collection(), *library, name)
     }
 }

@@ -4,6 +4,7 @@ mod blobs;
 mod export;
 mod group;
 mod import;
+mod jobs;
 mod output;
 mod serve;
 mod site;
@@ -34,8 +35,10 @@ pub enum Command {
     Export(export::Arguments),
     /// Site collections, their quotas and libraries, and the content databases that hold them
     Site(site::Arguments),
-    /// Where the bytes of documents are, whether all are undamaged, and where new ones go
+    /// Where the bytes of documents are, whether all are undamaged, and moving and collecting them
     Blobs(blobs::Arguments),
+    /// What goes on in the background: migrations, collections, checks
+    Jobs(jobs::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
@@ -48,6 +51,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Export(arguments) => export::run(arguments).await,
         Command::Site(arguments) => site::run(arguments).await,
         Command::Blobs(arguments) => blobs::run(arguments).await,
+        Command::Jobs(arguments) => jobs::run(arguments).await,
     }
 }
 

@@ -1,0 +1,189 @@
+//! BLOBs that a check found missing or damaged: listing them with the documents that need them, bringing them back from another
+//! store, or putting on record that they are lost.
+
+use blobs::{BlobHasher, BlobStore};
+use database::content::fault::{self, FaultRow};
+use database::content::{blob, reclaim};
+use database::{Reader, Transaction};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
+
+/// Documents named for each BLOB.
+const NAMED: usize = 20;
+
+/// A BLOB that is not as it must be.
+#[derive(Clone, Debug)]
+pub struct BlobFault {
+    /// Name of the content database that needs it.
+    pub database: String,
+    /// Name of the store that should have it.
+    pub store: String,
+    /// Identity of its bytes.
+    pub digest: Digest,
+    /// `missing` or `damaged`.
+    pub state: String,
+    /// Where and what exactly.
+    pub detail: String,
+    /// When it was found first.
+    pub found_at: Timestamp,
+    /// When somebody accepted the loss, and who.
+    pub accepted: Option<(Timestamp, Id)>,
+    /// Documents that have a version with these bytes, at most 20: identifiers and names.
+    pub documents: Vec<(Id, String)>,
+}
+
+/// Faults by digest, behind `after`, at most `limit` of each content database.
+///
+/// Errors: `Forbidden` for others than farm administrators.
+pub async fn blob_faults(session: &Session, after: Option<Digest>, limit: usize) -> Result<Vec<BlobFault>> {
+    let storage = session.storage().await?;
+    let mut faults = Vec::new();
+    for database in storage.databases()? {
+        let read = move |reader: &mut Reader<'_>| {
+            let rows = fault::list(reader, after, limit)?;
+            rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
+        };
+        let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
+        faults.extend(rows.into_iter().map(|(documents, row)| BlobFault {
+            database: database.name.clone(),
+            store: storage.store_name(row.store_id),
+            digest: row.digest,
+            state: row.state,
+            detail: row.detail,
+            found_at: row.found_at,
+            accepted: row.accepted_at.zip(row.accepted_by),
+            documents,
+        }));
+    }
+    Ok(faults)
+}
+
+/// Puts on record that a BLOB is lost. Its documents keep saying so to who opens them.
+///
+/// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault that is open.
+pub async fn accept_loss(session: &Session, digest: Digest) -> Result<()> {
+    let storage = session.storage().await?;
+    let (actor, mut accepted) = (storage.actor(), 0);
+    for database in storage.databases()? {
+        let write =
+            move |transaction: &mut Transaction<'_>| fault::accept(transaction, &digest, Timestamp::now(), actor);
+        accepted += database.database.write_vital(write).await?;
+    }
+    if accepted == 0 {
+        return Err(no_fault(digest));
+    }
+    audit(&storage, "blob.accept-loss", digest, "").await
+}
+
+fn no_fault(digest: Digest) -> Error {
+    Error::not_found(format!("the BLOB {digest} has no open fault: `strongroom blobs faults` lists those that have"))
+}
+
+async fn audit(storage: &Storage, action: &'static str, digest: Digest, detail: &str) -> Result<()> {
+    let (recording, detail) = (storage.clone(), detail.to_owned());
+    let write = move |transaction: &mut Transaction<'_>| {
+        recording.record(transaction, action, &format!("blob {digest}"), &detail)
+    };
+    storage.configuration().write_vital(write).await
+}
+
+/// Looks for a BLOB in every other store of the farm and brings it back from there. Answers with the name of the store that
+/// had it.
+///
+/// What is damaged is never read as good: the bytes must have the digest before they are taken.
+///
+/// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault, or no other store has it whole.
+pub async fn repair(session: &Session, digest: Digest) -> Result<String> {
+    let storage = session.storage().await?;
+    let mut found = None;
+    let mut has_fault = false;
+    for database in storage.databases()? {
+        let rows = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+        for row in rows {
+            has_fault = true;
+            if let Some(name) = repair_in(&storage, &database, &row).await? {
+                found = Some(name);
+            }
+        }
+    }
+    if !has_fault {
+        return Err(no_fault(digest));
+    }
+    let name = found.ok_or_else(|| {
+        Error::not_found(format!(
+            "no other store has the BLOB {digest} whole: restore it from a backup, upload one of its documents again, or \
+             accept the loss"
+        ))
+    })?;
+    audit(&storage, "blob.repair", digest, &format!("from {name}")).await?;
+    Ok(name)
+}
+
+async fn repair_in(storage: &Storage, database: &StorageDatabase, fault: &FaultRow) -> Result<Option<String>> {
+    let digest = fault.digest;
+    let reference = database.database.read(move |reader| blob::find(reader, &digest)).await?;
+    let Some(reference) = reference.filter(|row| row.store_id == fault.store_id) else {
+        // The reference leads elsewhere now, or is gone: nothing needs this copy.
+        forget(database, fault).await?;
+        return Ok(Some("nowhere: it is not needed any more".to_owned()));
+    };
+    let size = reference.size.max(0) as u64;
+    for (row, shared) in storage.stores() {
+        let candidates: Vec<BlobStore> = match shared {
+            Some(store) => vec![store.clone()],
+            None if row.id == DATABASE_STORE => {
+                storage.databases()?.into_iter().map(|database| database.own_store).collect()
+            }
+            None => continue,
+        };
+        for candidate in candidates {
+            if row.id == fault.store_id && (row.id != DATABASE_STORE) {
+                continue;
+            }
+            let Some(bytes_store) = whole(&candidate, digest, size).await? else { continue };
+            let target = storage.store(fault.store_id, database)?;
+            let mut source = bytes_store.open(digest, size, None).await?;
+            let mut writer = target.writer(Some(size)).await?;
+            while let Some(bytes) = source.next_chunk().await? {
+                writer.write(bytes).await?;
+            }
+            let stored = writer.finish().await?;
+            if stored.digest != digest || whole(&target, digest, size).await?.is_none() {
+                return Err(Error::corrupt(format!("the BLOB {digest} was not read back as it was written")));
+            }
+            let store = fault.store_id;
+            let write = move |transaction: &mut Transaction<'_>| {
+                reclaim::require_not_deleting(transaction, store, &digest)?;
+                blob::relocate(transaction, reference.id, store, store, Some(stored.locator.as_bytes()))?;
+                fault::remove(transaction, store, &digest)
+            };
+            database.database.write_vital(write).await?;
+            return Ok(Some(row.name.clone()));
+        }
+    }
+    Ok(None)
+}
+
+async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
+    let (store, digest) = (fault.store_id, fault.digest);
+    database.database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await
+}
+
+/// The store, if it has the BLOB whole.
+async fn whole(store: &BlobStore, digest: Digest, size: u64) -> Result<Option<BlobStore>> {
+    let read = async {
+        let mut reader = store.open(digest, size, None).await?;
+        let mut hasher = BlobHasher::new();
+        while let Some(bytes) = reader.next_chunk().await? {
+            hasher.update(&bytes);
+        }
+        Ok::<bool, Error>(hasher.finish() == digest)
+    };
+    match read.await {
+        Ok(intact) => Ok(intact.then(|| store.clone())),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::Corrupt => Ok(None),
+            _ => Err(error),
+        },
+    }
+}

@@ -1,0 +1,417 @@
+//! Collection: removing BLOBs that nothing refers to.
+//!
+//! The reference scan marks references that no version has. Delete propagation removes those whose mark is older than the
+//! window, after asking again in the same transaction, and then the bytes. Orphan clean-up lists the stores and puts aside what no
+//! database knows. A collection that would delete an unlikely share of what there is stops and says so.
+
+use std::time::{Duration, Instant};
+
+use blobs::{BlobStore, CompactLimits, Entry};
+use database::content::blob;
+use database::content::reclaim::{self, ReclaimRow, reason};
+use database::{Reader, Transaction};
+use model::{Digest, Error, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use serde::{Deserialize, Serialize};
+
+use super::reclaim as release;
+use super::throttle::Throttle;
+use super::ticket::{Flow, Halt, Ticket};
+
+/// Days that a BLOB is kept after the last document that had it is gone for good.
+pub const DEFAULT_WINDOW_DAYS: u32 = 30;
+/// Days that a BLOB which no database knows stays in quarantine.
+const QUARANTINE_DAYS: u32 = 7;
+/// Hours after which bytes that no document refers to are no upload under way any more.
+const ORPHAN_HOURS: u32 = 24;
+/// The same at the least, in seconds: between the bytes and their document lies no more than this.
+const ORPHAN_LEAST: Duration = Duration::from_secs(3600);
+/// Percent of all BLOBs that one collection deletes without being told that this is meant.
+const SHARE: u8 = 20;
+/// Fewer BLOBs than this are no unlikely share of anything.
+const FEW: u64 = 50;
+/// References of one page of the scan.
+const SCAN: usize = 4_000;
+/// References of one transaction of deletions, and entries of one page of a listing.
+const PAGE: usize = 256;
+const LISTED: usize = 1_000;
+
+/// How to collect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectWork {
+    /// Days that BLOBs are kept after the last document that had them is gone for good.
+    pub window_days: u32,
+    /// Hours after which what no database knows is put into quarantine; at least 1.
+    pub orphan_hours: u32,
+    /// Days that it stays there.
+    pub quarantine_days: u32,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything.
+    pub share: u8,
+    /// Seconds after which the job pauses; the next one goes on where it was.
+    pub time_limit: Option<u64>,
+    /// Bytes a second that may be deleted.
+    pub rate: Option<u64>,
+}
+
+impl Default for CollectWork {
+    fn default() -> Self {
+        Self {
+            window_days: DEFAULT_WINDOW_DAYS,
+            orphan_hours: ORPHAN_HOURS,
+            quarantine_days: QUARANTINE_DAYS,
+            dry_run: false,
+            share: SHARE,
+            time_limit: None,
+            rate: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Phase {
+    #[default]
+    Scan,
+    Delete,
+    Orphans,
+    Release,
+    Compact,
+}
+
+/// Where a collection goes on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Cursor {
+    phase: Phase,
+    /// The database or store that is being worked on.
+    place: i64,
+    /// The last reference that was dealt with there.
+    after: i64,
+    /// The last BLOB that was listed there.
+    digest: String,
+}
+
+impl CollectWork {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.share > 100 {
+            return Err(Error::invalid("the share of BLOBs that may be deleted is between 0 and 100 percent"));
+        }
+        if Duration::from_secs(u64::from(self.orphan_hours) * 3600) < ORPHAN_LEAST {
+            return Err(Error::invalid(
+                "BLOBs that no document refers to are kept for at least an hour: their document may be on its way",
+            ));
+        }
+        Ok(())
+    }
+}
+
+struct Collection<'a> {
+    ticket: &'a Ticket,
+    storage: Storage,
+    work: &'a CollectWork,
+    throttle: Throttle,
+    until: Option<Instant>,
+}
+
+fn ago(seconds: u64) -> Timestamp {
+    Timestamp::now().before(Duration::from_secs(seconds))
+}
+
+pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
+    let storage = ticket.storage().refreshed().await?;
+    let until = work.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let throttle = Throttle::new(&storage, work.rate);
+    let mut collection = Collection { ticket, storage, work, throttle, until };
+    collection.run().await?;
+    ticket.note(|figures| {
+        figures.phase = String::new();
+        figures.cursor = serde_json::Value::Null;
+    });
+    let results = ticket.figures().results;
+    let of = |name: &str| results.get(name).copied().unwrap_or(0);
+    if work.dry_run {
+        return Ok(format!(
+            "{} BLOBs ({} bytes) would be marked, {} ({} bytes) deleted, {} ({} bytes) put into quarantine",
+            of("would_mark_blobs"),
+            of("would_mark_bytes"),
+            of("would_delete_blobs"),
+            of("would_delete_bytes"),
+            of("would_quarantine_blobs"),
+            of("would_quarantine_bytes"),
+        ));
+    }
+    Ok(format!(
+        "{} BLOBs marked as unreferenced, {} ({} bytes) deleted, {} put into quarantine",
+        of("marked_blobs"),
+        of("deleted_blobs"),
+        of("deleted_bytes"),
+        of("quarantined_blobs"),
+    ))
+}
+
+impl Collection<'_> {
+    async fn run(&mut self) -> Flow<()> {
+        let cursor: Cursor = serde_json::from_value(self.ticket.figures().cursor).unwrap_or_default();
+        if cursor.phase <= Phase::Scan {
+            self.begin(Phase::Scan, "looking for BLOBs without documents");
+            self.scan(&cursor).await?;
+        }
+        if cursor.phase <= Phase::Delete {
+            self.begin(Phase::Delete, "deleting BLOBs without documents");
+            self.delete_marked().await?;
+        }
+        if cursor.phase <= Phase::Orphans {
+            self.begin(Phase::Orphans, "looking for BLOBs that no database knows");
+            self.orphans(&cursor).await?;
+        }
+        if cursor.phase <= Phase::Release && !self.work.dry_run {
+            self.begin(Phase::Release, "deleting what was in quarantine");
+            self.release().await?;
+        }
+        if !self.work.dry_run {
+            self.begin(Phase::Compact, "giving space back");
+            self.compact().await?;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, phase: Phase, words: &str) {
+        self.reach(Cursor { phase, ..Cursor::default() });
+        self.ticket.note(|figures| words.clone_into(&mut figures.phase));
+    }
+
+    fn reach(&self, cursor: Cursor) {
+        self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+    }
+
+    /// Goes on unless somebody wants it to stop or its time is up.
+    fn go_on(&self) -> Flow<()> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(Halt::Asked);
+        }
+        self.ticket.go_on()
+    }
+
+    /// The reference scan.
+    async fn scan(&mut self, cursor: &Cursor) -> Flow<()> {
+        for database in self.storage.databases()? {
+            if cursor.phase == Phase::Scan && database.id.get() < cursor.place {
+                continue;
+            }
+            let here = cursor.phase == Phase::Scan && database.id.get() == cursor.place;
+            let mut after = if here { Id::new(cursor.after) } else { Id::NONE };
+            if !self.work.dry_run {
+                database.database.write_vital(blob::unmark_used).await?;
+            }
+            loop {
+                self.go_on()?;
+                let read = move |reader: &mut Reader<'_>| {
+                    let Some(last) = blob::last_of_page(reader, after, SCAN)? else { return Ok(None) };
+                    blob::count_unmarked(reader, after, last).map(|counts| Some((last, counts)))
+                };
+                let Some((last, (count, bytes))) = database.database.read_long(read).await? else { break };
+                if self.work.dry_run {
+                    self.ticket.count("would_mark_blobs", count.max(0) as u64);
+                    self.ticket.count("would_mark_bytes", bytes.max(0) as u64);
+                } else if count > 0 {
+                    let now = Timestamp::now();
+                    let mark = move |transaction: &mut Transaction<'_>| blob::mark(transaction, after, last, now);
+                    self.ticket.count("marked_blobs", database.database.write_vital(mark).await?);
+                }
+                after = last;
+                self.reach(Cursor { place: database.id.get(), after: after.get(), ..Cursor::default() });
+                self.throttle.after(self.ticket, 0).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Delete propagation.
+    async fn delete_marked(&mut self) -> Flow<()> {
+        let window = u64::from(self.work.window_days) * 24 * 3600;
+        // Marks of this very run count when there is no window.
+        let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { ago(window) };
+        let before = release::limit(&self.storage, wanted).await?;
+        for database in self.storage.databases()? {
+            let (due, due_bytes, all) = self.due(&database, before).await?;
+            self.ticket.count("would_delete_blobs", if self.work.dry_run { due } else { 0 });
+            self.ticket.count("would_delete_bytes", if self.work.dry_run { due_bytes } else { 0 });
+            self.refuse_unlikely(due, all, &format!("references of the content database \"{}\"", database.name))?;
+            if self.work.dry_run {
+                continue;
+            }
+            let mut after = Id::NONE;
+            loop {
+                self.go_on()?;
+                let read = move |reader: &mut Reader<'_>| blob::marked_before(reader, before, after, PAGE);
+                let page = database.database.read(read).await?;
+                let Some(last) = page.last() else { break };
+                after = last.id;
+                let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
+                let take = move |transaction: &mut Transaction<'_>| {
+                    let mut taken = Vec::with_capacity(page.len());
+                    for row in &page {
+                        if blob::delete_marked(transaction, row.id, before)? {
+                            let row = waiting(row.store_id, row.digest, row.size, reason::DELETED);
+                            reclaim::begin(transaction, &row)?;
+                            taken.push(row);
+                        }
+                    }
+                    Ok(taken)
+                };
+                let taken = database.database.write_vital(take).await?;
+                release::delete(self.ticket, &self.storage, &database, taken).await?;
+                self.throttle.after(self.ticket, bytes).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// References whose mark is older than `before`, their bytes, and references in all.
+    async fn due(&self, database: &StorageDatabase, before: Timestamp) -> Result<(u64, u64, u64)> {
+        let count = move |reader: &mut Reader<'_>| {
+            let (due, bytes) = blob::count_marked_before(reader, before)?;
+            let all: i64 = blob::totals(reader)?.iter().map(|(_, count, _)| count).sum();
+            Ok((due.max(0) as u64, bytes.max(0) as u64, all.max(0) as u64))
+        };
+        database.database.read_long(count).await
+    }
+
+    fn refuse_unlikely(&self, due: u64, all: u64, what: &str) -> Flow<()> {
+        if due <= FEW || due * 100 <= all * u64::from(self.work.share) {
+            return Ok(());
+        }
+        Err(Halt::Fault(
+            Error::conflict(format!(
+                "{due} of {all} {what} would be deleted, which is more than {} percent: make sure that no database was \
+                 restored to an older state, then collect with a greater share",
+                self.work.share
+            ))
+            .with_code("unlikely_share"),
+        ))
+    }
+
+    /// Orphan clean-up.
+    async fn orphans(&mut self, cursor: &Cursor) -> Flow<()> {
+        let databases = self.storage.databases()?;
+        for (row, store) in self.storage.clone().stores() {
+            match store {
+                Some(store) => self.list_store(cursor, row.id, store, &databases).await?,
+                None if row.id == DATABASE_STORE => {
+                    for database in &databases {
+                        let only = std::slice::from_ref(database);
+                        self.list_store(cursor, row.id, &database.own_store, only).await?;
+                    }
+                }
+                None => {
+                    let error = Error::unavailable("it is not attached or does not answer, so that it was left out");
+                    self.ticket.fail(format!("store {}", row.name), &error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn list_store(
+        &mut self,
+        cursor: &Cursor,
+        id: Id,
+        store: &BlobStore,
+        databases: &[StorageDatabase],
+    ) -> Flow<()> {
+        let Some(first) = databases.first() else { return Ok(()) };
+        let place = if id == DATABASE_STORE { first.id.get() } else { id.get() };
+        let here = cursor.phase == Phase::Orphans && cursor.place == place;
+        let mut after: Option<Digest> = if here { cursor.digest.parse().ok() } else { None };
+        let before = ago(u64::from(self.work.orphan_hours) * 3600);
+        loop {
+            self.go_on()?;
+            let page = store.enumerate(after, LISTED).await?;
+            let old: Vec<Entry> = page.entries.into_iter().filter(|entry| entry.stored_at < before).collect();
+            let unknown = unknown(databases, id, old).await?;
+            let (count, bytes) = (unknown.len() as u64, unknown.iter().map(|entry| entry.size).sum());
+            if self.work.dry_run {
+                self.ticket.count("would_quarantine_blobs", count);
+                self.ticket.count("would_quarantine_bytes", bytes);
+            } else if count > 0 {
+                let aside = move |transaction: &mut Transaction<'_>| {
+                    let mut fresh = 0;
+                    for entry in &unknown {
+                        let size = i64::try_from(entry.size).unwrap_or(i64::MAX);
+                        let row = waiting(id, entry.digest, size, reason::ORPHAN);
+                        fresh += u64::from(reclaim::quarantine(transaction, &row)?);
+                    }
+                    Ok(fresh)
+                };
+                self.ticket.count("quarantined_blobs", first.database.write_vital(aside).await?);
+            }
+            let Some(next) = page.next else { return Ok(()) };
+            after = Some(next);
+            self.reach(Cursor { phase: Phase::Orphans, place, digest: next.to_string(), ..Cursor::default() });
+            self.throttle.after(self.ticket, 0).await?;
+        }
+    }
+
+    /// Deletes what was in quarantine for long enough.
+    async fn release(&mut self) -> Flow<()> {
+        let quarantine = u64::from(self.work.quarantine_days) * 24 * 3600;
+        let now = Timestamp::now().after(Duration::from_secs(1));
+        let orphans_before = if quarantine == 0 { now } else { ago(quarantine) };
+        let mut due = 0;
+        for database in self.storage.databases()? {
+            let read = move |reader: &mut Reader<'_>| reclaim::count_orphans(reader, orphans_before);
+            due += database.database.read_long(read).await?.max(0) as u64;
+        }
+        if due > FEW {
+            let mut all = 0;
+            for (_, store) in self.storage.stores() {
+                if let Some(store) = store {
+                    all += store.usage().await?.blobs;
+                }
+            }
+            for database in self.storage.databases()? {
+                all += database.own_store.usage().await?.blobs;
+            }
+            self.refuse_unlikely(due, all, "BLOBs of all stores, which no database knows,")?;
+        }
+        release::release(self.ticket, &mut self.throttle, now, orphans_before).await
+    }
+
+    async fn compact(&mut self) -> Flow<()> {
+        for (row, store) in self.storage.clone().stores() {
+            self.go_on()?;
+            let Some(store) = store else { continue };
+            match store.compact(CompactLimits::default()).await {
+                Ok(report) => self.ticket.count("freed_bytes", report.freed_bytes),
+                Err(error) => self.ticket.fail(format!("store {}", row.name), &error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn waiting(store: Id, digest: Digest, size: i64, why: &str) -> ReclaimRow {
+    ReclaimRow { store_id: store, digest, size, reason: why.to_owned(), deleting: false, since: Timestamp::now() }
+}
+
+/// The census: which of these BLOBs of a store no database refers to.
+pub(super) async fn unknown(databases: &[StorageDatabase], store: Id, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+    let mut entries = entries;
+    for database in databases {
+        if entries.is_empty() {
+            break;
+        }
+        let ask = move |reader: &mut Reader<'_>| {
+            let mut unknown = Vec::new();
+            for entry in entries {
+                if !blob::is_in(reader, &entry.digest, store)? {
+                    unknown.push(entry);
+                }
+            }
+            Ok(unknown)
+        };
+        entries = database.database.read_long(ask).await?;
+    }
+    Ok(entries)
+}

@@ -1,0 +1,358 @@
+//! Moving BLOBs from store to store, in any direction, while people work.
+//!
+//! Each BLOB is copied, read back from its new place, and only then does its reference lead there; the old copy goes into
+//! quarantine in the same transaction and is deleted afterwards. A reader that is in the middle of the old copy goes on in the
+//! new one. A job that was cut short goes on behind the last page that was written down; what it copied twice is found to be
+//! there already.
+
+use blobs::{BlobHasher, BlobStore, Stored};
+use database::content::blob::{self, BlobRow, Selection};
+use database::content::reclaim::{self, ReclaimRow, reason};
+use database::{Reader, Transaction};
+use futures_util::stream::{self, StreamExt};
+use model::{Error, ErrorKind, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use serde::{Deserialize, Serialize};
+
+use super::reclaim as release;
+use super::throttle::Throttle;
+use super::ticket::{Flow, Ticket};
+
+/// BLOBs of one transaction.
+const PAGE: usize = 256;
+/// Bytes that are on their way at once, and BLOBs.
+const AT_ONCE: usize = 32;
+/// Microseconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// Which BLOBs to move where. Sizes are in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigrateWork {
+    /// Only references of this content database; of all when absent.
+    pub database: Option<String>,
+    /// Only what is in this store; in any other than the target when absent.
+    pub from: Option<String>,
+    /// The store that they move to; the active store of each content database when absent.
+    pub to: Option<String>,
+    /// Only what has at least so many bytes; when absent, what leaves a content database must have the minimum size of
+    /// its policy.
+    pub minimum_size: Option<u64>,
+    /// Only what has at most so many bytes.
+    pub maximum_size: Option<u64>,
+    /// Only what was stored at least so many days ago.
+    pub older_than_days: Option<u32>,
+    /// Only what was not read for so many days.
+    pub unread_days: Option<u32>,
+    /// Only documents of this library or site collection, by identifier.
+    pub library: Option<i64>,
+    /// Bytes a second; as fast as it goes when absent.
+    pub rate: Option<u64>,
+    /// Stop after so many BLOBs.
+    pub limit: Option<u64>,
+}
+
+/// Where a migration goes on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Cursor {
+    /// Identifiers of the content database and the source store that are being worked on.
+    database: i64,
+    store: i64,
+    /// The last reference that was dealt with.
+    after: i64,
+}
+
+impl MigrateWork {
+    /// Refuses names that there are not, and a target that takes nothing.
+    pub(super) fn check(&self, storage: &Storage) -> Result<()> {
+        if let Some(name) = &self.database {
+            storage.database(name)?;
+        }
+        let from = self.from.as_ref().map(|name| storage.store_named(name)).transpose()?;
+        let to = self.to.as_ref().map(|name| storage.store_named(name)).transpose()?;
+        if let Some(to) = to.filter(|to| to.state != "active") {
+            return Err(Error::conflict(format!("the BLOB store \"{}\" is {}: activate it first", to.name, to.state))
+                .with_code("store_not_active"));
+        }
+        if let (Some(from), Some(to)) = (from, to)
+            && from.id == to.id
+        {
+            return Err(Error::invalid(format!("\"{}\" is both where BLOBs come from and where they go to", to.name)));
+        }
+        Ok(())
+    }
+}
+
+/// One leg: from one store of one database to another.
+struct Leg<'a> {
+    ticket: &'a Ticket,
+    database: &'a StorageDatabase,
+    from: (Id, BlobStore),
+    to: (Id, BlobStore),
+    which: Selection,
+}
+
+pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
+    let storage = ticket.storage().refreshed().await?;
+    let mut throttle = Throttle::new(&storage, work.rate);
+    let databases: Vec<StorageDatabase> = storage
+        .databases()?
+        .into_iter()
+        .filter(|database| work.database.as_ref().is_none_or(|name| *name == database.name))
+        .collect();
+    let mut legs = Vec::new();
+    for database in &databases {
+        legs.extend(plan(ticket, &storage, database, work)?);
+    }
+    let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
+    let again = work.limit.is_none() && cursor.after == i64::MAX;
+    if again {
+        // Asked to go on after its end: what could not be moved is tried again.
+        ticket.forget_failures();
+        ticket.note(|figures| figures.cursor = serde_json::Value::Null);
+    }
+    let cursor = if again { Cursor::default() } else { cursor };
+    measure(ticket, &legs, &cursor, work).await?;
+    let mut is_before = cursor.after != 0;
+    for leg in &legs {
+        let here = leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
+        if is_before && !here {
+            continue;
+        }
+        let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
+        is_before = false;
+        if !leg.run(after, work.limit, &mut throttle).await? {
+            break;
+        }
+    }
+    // The last copies wait for whoever read the old place a moment ago and for nothing else.
+    ticket.note(|figures| figures.phase = "deleting old copies".to_owned());
+    release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+    ticket.note(|figures| {
+        figures.phase = String::new();
+        let end = Cursor { after: i64::MAX, ..Cursor::default() };
+        figures.cursor = serde_json::to_value(end).unwrap_or_default();
+    });
+    let figures = ticket.figures();
+    let moved = figures.items - figures.failed.min(figures.items);
+    Ok(match figures.failed {
+        0 => format!("{moved} BLOBs were moved"),
+        failed => format!("{moved} BLOBs were moved, {failed} could not be"),
+    })
+}
+
+/// The legs of one database.
+fn plan<'a>(
+    ticket: &'a Ticket,
+    storage: &Storage,
+    database: &'a StorageDatabase,
+    work: &MigrateWork,
+) -> Result<Vec<Leg<'a>>> {
+    let to = match &work.to {
+        Some(name) => storage.store_named(name)?.id,
+        None => database.active_store,
+    };
+    let only = work.from.as_ref().map(|name| storage.store_named(name)).transpose()?.map(|row| row.id);
+    let mut legs = Vec::new();
+    for (row, _) in storage.stores() {
+        if row.id == to || only.is_some_and(|only| only != row.id) {
+            continue;
+        }
+        let least = if row.id == DATABASE_STORE { database.minimum_size } else { 0 };
+        let now = Timestamp::now();
+        let days_ago = |days: Option<u32>| {
+            days.map_or(Timestamp::from_micros(i64::MAX), |days| {
+                now.before(std::time::Duration::from_secs(u64::from(days) * DAY))
+            })
+        };
+        legs.push(Leg {
+            ticket,
+            database,
+            from: (row.id, storage.store(row.id, database)?),
+            to: (to, storage.store(to, database)?),
+            which: Selection {
+                store_id: row.id,
+                minimum_size: i64::try_from(work.minimum_size.unwrap_or(least)).unwrap_or(i64::MAX),
+                maximum_size: work.maximum_size.map_or(i64::MAX, |size| i64::try_from(size).unwrap_or(i64::MAX)),
+                created_before: days_ago(work.older_than_days),
+                accessed_before: days_ago(work.unread_days),
+                within: work.library.map_or(Id::NONE, Id::new),
+            },
+        });
+    }
+    Ok(legs)
+}
+
+/// Counts what there is to do, at the first start and whenever the job goes on.
+async fn measure(ticket: &Ticket, legs: &[Leg<'_>], cursor: &Cursor, work: &MigrateWork) -> Flow<()> {
+    ticket.note(|figures| figures.phase = "counting".to_owned());
+    let (mut items, mut bytes) = (0, 0);
+    let mut is_before = cursor.after != 0;
+    for leg in legs {
+        ticket.go_on()?;
+        let here = leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
+        if is_before && !here {
+            continue;
+        }
+        let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
+        is_before = false;
+        let which = leg.which;
+        let read = move |reader: &mut Reader<'_>| blob::count(reader, &which, after);
+        let (count, sum) = leg.database.database.read_long(read).await?;
+        items += count.max(0) as u64;
+        bytes += sum.max(0) as u64;
+    }
+    ticket.note(|figures| {
+        figures.phase = "moving".to_owned();
+        figures.total_items = figures.items + items.min(work.limit.unwrap_or(u64::MAX));
+        figures.total_bytes = figures.bytes + bytes;
+    });
+    Ok(())
+}
+
+impl Leg<'_> {
+    /// Moves everything behind `after`; false when the limit was reached.
+    async fn run(&self, mut after: Id, limit: Option<u64>, throttle: &mut Throttle) -> Flow<bool> {
+        loop {
+            self.ticket.go_on()?;
+            let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
+            let size = PAGE.min(usize::try_from(left).unwrap_or(PAGE));
+            if size == 0 {
+                return Ok(false);
+            }
+            let which = self.which;
+            let read = move |reader: &mut Reader<'_>| blob::select(reader, &which, after, size);
+            let page = self.database.database.read_long(read).await?;
+            let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
+            let bytes = self.page(page, throttle).await?;
+            after = last;
+            let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
+            self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+            throttle.after(self.ticket, bytes).await?;
+        }
+    }
+
+    async fn page(&self, page: Vec<BlobRow>, throttle: &mut Throttle) -> Flow<u64> {
+        let mut copies = stream::iter(page)
+            .map(|row| async move {
+                let copied = self.copy(&row).await;
+                (row, copied)
+            })
+            .buffer_unordered(AT_ONCE);
+        let (mut copied, mut bytes) = (Vec::new(), 0);
+        while let Some((row, outcome)) = copies.next().await {
+            let size = row.size.max(0) as u64;
+            bytes += size;
+            match outcome {
+                Ok(stored) => copied.push((row, stored)),
+                // The whole store is full or away: the next BLOB would fare no better.
+                Err(error) if ends_all(&error) => return Err(error.into()),
+                Err(error) => {
+                    self.ticket.fail(row.digest.to_string(), &error);
+                    self.ticket.note(|figures| figures.items += 1);
+                }
+            }
+        }
+        drop(copies);
+        self.redirect(copied).await?;
+        // Old copies in the content database are deleted page by page, so that its file does not grow meanwhile.
+        if self.from.0 == DATABASE_STORE {
+            release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+        }
+        Ok(bytes)
+    }
+
+    /// Copies one BLOB and reads it back.
+    async fn copy(&self, row: &BlobRow) -> Result<Stored> {
+        let size = row.size.max(0) as u64;
+        let locator = row.locator.as_deref().map(blobs::Locator::from_bytes).transpose()?;
+        let mut source = self.from.1.open(row.digest, size, locator.as_ref()).await.map_err(|error| {
+            if error.kind() != ErrorKind::NotFound {
+                return error;
+            }
+            Error::corrupt("its bytes are missing where they should be: run `strongroom blobs check`")
+                .with_source(error)
+        })?;
+        let mut writer = self.to.1.writer(Some(size)).await?;
+        while let Some(bytes) = source.next_chunk().await? {
+            writer.write(bytes).await?;
+        }
+        let stored = writer.finish().await?;
+        if stored.digest != row.digest {
+            return Err(Error::corrupt("its bytes are not those that were stored: run `strongroom blobs check`"));
+        }
+        let mut copy = self.to.1.open(row.digest, size, Some(&stored.locator)).await?;
+        let mut hasher = BlobHasher::new();
+        while let Some(bytes) = copy.next_chunk().await? {
+            hasher.update(&bytes);
+        }
+        if hasher.finish() != row.digest {
+            return Err(Error::corrupt("its copy was not read back as it was written"));
+        }
+        Ok(stored)
+    }
+
+    /// Leads references to their copies and puts the old ones into quarantine.
+    async fn redirect(&self, copied: Vec<(BlobRow, Stored)>) -> Flow<()> {
+        let (from, to) = (self.from.0, self.to.0);
+        let reused: Vec<(BlobRow, Stored)> = copied.iter().filter(|(_, stored)| stored.existed).cloned().collect();
+        let (count, bytes) = (copied.len() as u64, copied.iter().map(|(row, _)| row.size.max(0) as u64).sum::<u64>());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let since = Timestamp::now();
+            let mut refused = Vec::new();
+            for (row, stored) in &copied {
+                if let Err(error) = reclaim::require_not_deleting(transaction, to, &row.digest) {
+                    refused.push((row.digest, error.message().to_owned()));
+                    continue;
+                }
+                let moved = blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))?;
+                // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
+                let unneeded = if moved { from } else { to };
+                let why = if moved { reason::MOVED } else { reason::ORPHAN };
+                let aside = ReclaimRow {
+                    store_id: unneeded,
+                    digest: row.digest,
+                    size: row.size,
+                    reason: why.to_owned(),
+                    deleting: false,
+                    since,
+                };
+                reclaim::quarantine(transaction, &aside)?;
+            }
+            Ok(refused)
+        };
+        for (digest, message) in self.database.database.write_vital(write).await? {
+            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
+        }
+        for (row, stored) in reused {
+            self.require_copy(row, stored).await?;
+        }
+        self.ticket.note(|figures| {
+            figures.items += count;
+            figures.bytes += bytes;
+        });
+        metrics::counter!("strongroom_blobs_migrated_total").increment(count);
+        Ok(())
+    }
+
+    /// A copy that was there before may have been deleted until the reference led to it; the old one is still there then.
+    async fn require_copy(&self, row: BlobRow, stored: Stored) -> Flow<()> {
+        match self.to.1.open(row.digest, stored.size, Some(&stored.locator)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.ticket.fail(row.digest.to_string(), &error);
+                let (from, to) = (self.from.0, self.to.0);
+                let back = move |transaction: &mut Transaction<'_>| {
+                    blob::relocate(transaction, row.id, to, from, row.locator.as_deref())?;
+                    reclaim::remove(transaction, from, &row.digest)
+                };
+                Ok(self.database.database.write_vital(back).await?)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether an error is about a whole store and not about one BLOB.
+fn ends_all(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unavailable)
+}

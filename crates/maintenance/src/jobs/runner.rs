@@ -1,0 +1,165 @@
+//! Running jobs: in a server, one at a time on threads that the system prefers others to, and in a command that waits for
+//! the end.
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::job;
+use model::{Error, Id, Result, Timestamp};
+use repository::{Repository, Session, Storage};
+use tokio::sync::oneshot;
+
+use super::ticket::{Figures, Flow, Halt, LEASE, Ticket};
+use super::{Job, Work, check, collect, find, from_text, insert, migrate};
+
+/// Time between two looks for jobs.
+const LOOK: Duration = Duration::from_secs(1);
+/// Ended jobs are forgotten after so long.
+const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How much the threads of jobs stand back behind those of requests.
+const NICE: i32 = 10;
+
+/// Runs the farm's jobs until it is dropped. Several servers may do so at once; each job has one runner.
+pub async fn run_jobs(repository: Repository) {
+    let (stopped, stop) = oneshot::channel::<()>();
+    let handle = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || {
+        // Threads that this one starts stand back too.
+        if let Err(error) = rustix::process::nice(NICE) {
+            tracing::debug!(%error, "the threads of jobs cannot stand back");
+        }
+        match tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build() {
+            Ok(runtime) => runtime.block_on(async {
+                tokio::select! {
+                    () = look_for_jobs(repository) => {}
+                    _ = stop => {}
+                }
+            }),
+            Err(error) => tracing::error!(%error, "jobs cannot be run"),
+        }
+    });
+    if let Err(error) = &handle {
+        tracing::error!(%error, "jobs cannot be run");
+    }
+    // Dropping this future drops `stopped`, which ends the thread.
+    std::future::pending::<()>().await;
+    drop(stopped);
+}
+
+async fn look_for_jobs(repository: Repository) {
+    let mut tick = tokio::time::interval(LOOK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if let Err(error) = run_next(&repository).await {
+            tracing::warn!(error = error.report(), "jobs cannot be looked for");
+            tokio::time::sleep(10 * LOOK).await;
+        }
+    }
+}
+
+/// Runs the oldest job that is ready, if there is one.
+async fn run_next(repository: &Repository) -> Result<()> {
+    let now = Timestamp::now();
+    let session = repository.as_caller(repository.farm_administrator().await?);
+    let ready = repository.jobs_database().read(move |reader| job::ready(reader, now)).await?;
+    let Some(next) = ready.first().map(|row| row.id) else { return Ok(()) };
+    let storage = session.storage().await?;
+    let runner = storage.next_id();
+    let claim = move |transaction: &mut Transaction<'_>| {
+        job::purge(transaction, Timestamp::now().before(KEPT))?;
+        let now = Timestamp::now();
+        job::claim(transaction, next, runner, now, now.after(LEASE))
+    };
+    if storage.configuration().write_vital(claim).await? {
+        run(&storage, next, runner, |_| {}).await?;
+    }
+    Ok(())
+}
+
+/// Runs a job that `runner` has claimed, to its end or until it is to stop.
+async fn run(storage: &Storage, id: Id, runner: Id, watch: impl Fn(&Figures) + Send + Sync) -> Result<()> {
+    let row = storage.configuration().read(move |reader| job::find(reader, id)).await?;
+    let row = row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?;
+    let figures = if row.progress.is_empty() { Ok(Figures::default()) } else { from_text(&row.progress) };
+    let (work, figures) = match (from_text::<Work>(&row.payload), figures) {
+        (Ok(work), Ok(figures)) => (work, figures),
+        (Err(error), _) | (_, Err(error)) => {
+            let ticket = Ticket::new(storage.clone(), id, runner, Figures::default());
+            return ticket.end(&Err(Halt::Fault(error))).await;
+        }
+    };
+    tracing::info!(job = %id, kind = work.kind(), "a job begins");
+    let ticket = Ticket::new(storage.clone(), id, runner, figures);
+    let outcome = {
+        let keeping = ticket.clone().keep();
+        let watching = async {
+            let mut tick = tokio::time::interval(Duration::from_millis(200));
+            loop {
+                tick.tick().await;
+                watch(&ticket.figures());
+            }
+        };
+        tokio::select! {
+            outcome = perform(&ticket, work) => outcome,
+            () = keeping => Err(Halt::Lost),
+            () = watching => Err(Halt::Lost),
+        }
+    };
+    watch(&ticket.figures());
+    match &outcome {
+        Ok(message) => tracing::info!(job = %id, message, "a job has ended"),
+        Err(Halt::Fault(error)) => tracing::error!(job = %id, error = error.report(), "a job failed"),
+        Err(Halt::Asked) => tracing::info!(job = %id, "a job stopped as it was asked to"),
+        Err(Halt::Lost) => tracing::warn!(job = %id, "a job was lost to another runner"),
+    }
+    ticket.end(&outcome).await
+}
+
+async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
+    match work {
+        Work::Migrate(work) => migrate::run(ticket, &work).await,
+        Work::Collect(work) => collect::run(ticket, &work).await,
+        Work::Check(work) => check::run(ticket, &work).await,
+    }
+}
+
+/// Asks for a job and runs it in this process; `watch` sees its figures several times a second.
+///
+/// Errors: those of [`super::start`]. How the job ended is in the answer.
+pub async fn run_here(session: &Session, work: Work, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
+    let storage = session.storage().await?;
+    let runner = storage.next_id();
+    let id = insert(&storage, work, Some(runner)).await?;
+    run(&storage, id, runner, watch).await?;
+    find(&storage, id).await
+}
+
+/// Waits for the end of a job that waits or runs somewhere; runs it here when nobody does.
+///
+/// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+pub async fn follow(session: &Session, id: Id, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
+    let storage = session.storage().await?;
+    let mut tick = tokio::time::interval(LOOK / 4);
+    let runner = storage.next_id();
+    // A server of the farm gets the chance to be first.
+    tick.tick().await;
+    let begun = tokio::time::Instant::now();
+    loop {
+        let job = find(&storage, id).await?;
+        watch(&job.figures);
+        if job.has_ended() || job.state == "paused" {
+            return Ok(job);
+        }
+        if begun.elapsed() > 3 * LOOK {
+            let claim = move |transaction: &mut Transaction<'_>| {
+                let now = Timestamp::now();
+                job::claim(transaction, id, runner, now, now.after(LEASE))
+            };
+            if storage.configuration().write_vital(claim).await? {
+                run(&storage, id, runner, &watch).await?;
+                continue;
+            }
+        }
+        tick.tick().await;
+    }
+}

@@ -1,0 +1,225 @@
+//! What a running job holds: its lease, its figures, and the question whether to go on.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use database::Transaction;
+use database::configuration::job;
+use model::{Error, Id, Result, Timestamp};
+use repository::Storage;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::to_text;
+
+/// A runner that gave no sign of life for so long counts as dead.
+pub(super) const LEASE: Duration = Duration::from_secs(20);
+/// Time between two signs of life.
+const RENEW: Duration = Duration::from_secs(2);
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// What it does now, in words.
+    pub phase: String,
+    /// BLOBs that there are to do, as far as that is known.
+    pub total_items: u64,
+    /// Their bytes.
+    pub total_bytes: u64,
+    /// BLOBs that are done.
+    pub items: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// BLOBs that could not be done; each is listed with its error.
+    pub failed: u64,
+    /// Seconds that it worked, pauses not counted.
+    pub seconds: u64,
+    /// Results by name, such as `deleted_bytes`.
+    pub results: std::collections::BTreeMap<String, u64>,
+    /// Where to go on.
+    pub cursor: serde_json::Value,
+}
+
+/// Why a job stops before its end.
+pub(super) enum Halt {
+    /// Somebody wants it to pause, or to end for good.
+    Asked,
+    /// Another runner has it.
+    Lost,
+    /// It cannot go on.
+    Fault(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Fault(error)
+    }
+}
+
+/// How work is written: it stops at the first halt.
+pub(super) type Flow<T> = std::result::Result<T, Halt>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Run,
+    Stop,
+    Lost,
+}
+
+/// A job that this process runs.
+pub(super) struct Ticket {
+    pub(super) id: Id,
+    runner: Id,
+    storage: Storage,
+    figures: Mutex<Figures>,
+    before: u64,
+    started: Instant,
+    wish: watch::Sender<Wish>,
+    /// Items that could not be done, since the last time that they were written down.
+    unwritten: Mutex<Vec<(String, String)>>,
+    failures: AtomicU64,
+}
+
+impl Ticket {
+    pub(super) fn new(storage: Storage, id: Id, runner: Id, figures: Figures) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            runner,
+            storage,
+            before: figures.seconds,
+            failures: AtomicU64::new(figures.failed),
+            figures: Mutex::new(figures),
+            started: Instant::now(),
+            wish: watch::Sender::new(Wish::Run),
+            unwritten: Mutex::default(),
+        })
+    }
+
+    pub(super) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// The figures as of now.
+    pub(super) fn figures(&self) -> Figures {
+        let mut figures = self.lock().clone();
+        figures.seconds = self.before + self.started.elapsed().as_secs();
+        figures.failed = self.failures.load(Ordering::Relaxed);
+        figures
+    }
+
+    /// Changes the figures.
+    pub(super) fn note(&self, change: impl FnOnce(&mut Figures)) {
+        change(&mut self.lock());
+    }
+
+    /// Adds to a result.
+    pub(super) fn count(&self, name: &str, amount: u64) {
+        *self.lock().results.entry(name.to_owned()).or_default() += amount;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Figures> {
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether to go on; asked between any two steps.
+    pub(super) fn go_on(&self) -> Flow<()> {
+        match *self.wish.borrow() {
+            Wish::Run => Ok(()),
+            Wish::Stop => Err(Halt::Asked),
+            Wish::Lost => Err(Halt::Lost),
+        }
+    }
+
+    /// Waits, unless the job is to stop.
+    pub(super) async fn wait(&self, time: Duration) -> Flow<()> {
+        let mut wish = self.wish.subscribe();
+        let stopped = wish.wait_for(|wish| *wish != Wish::Run);
+        let _ = tokio::time::timeout(time, stopped).await;
+        self.go_on()
+    }
+
+    /// Notes that an item could not be done; the job goes on without it.
+    pub(super) fn fail(&self, item: impl Into<String>, error: &Error) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        unwritten.push((item.into(), error.message().to_owned()));
+    }
+
+    /// Forgets the errors of an earlier run, because everything is tried again.
+    pub(super) fn forget_failures(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+    }
+
+    /// Writes down how far the job is; called before work that must not be done twice is forgotten.
+    pub(super) async fn save(&self) -> Flow<()> {
+        let (id, runner, progress) = (self.id, self.runner, to_text(&self.figures())?);
+        let errors = std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner));
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            let is_ours = job::renew(transaction, id, runner, now.after(LEASE), &progress)?;
+            if is_ours {
+                for (item, message) in &errors {
+                    job::put_error(transaction, id, item, message, now)?;
+                }
+            }
+            let row = job::find(transaction, id)?;
+            Ok((is_ours, row.map(|row| row.wish)))
+        };
+        let (is_ours, wish) = self.storage.configuration().write_vital(write).await?;
+        let wish = match (is_ours, wish.as_deref()) {
+            (false, _) => Wish::Lost,
+            (true, Some("run")) => Wish::Run,
+            (true, _) => Wish::Stop,
+        };
+        self.wish.send_replace(wish);
+        self.go_on()
+    }
+
+    /// Gives signs of life until it is dropped.
+    pub(super) async fn keep(self: Arc<Self>) {
+        let mut tick = tokio::time::interval(RENEW);
+        let mut last = Instant::now();
+        loop {
+            tick.tick().await;
+            match self.save().await {
+                Ok(()) | Err(Halt::Asked) => last = Instant::now(),
+                Err(Halt::Lost) => return,
+                Err(Halt::Fault(error)) => {
+                    tracing::warn!(job = %self.id, error = error.report(), "a job's progress cannot be written down");
+                    if last.elapsed() > LEASE {
+                        self.wish.send_replace(Wish::Lost);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets go of the job.
+    pub(super) async fn end(&self, outcome: &Flow<String>) -> Result<()> {
+        // Errors that were not written yet; a lost job is no longer ours to write about.
+        let _ = self.save().await;
+        let (id, runner, progress) = (self.id, self.runner, to_text(&self.figures())?);
+        let (state, message) = match outcome {
+            Ok(message) => ("finished", message.clone()),
+            Err(Halt::Fault(error)) => ("failed", error.report()),
+            Err(Halt::Lost) => return Ok(()),
+            Err(Halt::Asked) => ("", String::new()),
+        };
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            let wish = job::find(transaction, id)?.map(|row| row.wish).unwrap_or_default();
+            let state = match (state, wish.as_str()) {
+                ("", "abort") => "aborted",
+                ("", _) => "paused",
+                _ => state,
+            };
+            let finished = (state != "paused").then_some(now);
+            job::end(transaction, id, runner, state, &progress, &message, finished).map(drop)
+        };
+        self.storage.configuration().write_vital(write).await
+    }
+}

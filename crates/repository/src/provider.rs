@@ -1,0 +1,73 @@
+//! Opening a BLOB store from what the configuration database says about it.
+
+use std::collections::BTreeMap;
+
+use blobs::{BlobStore, Owner};
+use database::configuration::farm::StoreRow;
+use model::{Error, Id, Result};
+
+use crate::farm::Inner;
+use crate::seal;
+
+/// Names and values of a provider's settings.
+pub(crate) type Settings = BTreeMap<String, String>;
+
+/// Settings as they are stored: a JSON object of texts.
+pub(crate) fn settings_text(settings: &Settings) -> Result<String> {
+    serde_json::to_string(settings).map_err(|error| Error::invalid("the settings cannot be stored").with_source(error))
+}
+
+fn settings_from(text: &[u8], name: &str) -> Result<Settings> {
+    serde_json::from_slice(text).map_err(|error| {
+        Error::unavailable(format!("the settings of the BLOB store \"{name}\" cannot be read")).with_source(error)
+    })
+}
+
+fn subject(store: Id) -> String {
+    format!("blob store {store}")
+}
+
+impl Inner {
+    /// Opens a store; the place of a directory is below the data directory when it is relative.
+    ///
+    /// Errors: `Invalid` for an unknown kind or setting; what the provider says.
+    pub(crate) async fn open_store(&self, row: &StoreRow) -> Result<BlobStore> {
+        let (settings, secrets) = self.store_settings(row).await?;
+        let owner = Owner::new(self.farm_id.to_string())?;
+        match row.kind.as_str() {
+            "directory" => {
+                if let Some(key) = settings.keys().chain(secrets.keys()).next() {
+                    return Err(Error::invalid(format!("a store of the kind directory has no setting \"{key}\"")));
+                }
+                if row.location.is_empty() {
+                    return Err(Error::invalid("a store of the kind directory needs a directory"));
+                }
+                let path = self.directory.join(&row.location);
+                BlobStore::open_directory(&path, &owner, self.blobs.clone()).await
+            }
+            kind => {
+                Err(Error::invalid(format!("there is no kind of BLOB store called \"{kind}\"; there is: directory")))
+            }
+        }
+    }
+
+    /// The settings and secrets of a store.
+    pub(crate) async fn store_settings(&self, row: &StoreRow) -> Result<(Settings, Settings)> {
+        let settings = settings_from(row.settings.as_bytes(), &row.name)?;
+        let Some(sealed) = row.secret.clone() else { return Ok((settings, Settings::new())) };
+        let (directory, subject) = (self.directory.clone(), subject(row.id));
+        let opened = blocking(move || seal::open(&directory, &subject, &sealed)).await?;
+        Ok((settings, settings_from(&opened, &row.name)?))
+    }
+
+    pub(crate) async fn seal_secrets(&self, store: Id, secrets: &Settings) -> Result<Vec<u8>> {
+        let (directory, subject, text) = (self.directory.clone(), subject(store), settings_text(secrets)?);
+        blocking(move || seal::seal(&directory, &subject, text.as_bytes())).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        Err(Error::unavailable("the program was stopped while it worked with the farm's key").with_source(error))
+    })
+}

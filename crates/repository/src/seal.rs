@@ -1,0 +1,169 @@
+//! Sealing what is secret in the configuration database with the farm's key, which is kept beside it: a copy of the database
+//! alone opens nothing.
+//!
+//! The key file is `farm.key` in the data directory, readable by its owner only: a line of 64 hexadecimal digits. What is
+//! sealed begins with a byte for the format (1) and 12 bytes of nonce; AES-256-GCM, with what it belongs to as additional data.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use model::{Error, Result};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+
+const FILE: &str = "farm.key";
+const FORMAT: u8 = 1;
+const KEY: usize = 32;
+
+/// Seals `plain` for the thing called `subject`. Makes the farm's key at first use. Blocks.
+pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
+    let key = key(directory, true)?;
+    let mut nonce = [0; NONCE_LEN];
+    random(&mut nonce)?;
+    let mut body = plain.to_vec();
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(subject.as_bytes()), &mut body)
+        .map_err(|_| Error::unavailable("the secret cannot be sealed: it is too long"))?;
+    Ok([&[FORMAT], &nonce[..], &body].concat())
+}
+
+/// Opens what [`seal`] made for the same subject. Blocks.
+///
+/// Errors: `Unavailable` when the farm's key is not there or is another one.
+pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+    let key = key(directory, false)?;
+    let wrong = || {
+        Error::unavailable(format!(
+            "a secret in the configuration database cannot be opened with {}: put the farm's own key file there, or set the \
+             credentials of its stores again",
+            directory.join(FILE).display()
+        ))
+    };
+    let (head, body) = sealed.split_at_checked(1 + NONCE_LEN).ok_or_else(wrong)?;
+    let nonce = Nonce::try_assume_unique_for_key(&head[1..]).map_err(|_| wrong())?;
+    if head[0] != FORMAT {
+        return Err(wrong());
+    }
+    let mut body = body.to_vec();
+    let plain = key.open_in_place(nonce, Aad::from(subject.as_bytes()), &mut body).map_err(|_| wrong())?;
+    Ok(plain.to_vec())
+}
+
+fn key(directory: &Path, create: bool) -> Result<LessSafeKey> {
+    let path = directory.join(FILE);
+    let bytes = match read(&path)? {
+        Some(bytes) => bytes,
+        None if create => {
+            make(directory, &path)?;
+            read(&path)?.ok_or_else(|| missing(&path))?
+        }
+        None => return Err(missing(&path)),
+    };
+    let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| garbled(&path))?;
+    Ok(LessSafeKey::new(key))
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let mut text = String::new();
+    match fs::File::open(path).and_then(|file| file.take(1024).read_to_string(&mut text)) {
+        Ok(_) => decode(text.trim()).map(Some).ok_or_else(|| garbled(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken("read", path, &error)),
+    }
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    if text.len() != 2 * KEY || !text.is_ascii() {
+        return None;
+    }
+    (0..KEY).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect()
+}
+
+/// Makes the key file, whole or not at all; another process may have been faster.
+fn make(directory: &Path, path: &Path) -> Result<()> {
+    let mut bytes = [0; KEY];
+    random(&mut bytes)?;
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let fresh: PathBuf = directory.join(format!("{FILE}.{}", std::process::id()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+        match fs::hard_link(&fresh, path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        fs::remove_file(&fresh)?;
+        fs::File::open(directory)?.sync_all()
+    };
+    write().map_err(|error: std::io::Error| broken("written", path, &error))
+}
+
+fn random(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|error| Error::unavailable(format!("the system gives no random numbers: {error}")))
+}
+
+fn missing(path: &Path) -> Error {
+    Error::unavailable(format!(
+        "the farm's key {} is missing: put it back from a backup, or set the credentials of its stores again",
+        path.display()
+    ))
+}
+
+fn garbled(path: &Path) -> Error {
+    Error::unavailable(format!("{} is not a farm's key: put it back from a backup", path.display()))
+}
+
+fn broken(what: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::unavailable(format!("the farm's key {} cannot be {what}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_comes_back_for_its_own_subject_only() {
+        let place = tempfile::tempdir().unwrap();
+        let sealed = seal(place.path(), "store 5", b"swordfish").unwrap();
+        assert!(!sealed.windows(9).any(|window| window == b"swordfish"));
+        assert_eq!(open(place.path(), "store 5", &sealed).unwrap(), b"swordfish");
+        assert!(open(place.path(), "store 6", &sealed).is_err());
+        for at in 0..sealed.len() {
+            let mut flipped = sealed.clone();
+            flipped[at] ^= 1;
+            assert!(open(place.path(), "store 5", &flipped).is_err(), "byte {at}");
+        }
+        let mode = fs::metadata(place.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing is left beside the key");
+    }
+
+    #[test]
+    fn a_missing_foreign_or_garbled_key_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let sealed = seal(place.path(), "store 5", b"swordfish").unwrap();
+        let path = place.path().join(FILE);
+        fs::write(&path, "0".repeat(64)).unwrap();
+        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("own key file"));
+        fs::write(&path, "nonsense").unwrap();
+        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("not a farm's key"));
+        fs::remove_file(&path).unwrap();
+        assert!(open(place.path(), "store 5", &sealed).unwrap_err().message().contains("missing"));
+    }
+
+    #[test]
+    fn a_secret_that_was_sealed_by_the_first_version_opens() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(FILE), "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n")
+            .unwrap();
+        assert_eq!(open(place.path(), "store 5", GOLDEN).unwrap(), b"swordfish");
+    }
+
+    const GOLDEN: &[u8] = &[
+        1, 78, 141, 177, 78, 89, 87, 232, 139, 244, 36, 251, 247, 202, 255, 179, 121, 236, 237, 185, 63, 40, 212, 196,
+        24, 25, 213, 171, 183, 67, 123, 113, 50, 42, 142, 204, 135, 46,
+    ];
+}

@@ -1,0 +1,245 @@
+//! BLOB stores of the farm: adding, opening up, closing and removing them.
+
+use std::collections::BTreeMap;
+
+use database::Transaction;
+use database::configuration::event;
+use database::configuration::farm::{self, StoreRow};
+use database::content::{blob, reclaim};
+use model::{Error, Id, Name, Result, Timestamp};
+
+use crate::Session;
+use crate::farm::{DATABASE_STORE, FILES_STORE};
+use crate::policies::users_of;
+
+/// A BLOB store to be added.
+#[derive(Clone, Debug, Default)]
+pub struct NewStore {
+    /// Unique name.
+    pub name: String,
+    /// Kind of its provider: `directory`, or one of the kinds of object storage.
+    pub kind: String,
+    /// Where it is: a directory (relative to the data directory), or bucket and prefix.
+    pub location: String,
+    /// Settings of its provider by name.
+    pub settings: BTreeMap<String, String>,
+    /// Credentials and keys by name; they are kept sealed.
+    pub secrets: BTreeMap<String, String>,
+}
+
+/// Whether a BLOB store takes new BLOBs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreState {
+    /// It does, where a policy says so.
+    Active,
+    /// What lies in it stays readable.
+    ReadOnly,
+    /// The same, and what lies in it is on its way to other stores.
+    Draining,
+}
+
+impl StoreState {
+    /// The stored and public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::ReadOnly => "read-only",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+impl Session {
+    /// Adds a BLOB store after opening it, which leaves the farm's mark in it. It takes BLOBs as soon as a policy names it.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or setting; `Conflict` when the
+    /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
+    pub async fn add_store(&self, new: NewStore) -> Result<()> {
+        self.require_farm_administrator("add BLOB stores")?;
+        let name = Name::new(new.name.clone())?;
+        let row = self.store_row(self.repository.next_id(), &name, &new).await?;
+        refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
+        // Opening shows whether the place can be used, before the farm relies on it.
+        self.repository.inner.open_store(&row).await?.close().await;
+        let actor = self.principal.id;
+        let insert = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            refuse_known(&farm::stores(transaction)?, &row)?;
+            farm::insert_store(transaction, &row, Timestamp::now())?;
+            let detail = format!("{} at {}", row.kind, row.location);
+            event::record(transaction, Timestamp::now(), actor, "store.add", &row.name, &detail)
+        };
+        self.repository.inner.configuration.write(insert).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Changes settings and credentials of a store while it is in use: what is given replaces what was there, an empty
+    /// text removes it. The next access uses them.
+    ///
+    /// Errors: those of [`Self::add_store`]; `NotFound`. With settings that do not work nothing is changed.
+    pub async fn change_store(
+        &self,
+        name: &str,
+        settings: &BTreeMap<String, String>,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let old = self.map().await?.store_named(name)?.clone();
+        let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
+        for (target, given) in [(&mut new_settings, settings), (&mut new_secrets, secrets)] {
+            for (key, value) in given {
+                match value.is_empty() {
+                    true => target.remove(key),
+                    false => target.insert(key.clone(), value.clone()),
+                };
+            }
+        }
+        let new = NewStore {
+            name: old.name.clone(),
+            kind: old.kind.clone(),
+            location: old.location.clone(),
+            settings: new_settings,
+            secrets: new_secrets,
+        };
+        let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
+        self.repository.inner.open_store(&row).await?.close().await;
+        let actor = self.principal.id;
+        let names: Vec<&str> = settings.keys().chain(secrets.keys()).map(String::as_str).collect();
+        let detail = names.join(", ");
+        let change = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            farm::set_store_place(transaction, &row)?;
+            event::record(transaction, Timestamp::now(), actor, "store.change", &row.name, &detail)
+        };
+        self.repository.inner.configuration.write(change).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Opens a store up for new BLOBs, or closes it.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new BLOBs
+    /// to a store that is to be closed, naming the policies.
+    pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?;
+        if state != StoreState::Active {
+            if row.id == DATABASE_STORE {
+                return Err(Error::conflict(
+                    "the content databases always take what is smaller than the minimum size of their policy: set the minimum \
+                     size to 0 to keep new BLOBs out of them",
+                )
+                .with_code("store_in_use"));
+            }
+            let users = users_of(&map, row.id);
+            if !users.is_empty() {
+                return Err(Error::conflict(format!(
+                    "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
+                    users.join(", ")
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
+        let change = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            farm::set_store_state(transaction, id, state.as_str())?;
+            event::record(transaction, Timestamp::now(), actor, "store.state", &subject, state.as_str())
+        };
+        self.repository.inner.configuration.write(change).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Makes the farm forget a store. Its bytes are left where they are.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while documents
+    /// refer to BLOBs in it, and, unless `force` is set, while BLOBs lie in it that nothing refers to.
+    pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
+        self.require_farm_administrator("remove BLOB stores")?;
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?.clone();
+        if row.id == DATABASE_STORE || row.id == FILES_STORE {
+            return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
+                .with_code("store_in_use"));
+        }
+        if row.state == "active" {
+            return Err(Error::conflict(format!(
+                "\"{name}\" still takes new BLOBs: make it read-only or drain it first"
+            ))
+            .with_code("store_in_use"));
+        }
+        for content in &map.databases {
+            let totals = content.database.read_long(blob::totals).await?;
+            if let Some((_, count, _)) = totals.iter().find(|(id, ..)| *id == row.id) {
+                return Err(Error::conflict(format!(
+                    "{count} BLOBs of the content database \"{}\" are in \"{name}\": drain it first",
+                    content.row.name
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let store = map.stores.iter().find(|(known, _)| known.id == row.id).and_then(|(_, store)| store.as_ref());
+        if !force {
+            let store = store.ok_or_else(|| {
+                Error::unavailable(format!("\"{name}\" does not answer, so that nobody knows whether BLOBs are in it"))
+            })?;
+            if let Some(entry) = store.enumerate(None, 1).await?.entries.first() {
+                return Err(Error::conflict(format!(
+                    "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the removal and \
+                     leave them where they are",
+                    entry.digest
+                ))
+                .with_code("store_not_empty"));
+            }
+        }
+        for content in &map.databases {
+            let id = row.id;
+            content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await?;
+        }
+        let actor = self.principal.id;
+        let remove = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            farm::delete_store(transaction, row.id)?;
+            event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
+        };
+        self.repository.inner.configuration.write(remove).await?;
+        self.repository.refresh_map().await?;
+        if let Some(store) = store {
+            store.close().await;
+        }
+        Ok(())
+    }
+
+    async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
+        let secret = match new.secrets.is_empty() {
+            true => None,
+            false => Some(self.repository.inner.seal_secrets(id, &new.secrets).await?),
+        };
+        Ok(StoreRow {
+            id,
+            name: name.as_str().to_owned(),
+            kind: new.kind.clone(),
+            state: StoreState::Active.as_str().to_owned(),
+            location: new.location.clone(),
+            settings: crate::provider::settings_text(&new.settings)?,
+            secret,
+        })
+    }
+}
+
+/// Refuses a name or place that the farm has already.
+fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
+    let folded = model::fold(&new.name);
+    if known.iter().any(|row| model::fold(&row.name) == folded) {
+        return Err(Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code("name_taken"));
+    }
+    let same = |row: &&StoreRow| row.kind == new.kind && row.location == new.location && row.settings == new.settings;
+    match known.iter().find(same) {
+        Some(row) => {
+            Err(Error::conflict(format!("the BLOB store \"{}\" is in that place", row.name)).with_code("place_taken"))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,67 @@
+//! `strongroom blobs migrate`: moves BLOBs from store to store.
+
+use clap::Args;
+use maintenance::jobs::{MigrateWork, Work};
+use model::{Id, NodePath, Result};
+use repository::{Session, Target};
+
+use super::{Shown, parse_size, work};
+
+#[derive(Args)]
+pub struct Migrate {
+    /// Only BLOBs of this content database
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
+    /// The store that they move to
+    #[arg(long, value_name = "STORE")]
+    to: String,
+    /// Only what is in this store
+    #[arg(long, value_name = "STORE")]
+    from: Option<String>,
+    /// Only documents of this library or site collection
+    #[arg(long, value_name = "SITE[/LIBRARY]")]
+    within: Option<String>,
+    /// Only BLOBs of at least this size, such as 64k [default: when they leave the database, its minimum size]
+    #[arg(long, visible_alias = "minimum-size", value_name = "SIZE", value_parser = parse_size)]
+    min_size: Option<u64>,
+    /// Only BLOBs of at most this size
+    #[arg(long, visible_alias = "maximum-size", value_name = "SIZE", value_parser = parse_size)]
+    max_size: Option<u64>,
+    /// Only what was stored at least so many days ago
+    #[arg(long, value_name = "DAYS")]
+    older_than: Option<u32>,
+    /// Only what was not read for so many days
+    #[arg(long, value_name = "DAYS")]
+    not_read_for: Option<u32>,
+    /// Bytes a second, such as 20M; as fast as it goes when absent
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    rate: Option<u64>,
+    /// Stop after so many BLOBs
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<u64>,
+    /// Leave the work to a server of the farm
+    #[arg(long)]
+    background: bool,
+}
+
+impl Migrate {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+        let within = match &self.within {
+            Some(path) => Some(session.item(&Target::Path(NodePath::parse(path.trim_matches('/'))?)).await?.id),
+            None => None,
+        };
+        let migrate = MigrateWork {
+            database: self.database,
+            from: self.from,
+            to: Some(self.to),
+            minimum_size: self.min_size,
+            maximum_size: self.max_size,
+            older_than_days: self.older_than,
+            unread_days: self.not_read_for,
+            library: within.map(Id::get),
+            rate: self.rate,
+            limit: self.limit,
+        };
+        work::run(session, Work::Migrate(migrate), self.background, as_json).await
+    }
+}

@@ -1,0 +1,91 @@
+//! `strongroom blobs`: where the bytes of documents are, whether all are there and undamaged, where new ones go, and moving and
+//! collecting them. One file for each family of actions.
+
+mod check;
+mod collect;
+mod faults;
+mod migrate;
+mod policy;
+mod status;
+mod stores;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use model::{Digest, Result};
+use serde_json::Value;
+
+use super::output::show;
+use super::transfer::parse_size;
+use crate::commands;
+use crate::configuration::Place;
+
+pub use work::{ended, job_json, watcher};
+
+/// What to do with BLOBs.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show content databases and BLOB stores, what they hold, and what waits to be deleted
+    Status,
+    /// Re-read every BLOB and follow every reference; exit status 1 when anything is missing or damaged
+    Check,
+    /// Where new BLOBs go
+    Policy {
+        #[command(subcommand)]
+        action: policy::Action,
+    },
+    /// BLOB stores: adding, testing, opening up, closing, emptying and removing them
+    Stores {
+        #[command(subcommand)]
+        action: stores::Action,
+    },
+    /// Move BLOBs from store to store while people work
+    Migrate(migrate::Migrate),
+    /// Remove BLOBs that nothing refers to any more
+    Collect(collect::Collect),
+    /// List BLOBs that a check found missing or damaged
+    Faults,
+    /// Bring a missing or damaged BLOB back from another store
+    Repair {
+        /// The BLOB
+        digest: Digest,
+    },
+    /// Put on record that a missing or damaged BLOB is lost
+    AcceptLoss {
+        /// The BLOB
+        digest: Digest,
+    },
+}
+
+/// Runs `strongroom blobs`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let as_json = arguments.place.json;
+    let outcome = match arguments.action {
+        Action::Status => status::status(&session).await,
+        Action::Check => check::check(&session, as_json).await,
+        Action::Policy { action } => policy::run(&session, action).await,
+        Action::Stores { action } => stores::run(&session, action, as_json).await,
+        Action::Migrate(migrate) => migrate.run(&session, as_json).await,
+        Action::Collect(collect) => collect.run(&session, as_json).await,
+        Action::Faults => faults::list(&session).await,
+        Action::Repair { digest } => faults::repair(&session, digest).await,
+        Action::AcceptLoss { digest } => faults::accept(&session, digest).await,
+    };
+    repository.close().await;
+    let (value, text, is_sound) = outcome?;
+    show(as_json, &value, &text);
+    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// What a command found: for programs, for people, and whether all is well.
+type Shown = (Value, String, bool);

@@ -1,0 +1,131 @@
+//! `strongroom blobs policy`: where new BLOBs go.
+
+use clap::{Args, Subcommand};
+use model::{Error, NodePath, Result, TierBasis};
+use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, Target};
+use serde_json::{Value, json};
+
+use super::Shown;
+use crate::commands::output::table;
+use crate::commands::transfer::parse_size;
+
+#[derive(Subcommand)]
+pub enum Action {
+    /// Show the policies of all content databases, and of the site collections and libraries that have their own
+    Show,
+    /// Change a policy, for what is uploaded from now on
+    Set(Set),
+}
+
+/// What to change. The policy of a library goes before that of its site collection, and that before its content database's.
+#[derive(Args)]
+#[group(id = "change", required = true, multiple = true, args = ["active", "minimum_size", "types", "tiers", "reset"])]
+pub struct Set {
+    #[command(flatten)]
+    target: TargetFlags,
+    /// The BLOB store that new BLOBs go to
+    #[arg(long, value_name = "STORE")]
+    active: Option<String>,
+    /// BLOBs smaller than this stay in the content database, such as 64k
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    minimum_size: Option<u64>,
+    /// File types whose BLOBs leave the content database, such as pdf,tiff; all for every type
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    types: Option<Vec<String>>,
+    /// Where BLOBs move as they age, such as age:365:archive or access:90:archive; none for nowhere. May be given again
+    #[arg(long = "tier", value_name = "BASIS:DAYS:STORE")]
+    tiers: Vec<String>,
+    /// Forget what this policy said before
+    #[arg(long)]
+    reset: bool,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct TargetFlags {
+    /// The content database
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
+    /// The address of the site collection; / for the root one
+    #[arg(long, value_name = "ADDRESS")]
+    site: Option<String>,
+    /// The library
+    #[arg(long, value_name = "SITE/LIBRARY")]
+    library: Option<String>,
+}
+
+impl TargetFlags {
+    fn target(&self) -> Result<PolicyTarget> {
+        Ok(match (&self.database, &self.site, &self.library) {
+            (Some(name), ..) => PolicyTarget::Database(name.clone()),
+            (_, Some(address), _) => PolicyTarget::SiteCollection(NodePath::parse(address.trim_matches('/'))?),
+            (.., Some(path)) => PolicyTarget::Library(Target::Path(NodePath::parse(path.trim_matches('/'))?)),
+            _ => return Err(Error::invalid("name a content database, a site collection or a library")),
+        })
+    }
+}
+
+fn tier(text: &str) -> Result<NamedTier> {
+    let wrong = || Error::invalid(format!("\"{text}\" is no tier: write age:365:archive or access:90:archive"));
+    let mut parts = text.splitn(3, ':');
+    let (Some(basis), Some(days), Some(store)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(wrong());
+    };
+    Ok(NamedTier { basis: TierBasis::parse(basis)?, days: days.parse().map_err(|_| wrong())?, store: store.to_owned() })
+}
+
+/// Shows or changes policies.
+pub async fn run(session: &Session, action: Action) -> Result<Shown> {
+    let set = match action {
+        Action::Show => return session.storage_policies().await.map(|policies| shown(&policies)),
+        Action::Set(set) => set,
+    };
+    let no_tiers = set.tiers.iter().any(|text| text == "none");
+    let tiers = match (set.tiers.is_empty(), no_tiers) {
+        (true, _) => None,
+        (false, true) => Some(Vec::new()),
+        (false, false) => Some(set.tiers.iter().map(|text| tier(text)).collect::<Result<_>>()?),
+    };
+    let change = PolicyChange {
+        active_store: set.active,
+        minimum_size: set.minimum_size,
+        types: set.types.map(|types| if types == ["all"] { Vec::new() } else { types }),
+        tiers,
+        reset: set.reset,
+    };
+    let policy = session.set_storage_policy(&set.target.target()?, change).await?;
+    Ok((policy_json(&policy), shown(std::slice::from_ref(&policy)).1, true))
+}
+
+fn policy_json(policy: &StoragePolicy) -> Value {
+    json!({
+        "kind": policy.kind,
+        "name": policy.name,
+        "database": policy.database,
+        "active_store": policy.active_store,
+        "minimum_size": policy.minimum_size,
+        "types": policy.types,
+        "tiers": policy.tiers.iter().map(|tier| json!({
+            "basis": tier.basis.as_str(), "days": tier.days, "store": tier.store,
+        })).collect::<Value>(),
+    })
+}
+
+fn shown(policies: &[StoragePolicy]) -> Shown {
+    let row = |policy: &StoragePolicy| {
+        let kind = if policy.kind == "collection" { "site collection" } else { policy.kind };
+        let name = if policy.name.is_empty() { "/".to_owned() } else { policy.name.clone() };
+        let types = if policy.types.is_empty() { "all".to_owned() } else { policy.types.join(", ") };
+        let tiers: Vec<String> = policy
+            .tiers
+            .iter()
+            .map(|tier| format!("{} days {} to {}", tier.days, tier.basis.as_str(), tier.store))
+            .collect();
+        let tiers = if tiers.is_empty() { "none".to_owned() } else { tiers.join(", ") };
+        let size = format!("{} bytes", policy.minimum_size);
+        [kind.to_owned(), name, policy.active_store.clone(), size, types, tiers]
+    };
+    let rows: Vec<_> = policies.iter().map(row).collect();
+    let text = table(["FOR", "NAME", "ACTIVE STORE", "MINIMUM SIZE", "TYPES", "TIERS"], &rows);
+    (policies.iter().map(policy_json).collect(), text, true)
+}

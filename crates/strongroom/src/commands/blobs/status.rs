@@ -1,0 +1,92 @@
+//! `strongroom blobs status`: content databases and stores, and what waits to be deleted.
+
+use maintenance::jobs::pending_reclaim;
+use model::Result;
+use repository::Session;
+use serde_json::{Value, json};
+
+use super::Shown;
+use crate::commands::output::{table, time};
+use crate::commands::transfer::size;
+
+pub async fn status(session: &Session) -> Result<Shown> {
+    let (databases, stores) = session.storage_status().await?;
+    let mut rows = Vec::new();
+    for database in &databases {
+        let policy = format!("{} from {}", database.active_store, size(database.minimum_size));
+        let references: Vec<_> =
+            database.references.iter().map(|(store, n, bytes)| format!("{n} in {store} ({})", size(*bytes))).collect();
+        let references = if references.is_empty() { "none".to_owned() } else { references.join(", ") };
+        rows.push([database.name.clone(), database.engine.to_owned(), size(database.bytes), policy, references]);
+    }
+    let mut text = table(["DATABASE", "ENGINE", "SIZE", "NEW BLOBS GO TO", "REFERS TO BLOBS"], &rows);
+    let store_rows: Vec<_> = stores
+        .iter()
+        .map(|store| {
+            let usage = store.usage.as_ref();
+            let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "does not answer".to_owned());
+            [
+                store.name.clone(),
+                store.kind.clone(),
+                store.state.clone(),
+                or_unknown(usage.map(|usage| usage.blobs.to_string())),
+                usage.map_or_else(String::new, |usage| size(usage.content_bytes)),
+                usage.map_or_else(String::new, |usage| size(usage.disk_bytes)),
+                store.location.clone(),
+            ]
+        })
+        .collect();
+    text.push('\n');
+    text.push_str(&table(["STORE", "KIND", "STATE", "BLOBS", "CONTENT", "ON DISK", "PLACE"], &store_rows));
+    let pending = pending_reclaim(session).await?;
+    if !pending.is_empty() {
+        let rows: Vec<_> = pending
+            .iter()
+            .map(|waiting| {
+                [
+                    waiting.reason.clone(),
+                    waiting.database.clone(),
+                    waiting.store.clone(),
+                    waiting.blobs.to_string(),
+                    size(waiting.bytes),
+                    time(waiting.since),
+                ]
+            })
+            .collect();
+        text.push_str("\nWaiting to be deleted by a collection:\n");
+        text.push_str(&table(["WHY", "DATABASE", "STORE", "BLOBS", "CONTENT", "SINCE"], &rows));
+    }
+    let value = json!({
+        "databases": databases.iter().map(|database| json!({
+            "name": database.name,
+            "engine": database.engine,
+            "bytes": database.bytes,
+            "active_store": database.active_store,
+            "minimum_size": database.minimum_size,
+            "references": database.references.iter().map(|(store, blobs, bytes)| json!({
+                "store": store, "blobs": blobs, "bytes": bytes,
+            })).collect::<Value>(),
+        })).collect::<Value>(),
+        "pending_reclaim": pending.iter().map(|waiting| json!({
+            "reason": waiting.reason,
+            "database": waiting.database,
+            "store": waiting.store,
+            "blobs": waiting.blobs,
+            "bytes": waiting.bytes,
+            "since": time(waiting.since),
+        })).collect::<Value>(),
+        "stores": stores.iter().map(|store| json!({
+            "name": store.name,
+            "kind": store.kind,
+            "state": store.state,
+            "location": store.location,
+            "answers": store.usage.is_some(),
+            "blobs": store.usage.map(|usage| usage.blobs),
+            "content_bytes": store.usage.map(|usage| usage.content_bytes),
+            "disk_bytes": store.usage.map(|usage| usage.disk_bytes),
+            "reclaimable_bytes": store.usage.map(|usage| usage.reclaimable_bytes),
+            "free_bytes": store.usage.and_then(|usage| usage.free_bytes),
+        })).collect::<Value>(),
+    });
+    Ok((value, text, true))
+}

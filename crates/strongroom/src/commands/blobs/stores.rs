@@ -1,0 +1,155 @@
+//! `strongroom blobs stores`: the farm's BLOB stores.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, Subcommand};
+use maintenance::jobs::{MigrateWork, Work};
+use model::Result;
+use repository::{NewStore, Session, StoreState};
+use serde_json::{Value, json};
+
+use super::{Shown, work};
+use crate::commands::output::{line_from_stdin, table};
+
+#[derive(Subcommand)]
+pub enum Action {
+    /// List all stores
+    List,
+    /// Add a store
+    Add(Add),
+    /// Change settings or credentials of a store while it is in use
+    Set {
+        /// The store
+        name: String,
+        #[command(flatten)]
+        settings: Settings,
+    },
+    /// Let a store take new BLOBs, where a policy says so
+    Activate {
+        /// The store
+        name: String,
+    },
+    /// Let a store take no new BLOBs; what is in it stays readable
+    ReadOnly {
+        /// The store
+        name: String,
+    },
+    /// Let a store take no new BLOBs, and move what is in it to another one
+    Drain {
+        /// The store
+        name: String,
+        /// Where to; the active store of each content database when absent
+        #[arg(long, value_name = "STORE")]
+        to: Option<String>,
+        /// Bytes a second, such as 20M; as fast as it goes when absent
+        #[arg(long, value_name = "SIZE", value_parser = super::parse_size)]
+        rate: Option<u64>,
+        /// Leave the moving to a server of the farm
+        #[arg(long)]
+        background: bool,
+    },
+    /// Make the farm forget a store that no document needs any more; its bytes stay where they are
+    Remove {
+        /// The store
+        name: String,
+        /// Also when BLOBs are in it that nothing refers to
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Args)]
+pub struct Add {
+    /// What to call it
+    name: String,
+    /// Kind of store
+    #[arg(long)]
+    kind: String,
+    /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (bucket/prefix)
+    #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "PLACE")]
+    location: String,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Settings of a store's provider.
+#[derive(Args)]
+pub struct Settings {
+    /// A setting of the provider, such as endpoint=http://127.0.0.1:9000; an empty value removes it. May be given again
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    settings: Vec<(String, String)>,
+    /// A credential or key, such as secret_access_key=...; - reads the value from the standard input. May be given again
+    #[arg(long = "secret", value_name = "NAME=VALUE", value_parser = pair)]
+    secrets: Vec<(String, String)>,
+}
+
+fn pair(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("\"{text}\" is no NAME=VALUE")),
+    }
+}
+
+impl Settings {
+    fn maps(self) -> Result<(BTreeMap<String, String>, BTreeMap<String, String>)> {
+        let mut secrets = BTreeMap::new();
+        for (name, value) in self.secrets {
+            let value = if value == "-" { line_from_stdin()? } else { value };
+            secrets.insert(name, value);
+        }
+        Ok((self.settings.into_iter().collect(), secrets))
+    }
+}
+
+/// Does what was asked with the farm's stores.
+pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Shown> {
+    match action {
+        Action::List => list(session).await,
+        Action::Add(Add { name, kind, location, settings }) => {
+            let (settings, secrets) = settings.maps()?;
+            session.add_store(NewStore { name: name.clone(), kind, location, settings, secrets }).await?;
+            done(&name, "active", format!("The store \"{name}\" is there. A policy may send new BLOBs to it now.\n"))
+        }
+        Action::Set { name, settings } => {
+            let (settings, secrets) = settings.maps()?;
+            session.change_store(&name, &settings, &secrets).await?;
+            done(&name, "changed", format!("The settings of the store \"{name}\" were changed.\n"))
+        }
+        Action::Activate { name } => {
+            session.set_store_state(&name, StoreState::Active).await?;
+            done(&name, "active", format!("The store \"{name}\" takes new BLOBs where a policy says so.\n"))
+        }
+        Action::ReadOnly { name } => {
+            session.set_store_state(&name, StoreState::ReadOnly).await?;
+            done(&name, "read-only", format!("The store \"{name}\" takes no new BLOBs.\n"))
+        }
+        Action::Drain { name, to, rate, background } => {
+            session.set_store_state(&name, StoreState::Draining).await?;
+            let work = Work::Migrate(MigrateWork { from: Some(name), to, rate, ..MigrateWork::default() });
+            work::run(session, work, background, as_json).await
+        }
+        Action::Remove { name, force } => {
+            session.remove_store(&name, force).await?;
+            done(&name, "removed", format!("The farm knows the store \"{name}\" no more.\n"))
+        }
+    }
+}
+
+fn done(name: &str, state: &str, text: String) -> Result<Shown> {
+    Ok((json!({ "store": name, "state": state }), text, true))
+}
+
+async fn list(session: &Session) -> Result<Shown> {
+    let storage = session.storage().await?;
+    let mut rows = Vec::new();
+    let mut values = Vec::new();
+    for (row, store) in storage.stores() {
+        let answers = row.kind == "database" || store.is_some();
+        let shown = if answers { row.state.clone() } else { format!("{}, does not answer", row.state) };
+        rows.push([row.name.clone(), row.kind.clone(), shown, row.location.clone()]);
+        values.push(json!({
+            "name": row.name, "kind": row.kind, "state": row.state, "location": row.location, "answers": answers,
+        }));
+    }
+    Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "PLACE"], &rows), true))
+}

@@ -1,0 +1,108 @@
+//! What `migrate`, `collect` and `drain` share: a job that is run here with a progress bar, or left to a server.
+
+use std::time::Instant;
+
+use maintenance::jobs::{self, Figures, Job, Work};
+use model::Result;
+use repository::Session;
+use serde_json::{Value, json};
+
+use super::Shown;
+use crate::commands::output::{table, time};
+use crate::commands::transfer::{new_bar, pace, shows_progress};
+
+/// Errors of a job that are shown.
+const SHOWN: usize = 20;
+
+/// Runs a job to its end, or leaves it to a server.
+pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<Shown> {
+    if background {
+        let job = jobs::start(session, work).await?;
+        let text = format!(
+            "Job {} waits for a server of the farm: `strongroom jobs show {}` tells how it goes.\n",
+            job.id, job.id
+        );
+        return Ok((job_json(&job), text, true));
+    }
+    let watch = watcher(as_json);
+    let job = jobs::run_here(session, work, &watch.0).await?;
+    drop(watch);
+    ended(session, &job).await
+}
+
+/// How a job ended, with what it could not do.
+pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
+    let errors = jobs::errors(session, job.id, "", SHOWN).await?;
+    let mut text =
+        format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as asked" } else { &job.message });
+    if !errors.is_empty() {
+        let rows: Vec<_> = errors
+            .iter()
+            .map(|error| [error.item.clone(), error.attempts.to_string(), error.message.clone()])
+            .collect();
+        text.push_str(&format!("\n{}", table(["WHAT", "TRIED", "ERROR"], &rows)));
+        text.push_str(&format!("\n`strongroom jobs resume {}` tries again.\n", job.id));
+    }
+    let mut value = job_json(job);
+    value["errors"] = errors
+        .iter()
+        .map(|error| json!({ "item": error.item, "attempts": error.attempts, "message": error.message }))
+        .collect();
+    let is_sound = job.state == "finished" && job.figures.failed == 0;
+    Ok((value, text, is_sound))
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A job for programs.
+pub fn job_json(job: &Job) -> Value {
+    let Figures { phase, total_items, total_bytes, items, bytes, failed, seconds, results, .. } = &job.figures;
+    json!({
+        "id": job.id.to_string(),
+        "kind": job.work.kind(),
+        "work": serde_json::to_value(&job.work).unwrap_or_default(),
+        "state": job.state,
+        "message": job.message,
+        "phase": phase,
+        "items": items,
+        "total_items": total_items,
+        "bytes": bytes,
+        "total_bytes": total_bytes,
+        "failed": failed,
+        "seconds": seconds,
+        "results": results,
+        "created_at": time(job.created_at),
+        "started_at": job.started_at.map(time),
+        "finished_at": job.finished_at.map(time),
+    })
+}
+
+/// Shows a job's figures on a bar, if somebody looks; the bar goes when the second part is dropped.
+pub fn watcher(as_json: bool) -> (impl Fn(&Figures) + Send + Sync, Finish) {
+    let bar = shows_progress(as_json).then(new_bar);
+    let finish = Finish(bar.clone());
+    let started = Instant::now();
+    let watch = move |figures: &Figures| {
+        let Some(bar) = &bar else { return };
+        bar.set_length(figures.total_bytes.max(1));
+        bar.set_position(figures.bytes.min(figures.total_bytes));
+        let pace = pace(figures.bytes, figures.total_bytes, started.elapsed(), true);
+        let failed = if figures.failed > 0 { format!(", {} failed", figures.failed) } else { String::new() };
+        bar.set_message(format!("{}: {} of {} BLOBs{pace}{failed}", figures.phase, figures.items, figures.total_items));
+    };
+    (watch, finish)
+}
+
+/// Clears a bar when it is dropped.
+pub struct Finish(Option<indicatif::ProgressBar>);
+
+impl Drop for Finish {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

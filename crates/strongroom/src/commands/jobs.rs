@@ -1,0 +1,126 @@
+//! `strongroom jobs`: what goes on in the background.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use maintenance::jobs::{self, Job, Request};
+use model::{Id, Result};
+use repository::Session;
+use serde_json::Value;
+
+use super::blobs::{ended, job_json, watcher};
+use super::output::{show, table, time};
+use super::transfer::size;
+use crate::commands;
+use crate::configuration::Place;
+
+/// Jobs that are listed.
+const LISTED: usize = 50;
+
+/// What to do with jobs.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the latest jobs
+    List,
+    /// Show a job, and what it could not do
+    Show {
+        /// The job
+        id: Id,
+    },
+    /// Let a job stop where it is
+    Pause {
+        /// The job
+        id: Id,
+    },
+    /// Let a job that is paused, failed or has ended go on; what it could not do is tried again
+    Resume {
+        /// The job
+        id: Id,
+        /// Leave the work to a server of the farm
+        #[arg(long)]
+        background: bool,
+    },
+    /// End a job for good; what it did stays done
+    Abort {
+        /// The job
+        id: Id,
+    },
+}
+
+/// Runs `strongroom jobs`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let outcome = act(&session, arguments.action, arguments.place.json).await;
+    repository.close().await;
+    let (value, text, is_sound) = outcome?;
+    show(arguments.place.json, &value, &text);
+    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value, String, bool)> {
+    let asked = |job: Job| (job_json(&job), listed(std::slice::from_ref(&job)), true);
+    match action {
+        Action::List => {
+            let jobs = jobs::list(session, None, LISTED).await?;
+            Ok((jobs.iter().map(job_json).collect(), listed(&jobs), true))
+        }
+        Action::Show { id } => {
+            let job = jobs::show(session, id).await?;
+            let (value, text, _) = ended(session, &job).await?;
+            Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, true))
+        }
+        Action::Pause { id } => jobs::ask(session, id, Request::Pause).await.map(asked),
+        Action::Abort { id } => jobs::ask(session, id, Request::Abort).await.map(asked),
+        Action::Resume { id, background } => {
+            let job = jobs::ask(session, id, Request::Resume).await?;
+            if background {
+                return Ok(asked(job));
+            }
+            let watch = watcher(as_json);
+            let job = jobs::follow(session, id, &watch.0).await?;
+            drop(watch);
+            ended(session, &job).await
+        }
+    }
+}
+
+fn listed(jobs: &[Job]) -> String {
+    if jobs.is_empty() {
+        return "There are no jobs.\n".to_owned();
+    }
+    let rows: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            let figures = &job.figures;
+            let done = match figures.total_bytes {
+                0 => size(figures.bytes),
+                total => format!("{} of {}", size(figures.bytes), size(total)),
+            };
+            let failed = if figures.failed > 0 { figures.failed.to_string() } else { String::new() };
+            let state = if job.state == "running" && job.wish != "run" {
+                format!("running, asked to {}", job.wish)
+            } else {
+                job.state.clone()
+            };
+            [
+                job.id.to_string(),
+                job.work.kind().to_owned(),
+                state,
+                figures.items.to_string(),
+                done,
+                failed,
+                time(job.created_at),
+                job.message.clone(),
+            ]
+        })
+        .collect();
+    table(["JOB", "KIND", "STATE", "BLOBS", "BYTES", "FAILED", "ASKED FOR", "RESULT"], &rows)
+}

@@ -38,6 +38,17 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
+/// Pages of the file that hold nothing. PostgreSQL keeps the space of deleted rows inside its tables.
+pub(crate) const FREE_PAGES: Sql = Sql::each("SELECT freelist_count FROM pragma_freelist_count", "SELECT 0::bigint");
+/// Gives space that deleted BLOBs left back to the system: some pages of the file, or the whole table, which is copied.
+pub(crate) const GIVE_BACK: Sql =
+    Sql::each("PRAGMA incremental_vacuum(2000)", "CLUSTER stored_chunk USING stored_chunk_pkey");
+/// Bytes that the table of BLOBs takes, and bytes that the rows in it can take at most.
+pub(crate) const STORED_BYTES: Sql = Sql::each(
+    "SELECT 0, 0",
+    "SELECT pg_total_relation_size('stored_chunk'), (SELECT COALESCE(SUM(size), 0)::bigint FROM stored_blob)",
+);
+
 /// Lets no transaction in that enters the same place alone. SQLite has one writer at a time and needs no such lock.
 pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
 /// Waits until all others have left the place, and keeps them out until the end of the transaction.

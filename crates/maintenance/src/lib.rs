@@ -11,9 +11,11 @@ mod import;
 pub mod jobs;
 mod posix;
 mod progress;
+mod schedule;
 
 pub use clean_up::{RECYCLE_DAYS, clean_up_hourly};
 pub use export::{ExportOptions, ExportSummary, export};
 pub use faults::{BlobFault, accept_loss, blob_faults, repair};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason};
+pub use schedule::keep_schedule;

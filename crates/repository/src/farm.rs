@@ -60,6 +60,7 @@ pub(crate) struct Inner {
     pub(crate) ways: Ways,
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
+    pub(crate) accesses: crate::accesses::Accesses,
     /// Requests so far.
     pub(crate) activity: AtomicU64,
 }
@@ -112,6 +113,7 @@ impl Repository {
             ways: Ways::default(),
             identities: Identities::new()?,
             blobs,
+            accesses: crate::accesses::Accesses::default(),
             activity: AtomicU64::new(0),
         };
         let repository = Repository { inner: Arc::new(inner) };

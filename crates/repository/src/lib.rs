@@ -4,6 +4,7 @@
 //! caller may do before it reads or changes anything. This room knows no wire format and no SQL text.
 
 mod access;
+mod accesses;
 mod address;
 mod clean_up;
 mod columns;

@@ -35,6 +35,8 @@ pub(crate) struct Map {
     by_address: HashMap<String, usize>,
     pub(crate) roles: Arc<HashMap<Id, Role>>,
     pub(crate) policies: Policies,
+    /// Whether a policy wants to know when BLOBs were read.
+    pub(crate) wants_accesses: bool,
 }
 
 #[derive(Default)]
@@ -185,10 +187,13 @@ impl Repository {
             };
             stores.push((row, store));
         }
-        let policies = policy_rows.iter().map(|row| Ok((row.target_id, Policy::read(row)?))).collect::<Result<_>>()?;
+        let policies: Policies =
+            policy_rows.iter().map(|row| Ok((row.target_id, Policy::read(row)?))).collect::<Result<_>>()?;
+        let wants_accesses = crate::accesses::are_wanted(&policies);
         let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
         let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
-        let map = Arc::new(Map { version, databases, stores, collections, by_address, roles, policies });
+        let map =
+            Arc::new(Map { version, databases, stores, collections, by_address, roles, policies, wants_accesses });
         *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
         Ok(map)
     }

@@ -38,7 +38,7 @@ pub struct StorageDatabase {
 #[derive(Clone)]
 pub struct Storage {
     map: Arc<Map>,
-    repository: crate::Repository,
+    pub(crate) repository: crate::Repository,
     actor: Id,
 }
 

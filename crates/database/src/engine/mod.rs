@@ -61,6 +61,11 @@ impl Backend {
     }
 }
 
+/// Bytes of BLOBs in a PostgreSQL database up to which their table is written anew,
+const REWRITTEN_AT_MOST: i64 = 256 << 20;
+/// and bytes that this must free at least.
+const REWRITTEN_AT_LEAST: i64 = 16 << 20;
+
 impl Database {
     /// Opens the database, creating the file when it is missing, and brings its schema up to date.
     ///
@@ -157,6 +162,39 @@ impl Database {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;
         u64::try_from(size.unwrap_or_default())
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
+    }
+
+    /// Gives the space of deleted BLOBs back to the system, in steps between which other transactions run; answers with the
+    /// bytes that were freed. Only a content database has such space. A SQLite file of a version before this could free none is
+    /// left as it is.
+    ///
+    /// On PostgreSQL the table of BLOBs is written anew, and locked meanwhile; this is done only when little is left in it.
+    pub async fn give_back(&self) -> Result<u64> {
+        let before = self.size_bytes().await?;
+        match self.engine() {
+            Engine::Sqlite => {
+                let free = |reader: &mut Reader<'_>| reader.find(dialect::FREE_PAGES, &[], |row| row.get::<i64>(0));
+                let mut left = self.read(free).await?.unwrap_or_default();
+                while left > 0 {
+                    self.write_vital(|transaction| transaction.query(dialect::GIVE_BACK, &[], |_| Ok(()))).await?;
+                    let now = self.read(free).await?.unwrap_or_default();
+                    if now >= left {
+                        break;
+                    }
+                    left = now;
+                }
+            }
+            Engine::Postgres => {
+                let sizes = |reader: &mut Reader<'_>| {
+                    reader.find(dialect::STORED_BYTES, &[], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)))
+                };
+                let (taken, live) = self.read_long(sizes).await?.unwrap_or_default();
+                if live <= REWRITTEN_AT_MOST && taken > live.saturating_mul(2).saturating_add(REWRITTEN_AT_LEAST) {
+                    self.write_vital(|transaction| transaction.execute(dialect::GIVE_BACK, &[])).await?;
+                }
+            }
+        }
+        Ok(before.saturating_sub(self.size_bytes().await?))
     }
 
     /// Finishes what waits, then closes all connections. Whatever is asked later is refused as Unavailable.

@@ -379,6 +379,10 @@ impl Collection<'_> {
     }
 
     async fn compact(&mut self) -> Flow<()> {
+        for database in self.storage.databases()? {
+            self.go_on()?;
+            self.ticket.count("freed_bytes", database.database.give_back().await?);
+        }
         for (row, store) in self.storage.clone().stores() {
             self.go_on()?;
             let Some(store) = store else { continue };

@@ -127,6 +127,11 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     // The last copies wait for whoever read the old place a moment ago and for nothing else.
     ticket.note(|figures| figures.phase = "deleting old copies".to_owned());
     release::release(ticket, &mut throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+    ticket.note(|figures| figures.phase = "giving space back".to_owned());
+    for database in &databases {
+        ticket.go_on()?;
+        ticket.count("freed_bytes", database.database.give_back().await?);
+    }
     ticket.note(|figures| {
         figures.phase = String::new();
         let end = Cursor { after: i64::MAX, ..Cursor::default() };

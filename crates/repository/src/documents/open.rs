@@ -145,6 +145,7 @@ impl Session {
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
+        self.repository.inner.accesses.note(&located.map, located.content.row.id, row.blob_id);
         metrics::counter!("strongroom_downloads_total").increment(1);
         Ok(Content { version: located.version(&row), item, reader, place })
     }

@@ -77,9 +77,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let recycle_days = settings.recycle_days.unwrap_or(maintenance::RECYCLE_DAYS);
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
+    let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));
     let served = http_edge::serve(repository.clone(), options, ready, stop).await;
     cleaning.abort();
     working.abort();
+    scheduling.abort();
     served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)

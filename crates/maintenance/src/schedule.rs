@@ -1,0 +1,133 @@
+//! What a farm does by itself: a collection each day, a check of all BLOBs each month at a low rate, and the moves that policies
+//! ask for as BLOBs age.
+//!
+//! When something was begun last stands in the configuration database, so that of several servers one begins it.
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::farm;
+use model::{Result, TierBasis, Timestamp};
+use repository::{Repository, Session, Storage, StoragePolicy};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::jobs::{self, CheckWork, CollectWork, MigrateWork, Work};
+
+/// Time between two looks at what is due.
+const LOOK: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Bytes a second that the monthly check reads.
+const SCRUB_RATE: u64 = 20 << 20;
+/// Seconds after which a daily collection leaves the rest to the next one.
+const COLLECT_LIMIT: u64 = 4 * 60 * 60;
+
+/// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
+pub async fn keep_schedule(repository: Repository) {
+    let mut tick = interval(LOOK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if let Err(error) = begin_due(&repository).await {
+            tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+        }
+    }
+}
+
+async fn begin_due(repository: &Repository) -> Result<()> {
+    let session = repository.as_caller(repository.farm_administrator().await?);
+    let storage = session.storage().await?;
+    storage.write_accesses().await?;
+    if is_due(&storage, "schedule.collect", DAY).await? {
+        let collect = CollectWork { time_limit: Some(COLLECT_LIMIT), ..CollectWork::default() };
+        jobs::start(&session, Work::Collect(collect)).await?;
+    }
+    if is_due(&storage, "schedule.tiers", DAY).await? {
+        for policy in session.storage_policies().await? {
+            begin_tiers(&session, &policy).await?;
+        }
+    }
+    if is_due(&storage, "schedule.check", MONTH).await? {
+        jobs::start(&session, Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;
+    }
+    Ok(())
+}
+
+/// Whether so much time went by since this was begun last; it counts as begun then. On a new farm it is due after the time.
+async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Result<bool> {
+    let known = storage.configuration().read(move |reader| farm::setting(reader, name)).await?;
+    let last = |text: Option<String>| text.and_then(|text| text.parse().ok()).map(Timestamp::from_micros);
+    if last(known).is_some_and(|last| last > Timestamp::now().before(every)) {
+        return Ok(false);
+    }
+    let claim = move |transaction: &mut Transaction<'_>| {
+        let last = last(farm::setting(transaction, name)?);
+        let now = Timestamp::now();
+        if last.is_some_and(|last| last > now.before(every)) {
+            return Ok(false);
+        }
+        farm::put_setting(transaction, name, &now.micros().to_string())?;
+        Ok(last.is_some())
+    };
+    storage.configuration().write_vital(claim).await
+}
+
+/// Asks for the moves of one policy. A tier of a wider policy also moves what a narrower one covers.
+async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
+    let library = (policy.kind != "database").then_some(policy.target.get());
+    for tier in &policy.tiers {
+        let days = Some(tier.days);
+        let work = MigrateWork {
+            database: Some(policy.database.clone()),
+            to: Some(tier.store.clone()),
+            older_than_days: days.filter(|_| tier.basis == TierBasis::Age),
+            unread_days: days.filter(|_| tier.basis == TierBasis::Access),
+            library,
+            ..MigrateWork::default()
+        };
+        if let Err(error) = jobs::start(session, Work::Migrate(work)).await {
+            tracing::warn!(error = error.report(), policy = policy.name, "the move of aged BLOBs could not be begun");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use repository::{NamedTier, Options, PolicyChange, PolicyTarget, Target};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_is_due_once_in_its_time_and_not_at_once_on_a_new_farm() {
+        let place = tempfile::tempdir().unwrap();
+        let options = Options {
+            directory: place.path().to_path_buf(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse battery".to_owned()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+        let storage = session.storage().await.unwrap();
+        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap(), "a new farm has nothing to collect");
+        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+        let yesterday = Timestamp::now().before(DAY).micros().to_string();
+        let past = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.x", &yesterday);
+        storage.configuration().write(past).await.unwrap();
+        assert!(is_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+
+        let tier = NamedTier { basis: TierBasis::Access, days: 90, store: "files".to_owned() };
+        let change = PolicyChange { tiers: Some(vec![tier]), ..PolicyChange::default() };
+        let library = PolicyTarget::Library(Target::Path(model::NodePath::parse("Documents").unwrap()));
+        let policy = session.set_storage_policy(&library, change).await.unwrap();
+        begin_tiers(&session, &policy).await.unwrap();
+        let jobs = jobs::list(&session, None, 10).await.unwrap();
+        let Work::Migrate(work) = &jobs[0].work else { panic!("{jobs:?}") };
+        assert_eq!((work.unread_days, work.older_than_days), (Some(90), None));
+        assert_eq!((work.to.as_deref(), work.library), (Some("files"), Some(policy.target.get())));
+        repository.close().await;
+    }
+}

@@ -8,6 +8,7 @@
 mod directory;
 mod hasher;
 mod locator;
+mod object;
 mod provider;
 mod reader;
 mod store;
@@ -19,6 +20,7 @@ mod writer;
 pub use directory::{DirectoryOptions, Owner};
 pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
+pub use object::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};
 pub use provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };

@@ -189,7 +189,7 @@ pub trait Source: Send {
 }
 
 /// Reads an opened BLOB to its end and compares the digest. Errors other than the BLOB's own state end the verification.
-async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Result<Outcome> {
+pub(crate) async fn reread(opened: Result<Box<dyn Source>>, entry: Entry) -> Result<Outcome> {
     use model::ErrorKind::{Corrupt, NotFound};
     let damaged = |error: Error| Outcome::Damaged { place: String::new(), what: error.message().to_owned() };
     let mut source = match opened {

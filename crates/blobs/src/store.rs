@@ -8,6 +8,7 @@ use model::{Digest, Result};
 
 use crate::directory::{DirectoryOptions, DirectoryProvider, Owner};
 use crate::locator::Locator;
+use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::provider::{CompactLimits, CompactReport, Page, Provider, Stored, Usage, Whole};
 use crate::reader::BlobReader;
 use crate::verification::Verification;
@@ -24,6 +25,13 @@ impl BlobStore {
     /// the directory belongs to another farm or holds something else.
     pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
         let provider = DirectoryProvider::open(path, owner, options).await?;
+        Ok(Self::from_provider(Arc::new(provider)))
+    }
+
+    /// Opens the store in a bucket of an object store, making it one at first use. `Conflict` when it belongs to another farm or holds
+    /// something else, `Invalid` when the options cannot work, `Unavailable` when the service does not answer or refuses the credential.
+    pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
+        let provider = ObjectProvider::open(options, secrets, owner).await?;
         Ok(Self::from_provider(Arc::new(provider)))
     }
 

@@ -37,8 +37,9 @@ mod table;
 mod upload;
 mod verify;
 
-pub use layout::Owner;
+pub use layout::{Owner, check_marker_text, marker_text};
 pub use provider::DirectoryProvider;
+pub(crate) use record::{u32_at, u64_at};
 
 use model::{Error, Result};
 

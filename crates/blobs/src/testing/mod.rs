@@ -9,6 +9,7 @@
 
 mod contract;
 mod faults;
+pub mod s3;
 
 pub use contract::{contract, random_bytes, read_all, read_range};
 pub use faults::{Fault, FaultyProvider, Operation};

@@ -69,7 +69,7 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("tokio-postgres", &["database"], "`database` is the sole owner of SQL"),
     ("deadpool-postgres", &["database"], "`database` is the sole owner of SQL"),
     ("refinery", &["database"], "`database` is the sole owner of SQL"),
-    ("opendal", &["blobs"], "`blobs` is the sole owner of stores"),
+    ("object_store", &["blobs"], "`blobs` is the sole owner of stores"),
     ("memmap2", &["blobs"], "`blobs` is the sole owner of stores"),
     ("tantivy", &["search"], "`search` is the sole owner of the index"),
     ("axum", &["http-edge"], "`http` is the sole owner of the protocols"),

@@ -1,0 +1,304 @@
+//! What tells how a BLOB's bytes are stored: a header and a table with a checksum for each chunk. Pure: knows no requests.
+//!
+//! `docs/formats/object-store.md` describes the layout; golden files in the tests hold it still.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use model::{Digest, Error, Result, Timestamp};
+
+use super::frames::{Cipher, decode_frame};
+use super::keys::{KEY_ID, SALT, StoreKey};
+use super::names::{DATA_ID, DataId};
+use crate::directory::{u32_at, u64_at};
+
+/// Length of the header.
+pub const HEAD: usize = 192;
+/// The smallest chunk; larger ones, always powers of two, keep the tables of very large BLOBs small.
+pub const CHUNK: u64 = 64 << 10;
+const LARGEST_CHUNK: u64 = 16 << 20;
+/// Tables have about this many entries at most.
+const ENTRIES: u64 = 1 << 20;
+/// Bytes by which encryption makes a frame longer.
+pub const TAG: usize = 16;
+
+const MAGIC: &[u8; 8] = b"SRobject";
+const VERSION: u32 = 1;
+const FRAMED: u32 = 1;
+const ENCRYPTED: u32 = 2;
+const ELSEWHERE: u32 = 4;
+/// In the length of a frame: it is compressed.
+const COMPRESSED: u32 = 1 << 31;
+
+/// Whether these are the first bytes of an object with an envelope. A BLOB that begins like this is never stored without one.
+pub fn is_enveloped(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// The length of chunks for a BLOB of this length.
+pub fn chunk_for(length: u64) -> u64 {
+    length.div_ceil(ENTRIES).next_power_of_two().clamp(CHUNK, LARGEST_CHUNK)
+}
+
+/// The most bytes that the object under a BLOB's own key may have.
+pub fn longest_object(size: u64, inline: u64) -> u64 {
+    let inline = if size <= inline { size } else { 0 };
+    inline + size.div_ceil(CHUNK) * 32 + 4096
+}
+
+/// With what an object is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealing {
+    pub key: [u8; KEY_ID],
+    pub salt: [u8; SALT],
+}
+
+/// One entry of a table: what is known of a chunk's stored form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// CRC-32 of the stored bytes.
+    pub sum: u32,
+    /// Their number.
+    pub length: u32,
+    pub compressed: bool,
+}
+
+/// How a BLOB's bytes are stored.
+#[derive(Debug)]
+pub struct Envelope {
+    pub digest: Digest,
+    /// Length of the BLOB.
+    pub content: u64,
+    /// Length of all frames together.
+    pub stored: u64,
+    pub chunk: u64,
+    /// The object with the frames; `None` when they follow the table.
+    pub data: Option<DataId>,
+    /// Whether frames differ in length from chunks.
+    framed: bool,
+    table: Bytes,
+    /// Where each frame begins, and where the last one ends; empty when not framed.
+    starts: Vec<u64>,
+    cipher: Option<Cipher>,
+}
+
+/// What an encoder knows when all bytes went through it.
+pub struct Encoded {
+    pub chunk: u64,
+    pub stored: u64,
+    pub framed: bool,
+    pub frames: Vec<Frame>,
+    pub sealing: Option<Sealing>,
+}
+
+/// The first bytes of an object: header and table.
+pub fn encode(
+    encoded: &Encoded,
+    digest: &Digest,
+    content: u64,
+    data: Option<&DataId>,
+    keys: &[StoreKey],
+) -> Result<Vec<u8>> {
+    let mask = u32_at(digest.as_bytes(), 0);
+    let mut out = vec![0; HEAD];
+    for frame in &encoded.frames {
+        out.extend((frame.sum ^ mask).to_le_bytes());
+        if encoded.framed {
+            out.extend((frame.length | if frame.compressed { COMPRESSED } else { 0 }).to_le_bytes());
+        }
+    }
+    let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+    let flags =
+        flag(encoded.framed, FRAMED) | flag(encoded.sealing.is_some(), ENCRYPTED) | flag(data.is_some(), ELSEWHERE);
+    let sum = crc32fast::hash(&out[HEAD..]);
+    let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, MAGIC);
+    put(8, &VERSION.to_le_bytes());
+    put(12, &(encoded.chunk as u32).to_le_bytes());
+    put(16, &flags.to_le_bytes());
+    put(20, &sum.to_le_bytes());
+    put(24, &content.to_le_bytes());
+    put(32, &Timestamp::now().micros().to_le_bytes());
+    put(40, digest.as_bytes());
+    put(72, data.unwrap_or(&[0; DATA_ID]));
+    put(120, &encoded.stored.to_le_bytes());
+    if let Some(sealing) = &encoded.sealing {
+        put(88, &sealing.salt);
+        put(128, &sealing.key);
+        let key = key_of(sealing, keys)?;
+        let mac = authenticate(key, sealing, &out);
+        out[136..168].copy_from_slice(&mac);
+    }
+    let sum = crc32fast::hash(&out[..HEAD - 4]);
+    out[HEAD - 4..HEAD].copy_from_slice(&sum.to_le_bytes());
+    Ok(out)
+}
+
+/// The tag over everything in the header that is there before it, and over the table.
+fn authenticate(key: &StoreKey, sealing: &Sealing, bytes: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_keyed(&key.header_key(&sealing.salt));
+    hasher.update(&bytes[..136]);
+    hasher.update(&bytes[HEAD..]);
+    *hasher.finalize().as_bytes()
+}
+
+fn key_of<'a>(sealing: &Sealing, keys: &'a [StoreKey]) -> Result<&'a StoreKey> {
+    keys.iter().find(|key| key.id() == sealing.key).ok_or_else(|| {
+        let id = super::keys::hex(&sealing.key);
+        let text = format!("a BLOB is encrypted with the key {id}, which its store was not given: add that key");
+        Error::unavailable(text).with_code("store_key_missing")
+    })
+}
+
+/// The parts of a header that are needed to find its data object. `None` when the header is damaged.
+pub fn peek(bytes: &[u8]) -> Option<(Digest, u64, Option<DataId>)> {
+    let head = bytes.get(..HEAD)?;
+    let sealed = u32_at(head, HEAD - 4) == crc32fast::hash(&head[..HEAD - 4]);
+    if !sealed || !is_enveloped(head) || u32_at(head, 8) != VERSION {
+        return None;
+    }
+    let mut id = [0; DATA_ID];
+    id.copy_from_slice(&head[72..72 + DATA_ID]);
+    let data = (u32_at(head, 16) & ELSEWHERE != 0).then_some(id);
+    Some((Digest::from_slice(&head[40..72]).ok()?, u64_at(head, 24), data))
+}
+
+impl Envelope {
+    /// Reads header and table of the object of a BLOB; answers what follows them as well. `Corrupt` when they are not those of
+    /// this BLOB.
+    pub fn decode(bytes: &Bytes, digest: &Digest, size: u64, keys: &[StoreKey]) -> Result<(Self, Bytes)> {
+        let wrong = |what: &str| Error::corrupt(format!("the object of BLOB {digest} is damaged ({what}): restore it"));
+        let Some((found, content, data)) = peek(bytes) else { return Err(wrong("its header")) };
+        let flags = u32_at(bytes, 16);
+        if flags & !(FRAMED | ENCRYPTED | ELSEWHERE) != 0 {
+            let text =
+                format!("the object of BLOB {digest} is of a newer format than this program reads: use a newer one");
+            return Err(Error::unavailable(text).with_code("newer_blob_store"));
+        }
+        if found != *digest || content != size || content >= 1 << 48 {
+            return Err(wrong("it is that of another BLOB"));
+        }
+        let (chunk, framed) = (u64::from(u32_at(bytes, 12)), flags & FRAMED != 0);
+        if !chunk.is_power_of_two() || !(CHUNK..=LARGEST_CHUNK).contains(&chunk) {
+            return Err(wrong("the length of its chunks"));
+        }
+        let entry = if framed { 8 } else { 4 };
+        let end = HEAD as u64 + content.div_ceil(chunk) * entry;
+        if end > bytes.len() as u64 {
+            return Err(wrong("it ends too early"));
+        }
+        let (table, rest) = (bytes.slice(HEAD..end as usize), bytes.slice(end as usize..));
+        if crc32fast::hash(&table) != u32_at(bytes, 20) {
+            return Err(wrong("its table"));
+        }
+        let stored = u64_at(bytes, 120);
+        let cipher = match flags & ENCRYPTED != 0 {
+            true => {
+                let sealing = sealing_at(bytes);
+                let key = key_of(&sealing, keys)?;
+                let told = blake3::Hash::from_bytes(bytes[136..168].try_into().map_err(|_| wrong("its header"))?);
+                // Compared in constant time.
+                if blake3::Hash::from_bytes(authenticate(key, &sealing, &bytes[..end as usize])) != told {
+                    return Err(wrong("its header is not authentic"));
+                }
+                Some(Cipher::new(key, &sealing.salt)?)
+            }
+            false => None,
+        };
+        let mut envelope =
+            Self { digest: *digest, content, stored, chunk, data, framed, table, starts: Vec::new(), cipher };
+        envelope.sum_up().ok_or_else(|| wrong("its lengths"))?;
+        Ok((envelope, rest))
+    }
+
+    /// Computes where frames begin; `None` when the lengths cannot be right.
+    fn sum_up(&mut self) -> Option<()> {
+        if !self.framed {
+            return (self.stored == self.content && self.cipher.is_none()).then_some(());
+        }
+        let mut at = 0;
+        self.starts = Vec::with_capacity(self.frames() as usize + 1);
+        for number in 0..self.frames() {
+            let frame = self.frame(number);
+            if u64::from(frame.length) > self.chunk + TAG as u64 {
+                return None;
+            }
+            self.starts.push(at);
+            at += u64::from(frame.length);
+        }
+        self.starts.push(at);
+        (at == self.stored).then_some(())
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> u64 {
+        self.content.div_ceil(self.chunk)
+    }
+
+    fn frame(&self, number: u64) -> Frame {
+        let mask = u32_at(self.digest.as_bytes(), 0);
+        if self.framed {
+            let at = number as usize * 8;
+            let length = u32_at(&self.table, at + 4);
+            let sum = u32_at(&self.table, at) ^ mask;
+            return Frame { sum, length: length & !COMPRESSED, compressed: length & COMPRESSED != 0 };
+        }
+        let sum = u32_at(&self.table, number as usize * 4) ^ mask;
+        Frame { sum, length: self.content_length(number) as u32, compressed: false }
+    }
+
+    /// Bytes of the BLOB in this frame.
+    fn content_length(&self, number: u64) -> u64 {
+        self.chunk.min(self.content - number * self.chunk)
+    }
+
+    /// The frames that hold these bytes of the BLOB.
+    pub fn frames_around(&self, range: &Range<u64>) -> Range<u64> {
+        range.start / self.chunk..range.end.div_ceil(self.chunk).min(self.frames())
+    }
+
+    /// Where these frames lie among all of them.
+    pub fn span(&self, frames: &Range<u64>) -> Range<u64> {
+        if self.framed {
+            return self.starts[frames.start as usize]..self.starts[frames.end as usize];
+        }
+        frames.start * self.chunk..(frames.end * self.chunk).min(self.content)
+    }
+
+    /// The bytes of the BLOB in these frames, whose stored form is `stored`. `Corrupt` names the first damaged one.
+    pub fn decode_frames(&self, frames: &Range<u64>, stored: &Bytes) -> Result<Bytes> {
+        let damaged = |number: u64| {
+            let (from, to) = (number * self.chunk, number * self.chunk + self.content_length(number));
+            Error::corrupt(format!("bytes {from} to {to} of BLOB {} are damaged in its store: restore it", self.digest))
+        };
+        let mut plain = Vec::new();
+        let mut at = 0;
+        if self.framed {
+            plain.reserve_exact(((frames.end * self.chunk).min(self.content) - frames.start * self.chunk) as usize);
+        }
+        for number in frames.clone() {
+            let frame = self.frame(number);
+            let bytes = stored.get(at..at + frame.length as usize).ok_or_else(|| damaged(number))?;
+            at += frame.length as usize;
+            if crc32fast::hash(bytes) != frame.sum {
+                return Err(damaged(number));
+            }
+            if self.framed {
+                let length = self.content_length(number) as usize;
+                decode_frame(self.cipher.as_ref(), number, frame.compressed, bytes, length, &mut plain)
+                    .ok_or_else(|| damaged(number))?;
+            }
+        }
+        if at != stored.len() {
+            return Err(damaged(frames.end.saturating_sub(1)));
+        }
+        Ok(if self.framed { Bytes::from(plain) } else { stored.clone() })
+    }
+}
+
+fn sealing_at(bytes: &[u8]) -> Sealing {
+    let mut sealing = Sealing { key: [0; KEY_ID], salt: [0; SALT] };
+    sealing.salt.copy_from_slice(&bytes[88..88 + SALT]);
+    sealing.key.copy_from_slice(&bytes[128..128 + KEY_ID]);
+    sealing
+}

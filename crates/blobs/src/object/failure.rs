@@ -1,0 +1,60 @@
+//! What the service's errors mean. Only a definite "no such object" is absence; it is confirmed by whoever saw it.
+
+use model::{Error, ErrorKind};
+use object_store::Error as Cause;
+
+/// The error for a request that failed. A 404 is `Unavailable` here: callers that can confirm the absence of an object ask
+/// [`is_absent`] first.
+pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
+    let text = cause.to_string();
+    let code = code_in(&text);
+    let named = code.map_or_else(String::new, |code| format!(" ({code})"));
+    let refused = matches!(cause, Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. })
+        || matches!(code, Some("ExpiredToken" | "InvalidToken" | "InvalidAccessKeyId" | "SignatureDoesNotMatch"));
+    let full = ["QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "507 Insufficient Storage"];
+    let (kind, stable, message) = if code == Some("RequestTimeTooSkewed") {
+        let message = format!("cannot {what}: {store} and this machine disagree about the time: set the clock right");
+        (ErrorKind::Unavailable, "store_clock", message)
+    } else if refused {
+        let message = format!(
+            "cannot {what}: {store} refuses the credential{named}: renew it or its rights; what is stored there is not lost"
+        );
+        (ErrorKind::Unavailable, "store_credential_refused", message)
+    } else if full.iter().any(|word| text.contains(word)) {
+        (ErrorKind::Exhausted, "store_full", format!("cannot {what}: {store} is full{named}: free space there"))
+    } else if matches!(code, Some("NoSuchBucket" | "ContainerNotFound")) {
+        let message =
+            format!("cannot {what}: the bucket of {store} does not exist{named}: create it, or correct its name");
+        (ErrorKind::Unavailable, "store_bucket_missing", message)
+    } else if text.contains("incorrectly configured region") {
+        let message = format!("cannot {what}: {store} is in another region or at another address than it is set to");
+        (ErrorKind::Unavailable, "store_region", message)
+    } else {
+        let message = format!("cannot {what}: {store} does not answer as it should{named}; try again later");
+        (ErrorKind::Unavailable, "unavailable", message)
+    };
+    Error::new(kind, message).with_code(stable).with_source(cause)
+}
+
+/// Whether the service said that there is no such object, which a missing bucket or a broken gateway may say as well.
+pub fn is_absent(cause: &Cause) -> bool {
+    matches!(cause, Cause::NotFound { .. })
+        && !matches!(code_in(&cause.to_string()), Some("NoSuchBucket" | "ContainerNotFound"))
+}
+
+/// Whether a conditional PUT found its object in place, or another one on its way to it.
+pub fn is_taken(cause: &Cause) -> bool {
+    matches!(cause, Cause::AlreadyExists { .. } | Cause::Precondition { .. })
+}
+
+/// Whether no answer came, so that it is not known what the service did.
+pub fn is_broken_connection(cause: &Cause) -> bool {
+    cause.to_string().contains("HTTP error: ")
+}
+
+/// The service's own name for the error, from the XML of its answer.
+fn code_in(text: &str) -> Option<&str> {
+    let rest = &text[text.find("<Code>")? + 6..];
+    let code = &rest[..rest.find("</Code>")?];
+    (code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric())).then_some(code)
+}

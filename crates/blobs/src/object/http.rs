@@ -1,0 +1,184 @@
+//! The HTTP client below the object-storage library: TLS with ring, bounds of time and of memory on every message.
+//!
+//! Knows nothing of objects; what is repeated when is the library's business.
+
+use std::error::Error as StdError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use model::{Error, Result};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use object_store::{ClientConfigKey, ClientOptions};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio::time::{Instant, Sleep, timeout};
+
+use super::options::Patience;
+
+/// An answer that tells of an error, or a listing, may have this many bytes.
+const TEXT_LIMIT: u64 = 8 << 20;
+
+/// Makes the clients of one store.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    tls: Arc<rustls::ClientConfig>,
+    patience: Patience,
+}
+
+impl Connector {
+    /// Trusts the system's certificate authorities (or, where it has none, Mozilla's) and those in `more`, PEM.
+    pub fn new(more: Option<&str>, patience: Patience) -> Result<Self> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        }
+        for certificate in CertificateDer::pem_slice_iter(more.unwrap_or_default().as_bytes()) {
+            let added = certificate.map_err(|e| e.to_string()).and_then(|c| roots.add(c).map_err(|e| e.to_string()));
+            added.map_err(|why| {
+                Error::invalid(format!("a certificate authority of the store is not readable: {why}"))
+            })?;
+        }
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| Error::unavailable("TLS cannot be set up").with_source(e))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self { tls: Arc::new(tls), patience })
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let mut tcp = TcpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(self.patience.connect()));
+        tcp.set_keepalive(Some(Duration::from_secs(60)));
+        let tls = HttpsConnectorBuilder::new().with_tls_config((*self.tls).clone());
+        let plain = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
+        let tls = if plain { tls.https_or_http() } else { tls.https_only() };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(30))
+            .http1_max_buf_size(1 << 20)
+            .build(tls.enable_http1().wrap_connector(tcp));
+        Ok(HttpClient::new(Service { client, patience: self.patience.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct Service {
+    client: Client<HttpsConnector<TcpConnector>, HttpRequestBody>,
+    patience: Patience,
+}
+
+impl HttpService for Service {
+    fn call<'a: 'r, 'r>(
+        &'a self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = std::result::Result<HttpResponse, HttpError>> + Send + 'r>> {
+        Box::pin(async move {
+            let bound = self.patience.transfer(request.body().content_length() as u64);
+            let answer = timeout(bound, self.client.request(request)).await.map_err(|_| too_slow())?;
+            let (head, body) = answer.map_err(|error| transport(error.is_connect(), error))?.into_parts();
+            let is_object = head.status.is_success() && body.size_hint().exact().is_some();
+            let limit = if is_object { u64::MAX } else { TEXT_LIMIT };
+            let bound = self.patience.transfer(body.size_hint().exact().unwrap_or(TEXT_LIMIT));
+            let deadline = Box::pin(tokio::time::sleep_until(Instant::now() + bound));
+            Ok(HttpResponse::from_parts(head, HttpResponseBody::new(Guarded { body, deadline, left: limit })))
+        })
+    }
+}
+
+/// A body that must be complete in time and in bounds.
+struct Guarded {
+    body: Incoming,
+    deadline: Pin<Box<Sleep>>,
+    left: u64,
+}
+
+impl Body for Guarded {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, HttpError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| {
+                let frame = frame.map_err(|error| transport(false, error))?;
+                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+                let left = this.left.checked_sub(length);
+                this.left =
+                    left.ok_or_else(|| HttpError::new(HttpErrorKind::Decode, Told("the answer is too long")))?;
+                Ok(frame)
+            }));
+        }
+        ready!(this.deadline.as_mut().poll(cx));
+        Poll::Ready(Some(Err(too_slow())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[derive(Debug)]
+struct Told(&'static str);
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl StdError for Told {}
+
+fn too_slow() -> HttpError {
+    HttpError::new(HttpErrorKind::Timeout, Told("no complete answer in time"))
+}
+
+/// Sorts an error of the connection by what may be repeated.
+fn transport(connecting: bool, error: impl StdError + Send + Sync + 'static) -> HttpError {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
+    let mut kind = if connecting { HttpErrorKind::Connect } else { HttpErrorKind::Unknown };
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(&error);
+    while let Some(error) = cause.filter(|_| kind == HttpErrorKind::Unknown) {
+        if let Some(error) = error.downcast_ref::<hyper::Error>() {
+            if error.is_closed()
+                || error.is_canceled()
+                || error.is_incomplete_message()
+                || error.is_body_write_aborted()
+            {
+                kind = HttpErrorKind::Request;
+            }
+        } else if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            kind = match error.kind() {
+                TimedOut => HttpErrorKind::Timeout,
+                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof => HttpErrorKind::Interrupted,
+                _ => kind,
+            };
+        }
+        cause = error.source();
+    }
+    HttpError::new(kind, error)
+}

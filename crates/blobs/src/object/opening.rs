@@ -1,0 +1,83 @@
+//! Finding a BLOB: one request when it is there; absence is confirmed by a second one.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{Digest, Error, ErrorKind, Result};
+
+use super::envelope::{Envelope, is_enveloped, longest_object};
+use super::provider::{INLINE, Store, blocking};
+
+/// From this length on, digests are computed on the blocking pool.
+const LONG: u64 = 256 << 10;
+
+/// A BLOB that is there.
+pub enum Opened {
+    /// All of it, verified.
+    Whole(Bytes),
+    /// Its envelope, verified; the bytes lie in the data object.
+    Large(Arc<Envelope>),
+}
+
+impl Store {
+    /// Gets and verifies the object under a BLOB's key.
+    pub async fn open(self: &Arc<Self>, digest: Digest, size: u64) -> Result<Opened> {
+        match self.open_once(digest, size).await {
+            // Damaged on its way, maybe.
+            Err(error) if error.kind() == ErrorKind::Corrupt => self.open_once(digest, size).await,
+            opened => opened,
+        }
+    }
+
+    async fn open_once(self: &Arc<Self>, digest: Digest, size: u64) -> Result<Opened> {
+        let key = self.names.blob(&digest, size);
+        let limit = longest_object(size, INLINE);
+        let mut found = self.bucket.get(&key, limit).await?;
+        if found.is_none() {
+            self.confirm_absence(&digest, size, &key).await?;
+            // Listed after all: stored since the first request.
+            found = self.bucket.get(&key, limit).await?;
+        }
+        let Some(bytes) = found else {
+            let text = format!("{} lists {key} but does not have it: try again", self.bucket.label());
+            return Err(Error::unavailable(text));
+        };
+        if size < LONG && bytes.len() as u64 <= LONG {
+            return self.check(digest, size, bytes);
+        }
+        let store = self.clone();
+        blocking(move || store.check(digest, size, bytes)).await
+    }
+
+    fn check(&self, digest: Digest, size: u64, bytes: Bytes) -> Result<Opened> {
+        let mut content = bytes;
+        if is_enveloped(&content) {
+            let (envelope, stored) = Envelope::decode(&content, &digest, size, &self.keys)?;
+            if envelope.data.is_some() {
+                return Ok(Opened::Large(Arc::new(envelope)));
+            }
+            content = envelope.decode_frames(&(0..envelope.frames()), &stored)?;
+        }
+        if content.len() as u64 != size || crate::digest_of(&content) != digest {
+            let text = format!("BLOB {digest} in {} is damaged: restore it from a backup", self.bucket.label());
+            return Err(Error::corrupt(text));
+        }
+        Ok(Opened::Whole(content))
+    }
+
+    /// `NotFound` when a listing agrees that the BLOB is not there, `Corrupt` when it is there with another size. Success means that
+    /// the listing has it: "not found" may also come from a gateway that has lost its way.
+    async fn confirm_absence(&self, digest: &Digest, size: u64, key: &str) -> Result<()> {
+        let listed = self.bucket.list(&self.names.of_digest(digest), None, 2, None).await?.objects;
+        if listed.iter().any(|object| object.key == key) {
+            return Ok(());
+        }
+        match listed.iter().find_map(|object| self.names.parse_blob(&object.key)) {
+            Some((_, found)) => {
+                let text = format!("BLOB {digest} has {found} bytes in its store, but is known as one of {size}");
+                Err(Error::corrupt(text))
+            }
+            None => Err(Error::not_found(format!("BLOB {digest} is not in {}", self.bucket.label()))),
+        }
+    }
+}

@@ -5,10 +5,12 @@
 //!
 //! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
 
+mod cache;
 mod directory;
 mod hasher;
 mod locator;
 mod object;
+mod probe;
 mod provider;
 mod reader;
 mod store;
@@ -17,10 +19,12 @@ pub mod testing;
 mod verification;
 mod writer;
 
+pub use cache::{CacheOptions, CachedProvider};
 pub use directory::{DirectoryOptions, Owner};
 pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
 pub use object::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};
+pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };

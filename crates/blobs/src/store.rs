@@ -9,6 +9,7 @@ use model::{Digest, Result};
 use crate::directory::{DirectoryOptions, DirectoryProvider, Owner};
 use crate::locator::Locator;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
+use crate::probe::ProbeReport;
 use crate::provider::{CompactLimits, CompactReport, Page, Provider, Stored, Usage, Whole};
 use crate::reader::BlobReader;
 use crate::verification::Verification;
@@ -95,6 +96,12 @@ impl BlobStore {
     /// Gives the space of deleted BLOBs back where that is worth it.
     pub async fn compact(&self, limits: CompactLimits) -> Result<CompactReport> {
         self.provider.compact(limits).await
+    }
+
+    /// Tries out everything that a store must be able to do, with random bytes of its own that it removes again; BLOBs of others are
+    /// not touched. Never fails itself: the report holds the first error.
+    pub async fn test(&self) -> ProbeReport {
+        crate::probe::probe(self).await
     }
 
     /// Finishes what waits and lets go of everything. Later writes fail. A store that is dropped instead is tidied up by

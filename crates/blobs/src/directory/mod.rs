@@ -37,9 +37,11 @@ mod table;
 mod upload;
 mod verify;
 
+pub(crate) use files::failed;
+pub(crate) use large::{Footer, LargeFile, LargeSource};
 pub use layout::{Owner, check_marker_text, marker_text};
 pub use provider::DirectoryProvider;
-pub(crate) use record::{u32_at, u64_at};
+pub(crate) use record::{ChunkSums, u32_at, u64_at};
 
 use model::{Error, Result};
 
@@ -65,7 +67,7 @@ impl Default for DirectoryOptions {
 }
 
 /// Runs work that may wait for the disk on the blocking pool.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(interrupted)?
 }
 

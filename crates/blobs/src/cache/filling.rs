@@ -1,0 +1,189 @@
+//! Reading a BLOB that the cache does not have, and keeping it when it is read from begin to end.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bytes::Bytes;
+use model::{Digest, Result, Timestamp};
+
+use super::files::{CacheFiles, remove};
+use crate::BlobHasher;
+use crate::directory::{ChunkSums, Footer};
+use crate::provider::{Pending, Source};
+
+/// Bytes are written in groups of about this many.
+const GROUP: usize = 1 << 20;
+
+/// A source that copies what it delivers into a file of the cache.
+pub struct FillingSource {
+    inner: Box<dyn Source>,
+    copy: Option<Copy>,
+    digest: Digest,
+    size: u64,
+    /// How far the copy has come.
+    at: u64,
+    gathered: Vec<Bytes>,
+    gathered_bytes: usize,
+}
+
+/// The copy, on its way through the blocking pool.
+struct Copy {
+    files: Arc<CacheFiles>,
+    deleted: Arc<AtomicBool>,
+    written: Option<Written>,
+    task: Option<tokio::task::JoinHandle<std::io::Result<Written>>>,
+}
+
+/// What is in the file.
+struct Written {
+    file: Unfinished,
+    sums: ChunkSums,
+    hasher: BlobHasher,
+}
+
+struct Unfinished {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Has another name when it was finished.
+        remove(&self.path);
+    }
+}
+
+impl FillingSource {
+    /// `deleted` is what [`CacheFiles::announce`] answered before `inner` was opened.
+    pub fn new(
+        inner: Box<dyn Source>,
+        files: Arc<CacheFiles>,
+        deleted: Arc<AtomicBool>,
+        digest: Digest,
+        size: u64,
+    ) -> Self {
+        let copy = Some(Copy { files, deleted, written: None, task: None });
+        Self { inner, copy, digest, size, at: 0, gathered: Vec::new(), gathered_bytes: 0 }
+    }
+
+    /// Notes what was delivered. Answers whether enough has gathered to be written.
+    fn note(&mut self, offset: u64, bytes: &Bytes) -> bool {
+        if self.copy.is_none() || offset < self.at {
+            return false;
+        }
+        if offset > self.at {
+            // A reader that jumps reads a part; parts are not kept.
+            self.copy = None;
+            self.gathered.clear();
+            return false;
+        }
+        self.at += bytes.len() as u64;
+        self.gathered_bytes += bytes.len();
+        self.gathered.push(bytes.clone());
+        if self.at == self.size {
+            self.end();
+            return false;
+        }
+        self.gathered_bytes >= GROUP
+    }
+
+    /// Hands the gathered bytes over once the ones before are written.
+    async fn write(&mut self) {
+        let Some(mut copy) = self.copy.take() else { return };
+        let gathered = std::mem::take(&mut self.gathered);
+        self.gathered_bytes = 0;
+        if let Some(task) = copy.task.take() {
+            match task.await {
+                Ok(Ok(written)) => copy.written = Some(written),
+                // A full disk, most likely. Reading goes on without a copy.
+                Ok(Err(error)) => return tracing::warn!(%error, "the BLOB cache cannot be written"),
+                Err(_) => return,
+            }
+        }
+        let (files, written) = (copy.files.clone(), copy.written.take());
+        copy.task = Some(tokio::task::spawn_blocking(move || append(&files, written, &gathered)));
+        self.copy = Some(copy);
+    }
+
+    /// Writes the rest and makes the file a part of the cache, without letting the reader wait.
+    fn end(&mut self) {
+        let Some(mut copy) = self.copy.take() else { return };
+        let gathered = std::mem::take(&mut self.gathered);
+        let (digest, size) = (self.digest, self.size);
+        tokio::spawn(async move {
+            if let Some(task) = copy.task.take() {
+                match task.await {
+                    Ok(Ok(written)) => copy.written = Some(written),
+                    _ => return,
+                }
+            }
+            let (files, deleted) = (copy.files.clone(), copy.deleted.clone());
+            let finish = move || {
+                let written = append(&files, copy.written, &gathered)?;
+                finish(&files, &deleted, written, digest, size)
+            };
+            if let Ok(Err(error)) = tokio::task::spawn_blocking(finish).await {
+                tracing::warn!(%error, "the BLOB cache cannot be written");
+            }
+        });
+    }
+}
+
+fn append(files: &CacheFiles, written: Option<Written>, pieces: &[Bytes]) -> std::io::Result<Written> {
+    let mut written = match written {
+        Some(written) => written,
+        None => {
+            let (path, file) = files.begin()?;
+            Written { file: Unfinished { path, file }, sums: ChunkSums::default(), hasher: BlobHasher::new() }
+        }
+    };
+    for piece in pieces {
+        written.file.file.write_all(piece)?;
+        written.sums.update(piece);
+        written.hasher.update(piece);
+    }
+    Ok(written)
+}
+
+fn finish(
+    files: &CacheFiles,
+    deleted: &AtomicBool,
+    written: Written,
+    digest: Digest,
+    size: u64,
+) -> std::io::Result<()> {
+    let Written { mut file, sums, hasher } = written;
+    if hasher.finish() != digest {
+        return Err(std::io::Error::other(format!("what was read of BLOB {digest} does not have its digest")));
+    }
+    let table = sums.into_table(&digest);
+    file.file.write_all(&table)?;
+    file.file.write_all(&Footer { length: size, stored_at: Timestamp::now(), digest }.encode(&table))?;
+    files.publish(&file.path, &file.file, &digest, deleted)
+}
+
+impl Source for FillingSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        if self.gathered_bytes >= GROUP {
+            return None;
+        }
+        let answer = self.inner.try_read(offset, limit)?;
+        if let Ok(bytes) = &answer {
+            self.note(offset, bytes);
+        }
+        Some(answer)
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        Box::pin(async move {
+            let bytes = self.inner.read(offset, limit).await?;
+            if self.note(offset, &bytes) {
+                self.write().await;
+            }
+            Ok(bytes)
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! A cache of BLOBs on a local disk, in front of a store that is far away.
+//!
+//! Each BLOB is a file in the form of the directory provider's large BLOBs, checksums included, so that what is delivered is verified and a
+//! damaged file is no worse than an absent one. Nothing here is ever the only copy: writes, deletions, listings and verification pass
+//! through to the store.
+
+mod files;
+mod filling;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::{Digest, ErrorKind, Result};
+
+use self::files::CacheFiles;
+use self::filling::FillingSource;
+use crate::directory::LargeSource;
+use crate::locator::Locator;
+use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::verification::Reporter;
+
+/// Where a cache lies and how big it may become.
+#[derive(Clone, Debug)]
+pub struct CacheOptions {
+    /// A directory of its own, for one process; created when it is absent.
+    pub path: PathBuf,
+    /// All files together have at most this many bytes.
+    pub bytes: u64,
+    /// Larger BLOBs are not kept.
+    pub largest: u64,
+}
+
+/// A provider with a cache in front. Keeps what is read from begin to end; drops what was not read for the longest time first.
+pub struct CachedProvider {
+    inner: Arc<dyn Provider>,
+    files: Arc<CacheFiles>,
+}
+
+impl CachedProvider {
+    /// Opens the cache, with what earlier processes left in it.
+    pub async fn open(inner: Arc<dyn Provider>, options: CacheOptions) -> Result<Self> {
+        let files = crate::directory::blocking(move || CacheFiles::open(options)).await?;
+        Ok(Self { inner, files: Arc::new(files) })
+    }
+
+    async fn find(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Result<Box<dyn Source>> {
+        let files = self.files.clone();
+        let cached = crate::directory::blocking(move || Ok(files.find(&digest, size))).await?;
+        if let Some(file) = cached {
+            metrics::counter!("strongroom_blob_cache_hits_total").increment(1);
+            let (inner, files) = (self.inner.clone(), self.files.clone());
+            let file = LargeSource(Arc::new(file));
+            return Ok(Box::new(CachedSource { file: Some(file), behind: None, inner, files, digest, size, locator }));
+        }
+        metrics::counter!("strongroom_blob_cache_misses_total").increment(1);
+        if size > self.files.largest() {
+            return self.inner.open(digest, size, locator).await;
+        }
+        let deleted = self.files.announce(&digest);
+        let source = self.inner.open(digest, size, locator).await?;
+        Ok(Box::new(FillingSource::new(source, self.files.clone(), deleted, digest, size)))
+    }
+}
+
+impl Provider for CachedProvider {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn put_limit(&self) -> u64 {
+        self.inner.put_limit()
+    }
+
+    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+        self.inner.put(blob)
+    }
+
+    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+        self.inner.upload(announced)
+    }
+
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+        Box::pin(self.find(digest, size, locator))
+    }
+
+    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.inner.delete(digest).await?;
+            let files = self.files.clone();
+            let forget = move || {
+                files.deleted(&digest);
+                Ok(())
+            };
+            crate::directory::blocking(forget).await
+        })
+    }
+
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+        self.inner.enumerate(after, limit)
+    }
+
+    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+        self.inner.verify(reporter)
+    }
+
+    fn usage(&self) -> Pending<'_, Usage> {
+        self.inner.usage()
+    }
+
+    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+        self.inner.compact(limits)
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        self.inner.close()
+    }
+}
+
+/// A BLOB in the cache. When its file turns out to be damaged, the store delivers the rest.
+struct CachedSource {
+    file: Option<LargeSource>,
+    behind: Option<Box<dyn Source>>,
+    inner: Arc<dyn Provider>,
+    files: Arc<CacheFiles>,
+    digest: Digest,
+    size: u64,
+    locator: Option<Locator>,
+}
+
+impl CachedSource {
+    async fn next(&mut self, offset: u64, limit: usize) -> Result<Bytes> {
+        if let Some(file) = &mut self.file {
+            match file.read(offset, limit).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(error) => {
+                    tracing::warn!(digest = %self.digest, error = error.report(), "a file of the BLOB cache is not usable");
+                    self.file = None;
+                    let (files, digest) = (self.files.clone(), self.digest);
+                    let forget = move || {
+                        files.forget(&digest);
+                        Ok(())
+                    };
+                    crate::directory::blocking(forget).await?;
+                }
+            }
+        }
+        let source = match &mut self.behind {
+            Some(source) => source,
+            None => self.behind.insert(self.inner.open(self.digest, self.size, self.locator).await?),
+        };
+        source.read(offset, limit).await
+    }
+}
+
+impl Source for CachedSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        match &mut self.file {
+            // A damaged file is looked at again, and replaced, by whoever may wait.
+            Some(file) => match file.try_read(offset, limit) {
+                Some(Err(error)) if error.kind() == ErrorKind::Corrupt => None,
+                answer => answer,
+            },
+            None => self.behind.as_mut()?.try_read(offset, limit),
+        }
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        Box::pin(self.next(offset, limit))
+    }
+}

@@ -1,0 +1,175 @@
+//! The test of a store that an operator runs: writes, reads, lists and deletes random bytes of its own, and tells how long each took.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use model::{Digest, Error, ErrorKind, Result};
+use ring::rand::SecureRandom;
+
+use crate::provider::Stored;
+use crate::{BlobReader, BlobStore, digest_of};
+
+/// Length of the small BLOB.
+const SMALL: usize = 200_000;
+/// A store whose large BLOBs begin above this is not probed with one.
+const LARGE: u64 = 32 << 20;
+
+/// One step that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeStep {
+    /// What was done, such as `read a range`.
+    pub what: &'static str,
+    /// Bytes that were moved; 0 where that means nothing.
+    pub bytes: u64,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// What a store can do. Its [`Display`](fmt::Display) is a log with a line for each step.
+#[derive(Debug, Default)]
+pub struct ProbeReport {
+    /// The steps that succeeded, in order.
+    pub steps: Vec<ProbeStep>,
+    /// The step that failed and how; nothing after it was tried but removing the probe.
+    pub failure: Option<(&'static str, Error)>,
+}
+
+impl ProbeReport {
+    /// Whether every step succeeded.
+    pub fn is_good(&self) -> bool {
+        self.failure.is_none()
+    }
+}
+
+impl fmt::Display for ProbeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.steps {
+            let bytes = if step.bytes > 0 { format!(", {} bytes", step.bytes) } else { String::new() };
+            writeln!(f, "ok      {}: {:.1} ms{bytes}", step.what, step.time.as_secs_f64() * 1000.0)?;
+        }
+        match &self.failure {
+            Some((what, error)) => writeln!(f, "FAILED  {what}: {}", error.report()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// BLOBs that this probe made and has to remove.
+struct Probe<'a> {
+    store: &'a BlobStore,
+    report: ProbeReport,
+    made: Vec<Digest>,
+}
+
+/// Probes a store with bytes that nobody else has, so that no BLOB of anybody is touched.
+pub async fn probe(store: &BlobStore) -> ProbeReport {
+    let mut probe = Probe { store, report: ProbeReport::default(), made: Vec::new() };
+    if let Err((what, error)) = probe.run().await {
+        for digest in probe.made {
+            // The failure that is told is the first one; a probe that stays is an orphan, which collection finds.
+            if let Err(error) = store.delete(digest).await {
+                tracing::warn!(%digest, error = error.report(), "the probe of a BLOB store could not be removed");
+            }
+        }
+        probe.report.failure = Some((what, error));
+    }
+    probe.report
+}
+
+impl Probe<'_> {
+    async fn step<T>(
+        &mut self,
+        what: &'static str,
+        bytes: u64,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T, (&'static str, Error)> {
+        let start = Instant::now();
+        let done = work.await.map_err(|error| (what, error))?;
+        self.report.steps.push(ProbeStep { what, bytes, time: start.elapsed() });
+        Ok(done)
+    }
+
+    async fn run(&mut self) -> Result<(), (&'static str, Error)> {
+        let store = self.store;
+        let small = random(SMALL).map_err(|error| ("make random bytes", error))?;
+        let digest = digest_of(&small);
+        self.made.push(digest);
+        let length = small.len() as u64;
+        let stored = self.step("write", length, store.put(digest, small.clone())).await?;
+        self.step("read", length, read(store, &stored, 0, &small)).await?;
+        let range = small.slice(70_000..140_000);
+        self.step("read a range", range.len() as u64, read(store, &stored, 70_000, &range)).await?;
+        let limit = store.provider().put_limit();
+        if limit < LARGE {
+            let large = random(limit as usize + 1).map_err(|error| ("make random bytes", error))?;
+            self.made.push(digest_of(&large));
+            let stored = self.step("write a large BLOB", large.len() as u64, stream(store, &large)).await?;
+            let range = large.slice(large.len() / 2..large.len() / 2 + 100.min(large.len() / 2));
+            let from = large.len() as u64 / 2;
+            self.step("read a range of it", range.len() as u64, read(store, &stored, from, &range)).await?;
+        }
+        self.step("list", 0, list(store, digest, length)).await?;
+        for digest in self.made.clone() {
+            self.step("delete", 0, store.delete(digest)).await?;
+        }
+        self.step("look for what was deleted", 0, is_gone(store, digest, length)).await
+    }
+}
+
+fn random(length: usize) -> Result<Bytes> {
+    let mut bytes = vec![0; length];
+    let done = ring::rand::SystemRandom::new().fill(&mut bytes);
+    done.map_err(|_| Error::unavailable("the system has no random numbers"))?;
+    Ok(Bytes::from(bytes))
+}
+
+async fn stream(store: &BlobStore, bytes: &Bytes) -> Result<Stored> {
+    let mut writer = store.writer(Some(bytes.len() as u64)).await?;
+    for start in (0..bytes.len()).step_by(1 << 20) {
+        writer.write(bytes.slice(start..bytes.len().min(start + (1 << 20)))).await?;
+    }
+    writer.finish().await
+}
+
+/// Reads `expected` from `offset` on.
+async fn read(store: &BlobStore, stored: &Stored, offset: u64, expected: &Bytes) -> Result<()> {
+    let mut reader: BlobReader = store.open(stored.digest, stored.size, Some(&stored.locator)).await?;
+    reader.set_range(offset..offset + expected.len() as u64);
+    let mut at = 0;
+    while let Some(chunk) = reader.next_chunk().await? {
+        if expected.get(at..at + chunk.len()) != Some(&chunk[..]) {
+            return Err(Error::corrupt("the store delivered other bytes than were stored: do not use it"));
+        }
+        at += chunk.len();
+    }
+    match at == expected.len() {
+        true => Ok(()),
+        false => Err(Error::corrupt(format!("the store delivered {at} bytes instead of {}", expected.len()))),
+    }
+}
+
+/// Whether a listing that begins just before the probe begins with it.
+async fn list(store: &BlobStore, digest: Digest, size: u64) -> Result<()> {
+    let mut before = *digest.as_bytes();
+    for byte in before.iter_mut().rev() {
+        let borrow = *byte == 0;
+        *byte = byte.wrapping_sub(1);
+        if !borrow {
+            break;
+        }
+    }
+    let page = store.enumerate(Some(Digest::new(before)), 1).await?;
+    match page.entries.first() {
+        Some(entry) if entry.digest == digest && entry.size == size => Ok(()),
+        _ => Err(Error::unavailable("the store does not list what was stored: orphans in it would never be found")),
+    }
+}
+
+async fn is_gone(store: &BlobStore, digest: Digest, size: u64) -> Result<()> {
+    match store.open(digest, size, None).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Err(Error::unavailable("the store still delivers what was deleted: nothing in it can be reclaimed")),
+    }
+}

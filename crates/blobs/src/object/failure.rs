@@ -10,6 +10,8 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
     let code = code_in(&text);
     let named = code.map_or_else(String::new, |code| format!(" ({code})"));
     let refused = matches!(cause, Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. })
+        || text.contains("status code: 403")
+        || text.contains("status code: 401")
         || matches!(code, Some("ExpiredToken" | "InvalidToken" | "InvalidAccessKeyId" | "SignatureDoesNotMatch"));
     let full = ["QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "507 Insufficient Storage"];
     let (kind, stable, message) = if code == Some("RequestTimeTooSkewed") {

@@ -92,15 +92,36 @@ impl HttpService for Service {
     ) -> Pin<Box<dyn Future<Output = std::result::Result<HttpResponse, HttpError>> + Send + 'r>> {
         Box::pin(async move {
             let bound = self.patience.transfer(request.body().content_length() as u64);
+            let listing = listing_in(request.uri().query().unwrap_or_default());
             let answer = timeout(bound, self.client.request(request)).await.map_err(|_| too_slow())?;
             let (head, body) = answer.map_err(|error| transport(error.is_connect(), error))?.into_parts();
             let is_object = head.status.is_success() && body.size_hint().exact().is_some();
             let limit = if is_object { u64::MAX } else { TEXT_LIMIT };
             let bound = self.patience.transfer(body.size_hint().exact().unwrap_or(TEXT_LIMIT));
             let deadline = Box::pin(tokio::time::sleep_until(Instant::now() + bound));
-            Ok(HttpResponse::from_parts(head, HttpResponseBody::new(Guarded { body, deadline, left: limit })))
+            let mut body = HttpResponseBody::new(Guarded { body, deadline, left: limit });
+            if let Some(element) = listing.filter(|_| head.status.is_success()) {
+                let bytes = body.bytes().await?;
+                let text = String::from_utf8_lossy(&bytes);
+                // An error, or somebody else's page, under a status of 200 would be read as a listing of nothing.
+                if !text.contains(&format!("<{element}")) || !text.trim_end().ends_with(&format!("</{element}>")) {
+                    return Err(HttpError::new(HttpErrorKind::Decode, Told("the answer is no listing")));
+                }
+                body = HttpResponseBody::from(bytes);
+            }
+            Ok(HttpResponse::from_parts(head, body))
         })
     }
+}
+
+/// The element that a complete answer to a listing consists of; `None` for any other request.
+fn listing_in(query: &str) -> Option<&'static str> {
+    let mut pairs = query.split('&');
+    pairs.find_map(|pair| match pair {
+        "list-type=2" => Some("ListBucketResult"),
+        "comp=list" => Some("EnumerationResults"),
+        _ => None,
+    })
 }
 
 /// A body that must be complete in time and in bounds.

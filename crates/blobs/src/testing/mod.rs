@@ -1,4 +1,5 @@
-//! The contract's test suite and a provider that injects faults, for every implementation of [`Provider`](crate::Provider).
+//! The contract's test suite and a provider that injects faults, for every implementation of [`Provider`](crate::Provider);
+//! a real S3 server and a proxy that spoils what passes to and from it.
 //!
 //! ```text
 //! #[tokio::test]
@@ -9,6 +10,7 @@
 
 mod contract;
 mod faults;
+pub mod proxy;
 pub mod s3;
 
 pub use contract::{contract, random_bytes, read_all, read_range};

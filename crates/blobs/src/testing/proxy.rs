@@ -1,0 +1,250 @@
+//! A proxy between a store and its S3 server that spoils what passes: errors, cut, slow and altered answers, lost replies, stale listings.
+//!
+//! Reads each request to its end before it passes it on, one per connection, so that it knows what it does.
+
+#![expect(clippy::panic, reason = "test support: a proxy that cannot listen is a failed test")]
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+
+/// Messages above this many bytes are refused.
+const LONGEST: usize = 64 << 20;
+
+/// What happens to an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The server never sees the request; the client gets this status and this S3 error code.
+    Status(u16, &'static str),
+    /// The answer ends after so many bytes of its body, and the connection with it.
+    Cut(usize),
+    /// The answer stops after so many bytes of its body and never goes on.
+    Stall(usize),
+    /// The lowest bit of this byte of the body is turned round (counted from the end of the body when it is shorter).
+    Flip(usize),
+    /// The body is another one, of the same length.
+    OtherBytes,
+    /// The server does what it is asked; the client never hears of it.
+    LoseReply,
+    /// An answer that says 200 and holds an error.
+    ErrorInside(&'static str),
+    /// A listing answers what it answered the first time.
+    StaleList,
+    /// The body is no XML.
+    Garbage,
+}
+
+/// Which exchanges are spoilt, and how.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The method, such as `PUT`.
+    pub method: &'static str,
+    /// A part of the request's target.
+    pub target: &'static str,
+    /// How many such exchanges pass unspoilt before.
+    pub skip: usize,
+    /// How many are spoilt.
+    pub times: usize,
+    /// What happens to them.
+    pub trouble: Trouble,
+}
+
+impl Rule {
+    /// Spoils every exchange of this kind.
+    pub fn always(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
+        Self { method, target, skip: 0, times: usize::MAX, trouble }
+    }
+
+    /// Spoils the next exchange of this kind.
+    pub fn once(method: &'static str, target: &'static str, trouble: Trouble) -> Self {
+        Self { times: 1, ..Self::always(method, target, trouble) }
+    }
+}
+
+/// A running proxy. It ends when this is dropped.
+pub struct FaultProxy {
+    address: String,
+    shared: Arc<Shared>,
+    listening: AbortHandle,
+}
+
+struct Shared {
+    server: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    spoilt: usize,
+    seen: usize,
+    listings: HashMap<String, Vec<u8>>,
+}
+
+impl FaultProxy {
+    /// Listens on a free port of loopback and passes everything on to `server`.
+    pub async fn start(server: String) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap_or_else(|e| panic!("no free port: {e}"));
+        let address = listener.local_addr().map_or_else(|e| panic!("no address: {e}"), |address| address.to_string());
+        let shared = Arc::new(Shared { server, state: Mutex::default() });
+        let serving = shared.clone();
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let shared = serving.clone();
+                // A client that goes away is no trouble of ours.
+                tokio::spawn(async move { shared.exchange(client).await });
+            }
+        });
+        Self { address, shared, listening: task.abort_handle() }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Replaces the rules, and counts anew.
+    pub fn set(&self, rules: impl IntoIterator<Item = Rule>) {
+        let mut state = self.shared.state();
+        state.rules = rules.into_iter().collect();
+        (state.spoilt, state.seen) = (0, 0);
+    }
+
+    /// Exchanges that were spoilt since the rules were set.
+    pub fn spoilt(&self) -> usize {
+        self.shared.state().spoilt
+    }
+
+    /// All exchanges since the rules were set.
+    pub fn seen(&self) -> usize {
+        self.shared.state().seen
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+/// A request or an answer.
+struct Message {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trouble(&self, request: &Message) -> Option<Trouble> {
+        let mut words = request.head.split(' ');
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut state = self.state();
+        state.seen += 1;
+        let rule = state.rules.iter_mut().find(|rule| rule.method == method && target.contains(rule.target))?;
+        if rule.skip > 0 {
+            rule.skip -= 1;
+            return None;
+        }
+        rule.times = rule.times.checked_sub(1)?;
+        let trouble = rule.trouble.clone();
+        state.spoilt += 1;
+        Some(trouble)
+    }
+
+    async fn exchange(&self, mut client: TcpStream) -> io::Result<()> {
+        let Some(request) = read_message(&mut client, None).await? else { return Ok(()) };
+        let trouble = self.trouble(&request);
+        if let Some(Trouble::Status(status, code)) = trouble {
+            return reply(&mut client, status, error_xml(code).as_bytes()).await;
+        }
+        let mut server = TcpStream::connect(&self.server).await?;
+        let head = request.head.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+        server.write_all(head.as_bytes()).await?;
+        server.write_all(&request.body).await?;
+        let Some(mut answer) = read_message(&mut server, Some(&request.head)).await? else { return Ok(()) };
+        let target = request.head.split(' ').nth(1).unwrap_or_default().to_owned();
+        if target.contains("list-type=2") {
+            let first = self.state().listings.entry(target).or_insert_with(|| answer.body.clone()).clone();
+            if trouble == Some(Trouble::StaleList) {
+                return reply(&mut client, 200, &first).await;
+            }
+        }
+        let mut sent = answer.body.len();
+        match trouble {
+            Some(Trouble::LoseReply) => return Ok(()),
+            Some(Trouble::ErrorInside(code)) => return reply(&mut client, 200, error_xml(code).as_bytes()).await,
+            Some(Trouble::Garbage) => return reply(&mut client, 200, b"<html><p>Welcome to the hotel's network").await,
+            Some(Trouble::Cut(at) | Trouble::Stall(at)) => sent = sent.min(at),
+            Some(Trouble::Flip(at)) => {
+                let at = at.min(sent.saturating_sub(1));
+                answer.body.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1);
+            }
+            Some(Trouble::OtherBytes) => answer.body.iter_mut().enumerate().for_each(|(at, byte)| *byte = at as u8),
+            _ => {}
+        }
+        client.write_all(answer.head.as_bytes()).await?;
+        client.write_all(&answer.body[..sent]).await?;
+        client.flush().await?;
+        if let Some(Trouble::Stall(_)) = trouble {
+            // Longer than anybody should wait; ends with the test.
+            tokio::time::sleep(Duration::from_secs(300)).await;
+        }
+        client.shutdown().await
+    }
+}
+
+fn error_xml(code: &str) -> String {
+    format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>injected</Message></Error>")
+}
+
+async fn reply(client: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status} Injected\r\nContent-Type: application/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    client.write_all(head.as_bytes()).await?;
+    client.write_all(body).await?;
+    client.shutdown().await
+}
+
+/// Reads a request, or the answer to one. `None` when the other side closes without a word.
+async fn read_message(stream: &mut TcpStream, answers: Option<&str>) -> io::Result<Option<Message>> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        if bytes.len() > LONGEST || stream.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let mut body = bytes.split_off(end);
+    let head = String::from_utf8_lossy(&bytes).into_owned();
+    let value = |name: &str| {
+        let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+        lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+    };
+    let length: Option<usize> = value("content-length").and_then(|length| length.parse().ok());
+    let no_body = answers.map_or(length.is_none(), |request| request.starts_with("HEAD") || head.contains(" 204 "));
+    if !no_body {
+        // An answer without a length ends with its connection.
+        while length.is_none_or(|length| body.len() < length) {
+            if body.len() > LONGEST || stream.read_buf(&mut body).await? == 0 {
+                break;
+            }
+        }
+    }
+    if answers.is_some() {
+        // The client must not send another request on this connection.
+        return Ok(Some(Message { head: head.replacen("\r\n", "\r\nConnection: close\r\n", 1), body }));
+    }
+    Ok(Some(Message { head, body }))
+}

@@ -2,6 +2,7 @@
 //! its library.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use blobs::{BlobStore, Stored};
 use database::configuration::policy::PolicyRow;
@@ -14,6 +15,9 @@ use crate::database_store::PART;
 use crate::farm::DATABASE_STORE;
 use crate::map::{ContentDatabase, Map};
 use crate::view::size;
+
+/// Between the bytes of a document and its transaction lies less time than this.
+const PINNED: Duration = Duration::from_secs(600);
 
 /// The policies of a farm by what they are for.
 pub(crate) type Policies = HashMap<Id, Policy>;
@@ -136,7 +140,8 @@ pub(crate) async fn secure(
         _ => {
             let pin = move |transaction: &mut Transaction<'_>| {
                 reclaim::require_not_deleting(transaction, row.store_id, &row.digest)?;
-                blob::pin(transaction, &row, Timestamp::now())
+                let now = Timestamp::now();
+                blob::pin(transaction, &row, now, now.after(PINNED))
             };
             content.database.write(pin).await?
         }

@@ -1,11 +1,13 @@
 //! What the farm holds where, and whether all bytes that content databases refer to are there and undamaged.
 
 use blobs::{Outcome, Usage};
+use database::Transaction;
+use database::content::fault::{self, FaultRow};
 use database::content::{blob, tree};
-use model::{Digest, Error, ErrorKind, Id, Result, Right};
+use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
 
 use crate::farm::DATABASE_STORE;
-use crate::map::ContentDatabase;
+use crate::map::{ContentDatabase, Map};
 use crate::view::size;
 use crate::{Session, Target};
 
@@ -162,6 +164,9 @@ impl Session {
             self.follow(content, &mut report).await?;
         }
         self.count_unreferenced(&mut report).await?;
+        for content in &map.databases {
+            record_faults(content, &map, &report.faults).await?;
+        }
         Ok(report)
     }
 
@@ -271,4 +276,42 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Keeps what is wrong with BLOBs that a content database needs on record, and takes off it what is whole again.
+async fn record_faults(content: &ContentDatabase, map: &Map, found: &[CheckedBlob]) -> Result<()> {
+    let now = Timestamp::now();
+    let mut rows = Vec::new();
+    for fault in found {
+        let (Some(digest), Ok(store)) = (fault.digest, map.store_named(&fault.store)) else { continue };
+        rows.push(FaultRow {
+            store_id: store.id,
+            digest,
+            state: fault.state.to_owned(),
+            detail: fault.detail.clone(),
+            found_at: now,
+            accepted_at: None,
+            accepted_by: None,
+        });
+    }
+    let write = move |transaction: &mut Transaction<'_>| {
+        let mut after = None;
+        loop {
+            let known = fault::list(transaction, after, CENSUS_PAGE)?;
+            let Some(last) = known.last() else { break };
+            after = Some(last.digest);
+            for old in known {
+                if !rows.iter().any(|row| row.digest == old.digest && row.store_id == old.store_id) {
+                    fault::remove(transaction, old.store_id, &old.digest)?;
+                }
+            }
+        }
+        for row in &rows {
+            if blob::is_in(transaction, &row.digest, row.store_id)? {
+                fault::put(transaction, row)?;
+            }
+        }
+        Ok(())
+    };
+    content.database.write_vital(write).await
 }

@@ -28,7 +28,7 @@ statements! {
     UNMARK = "UPDATE blob SET unreferenced_at = NULL WHERE id = $1 AND unreferenced_at IS NOT NULL";
     KEEP_AWHILE = "UPDATE blob SET unreferenced_at = $2 WHERE id = $1 AND unreferenced_at IS NOT NULL";
     INSERT_MARKED = "INSERT INTO blob (id, digest, size, store_id, locator, created_at, unreferenced_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (digest) DO NOTHING";
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (digest) DO NOTHING";
     MARKED_BEFORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3";
     COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at < $1";
     DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
@@ -78,15 +78,15 @@ pub fn insert(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) 
     Ok(present)
 }
 
-/// Adds a reference that no version has yet, or keeps the one that is there from being collected for another window; the
-/// row that stands afterwards is returned.
-pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<BlobRow> {
-    let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
+/// Adds a reference that no version has yet, or keeps the one that is there, so that neither is collected before `until`
+/// however short the window is; the row that stands afterwards is returned.
+pub fn pin(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp, until: Timestamp) -> Result<BlobRow> {
+    let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now, until];
     if transaction.execute(INSERT_MARKED, &values)? == 1 {
         return Ok(row.clone());
     }
     let present = transaction.find(FIND, &params![row.digest], read)?.ok_or_else(removed_meanwhile)?;
-    transaction.execute(KEEP_AWHILE, &params![present.id, now])?;
+    transaction.execute(KEEP_AWHILE, &params![present.id, until])?;
     Ok(present)
 }
 

@@ -1,5 +1,7 @@
 //! Takes a document's bytes from a request into an upload.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -11,6 +13,10 @@ use crate::protocol::idempotency;
 
 /// Name of the field in which a client says when the content was last changed, as RFC 3339.
 pub const MODIFIED_AT: &str = "x-modified-at";
+
+/// Bytes of a refused body that are taken all the same, and for how long.
+const DRAINED: usize = 8 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// Stores the body of a request: when this answers, the document is durable.
 pub async fn store(
@@ -24,14 +30,44 @@ pub async fn store(
     options.idempotency_key = idempotency::key(headers)?;
     options.media_type = text(headers, header::CONTENT_TYPE.as_str());
     options.modified_at = modified_at(headers)?;
-    let mut upload = session.begin_upload(destination, options, announced(headers)?).await?;
     let mut body = body;
+    let saved = receive(session, destination, options, announced(headers)?, &mut body).await;
+    if saved.is_err() {
+        drain(&mut body).await;
+    }
+    saved
+}
+
+async fn receive(
+    session: &Session,
+    destination: &Destination,
+    options: UploadOptions,
+    announced: Option<u64>,
+    body: &mut Body,
+) -> Result<Saved> {
+    let mut upload = session.begin_upload(destination, options, announced).await?;
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame.map_err(broken)?.into_data() {
             upload.write(bytes).await?;
         }
     }
     upload.finish().await
+}
+
+/// Takes a little of what is still coming: many clients look for an answer only when they have sent everything, and lose it
+/// when the connection is closed before.
+async fn drain(body: &mut Body) {
+    let take = async {
+        let mut taken = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            taken += frame.data_ref().map_or(0, bytes::Bytes::len);
+            if taken > DRAINED {
+                break;
+            }
+        }
+    };
+    // Whoever takes longer loses the answer.
+    let _ = tokio::time::timeout(DRAIN_TIME, take).await;
 }
 
 /// The length that the client announced; none for a body in chunks.

@@ -153,6 +153,11 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
 impl Collection<'_> {
     async fn run(&mut self) -> Flow<()> {
         let cursor: Cursor = serde_json::from_value(self.ticket.figures().cursor).unwrap_or_default();
+        if !self.work.dry_run {
+            // While their deletion is half done, uploads of the same bytes are refused.
+            let never = Timestamp::from_micros(0);
+            release::release(self.ticket, &mut self.throttle, never, never).await?;
+        }
         if cursor.phase <= Phase::Scan {
             self.begin(Phase::Scan, "looking for BLOBs without documents");
             self.scan(&cursor).await?;

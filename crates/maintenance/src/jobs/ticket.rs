@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::to_text;
 
 /// A runner that gave no sign of life for so long counts as dead.
-pub(super) const LEASE: Duration = Duration::from_secs(20);
+pub(super) const LEASE: Duration = Duration::from_secs(10);
 /// Time between two signs of life.
 const RENEW: Duration = Duration::from_secs(2);
 

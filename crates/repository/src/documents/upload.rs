@@ -1,6 +1,7 @@
 //! Receiving a document's bytes in bounded memory, then saving them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
@@ -18,6 +19,9 @@ use crate::{Session, Target};
 
 /// How often a write is tried again because others made its folders at the same moment; each time one more is there.
 const MOST_ATTEMPTS: u32 = 16;
+
+/// How long the deletion of an unused copy of the same bytes is waited for, each time.
+const BEING_DELETED: Duration = Duration::from_millis(50);
 
 /// Where an upload goes.
 #[derive(Clone, Debug)]
@@ -315,6 +319,7 @@ impl Upload {
             options: self.options,
             placed,
         };
+        let plan_is_inline = matches!(plan.placed, Placed::Inline { .. });
         let plan = Arc::new(plan);
         let mut attempt = 1;
         let saved = loop {
@@ -322,6 +327,11 @@ impl Upload {
             match self.content.database.write(move |transaction| plan.run(transaction)).await {
                 // Somebody else made the same folder or document at the same moment: it is there now, so look again.
                 Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
+                // What waits in memory can be written a moment later.
+                Err(error) if error.code() == "blob_being_deleted" && plan_is_inline && attempt < MOST_ATTEMPTS => {
+                    attempt += 1;
+                    tokio::time::sleep(BEING_DELETED).await;
+                }
                 saved => break saved.map_err(explain)?,
             }
         };

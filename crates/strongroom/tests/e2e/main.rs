@@ -11,4 +11,5 @@ mod kill;
 mod power;
 mod refusals;
 mod resumable;
+mod storage;
 mod support;

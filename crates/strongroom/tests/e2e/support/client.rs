@@ -42,6 +42,19 @@ impl Client {
         Ok(Answer { status, body: response.bytes().await?.to_vec() })
     }
 
+    /// Sends a request with a JSON body.
+    pub async fn send_json(
+        &self,
+        method: Method,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<Answer, reqwest::Error> {
+        let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
+        let response = request.json(body).send().await?;
+        let status = response.status();
+        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+    }
+
     /// Uploads a document to a path below the library Documents.
     pub async fn put(&self, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
         self.send(Method::PUT, &format!("/api/v1/content/Documents/{path}"), body).await

@@ -124,6 +124,13 @@ impl Farm {
         serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
     }
 
+    /// Runs a command that prints JSON whether it finds all well or not.
+    pub fn json_whatever(&self, words: &[&str]) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+        let said = self.run(&words).unwrap_or_else(|refusal| refusal.said);
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}):\n{said}"))
+    }
+
     /// Has the program re-read every byte of the stores and follow every reference; it must find nothing wrong.
     pub fn check_blobs(&self) {
         let check = self.json(&["blobs", "check"]);

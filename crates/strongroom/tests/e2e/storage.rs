@@ -1,0 +1,404 @@
+//! Moving and collecting BLOBs while people work, with crashes in between: nothing acknowledged is lost, no reader notices, and
+//! what is dead goes.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+
+use crate::support::{Client, Farm, Ledger, Random, bytes, files_below};
+
+/// Inline, in segments, and in files of their own.
+const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
+/// How long something may take on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A command that runs beside the test; ended with SIGKILL when it is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(farm: &Farm, words: &[&str]) -> Self {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_strongroom")]).args(words);
+        command.arg("--data").arg(&farm.data).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Has the library Documents keep no old versions, so that what is replaced is dead.
+async fn keep_no_versions(client: &Client) {
+    let found = client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
+    let library: Value = serde_json::from_slice(&found.body).unwrap();
+    let path = format!("/api/v1/items/{}/settings", library["id"].as_str().unwrap());
+    let answer = client.send_json(Method::PATCH, &path, &serde_json::json!({ "versioning": "none" })).await.unwrap();
+    assert!(answer.status.is_success(), "{}", answer.text());
+}
+
+/// Numbers of BLOBs by the name of a store.
+type Counts = Vec<(String, u64)>;
+
+/// References and BLOBs by store, as `blobs status` counts them.
+fn counts(farm: &Farm) -> (Counts, Counts) {
+    let status = farm.json(&["blobs", "status"]);
+    let count = |list: &Value, name: &str| -> Counts {
+        let entries = list.as_array().unwrap().iter();
+        entries.map(|entry| (entry[name].as_str().unwrap().to_owned(), entry["blobs"].as_u64().unwrap())).collect()
+    };
+    (count(&status["databases"][0]["references"], "store"), count(&status["stores"], "name"))
+}
+
+fn count_of(counts: &[(String, u64)], name: &str) -> u64 {
+    counts.iter().find(|(store, _)| store == name).map_or(0, |(_, count)| *count)
+}
+
+/// Waits until no job runs or waits, and fails when one failed.
+fn settle(farm: &Farm) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let jobs = farm.json(&["jobs", "list"]);
+        let states: Vec<&str> = jobs.as_array().unwrap().iter().filter_map(|job| job["state"].as_str()).collect();
+        assert!(!states.contains(&"failed"), "{jobs:#}");
+        if !states.iter().any(|state| matches!(*state, "waiting" | "running")) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "jobs do not end: {jobs:#}");
+        // sleep: the end of a job is asked for, nothing tells of it
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+async fn migrate_with_crashes(engine: Engine) {
+    let mut random = Random::fresh();
+    let farm = Farm::on(engine).await;
+    let ledger = Ledger::new(4, 8, SIZES);
+    let mut server = farm.start();
+    let token = farm.token();
+    farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut load = ledger.load(&server.client(&token), &mut random, &stop);
+    ledger.wait_for(60).await;
+    for (round, target) in ["database", "second", "files", "database", "files"].iter().cycle().take(10).enumerate() {
+        let words = ["blobs", "migrate", "--database", "main", "--to", target];
+        match round % 3 {
+            0 => drop(farm.json(&words)),
+            1 => {
+                let running = Running::start(&farm, &words);
+                ledger.wait_for(random.below(20)).await;
+                drop(running);
+            }
+            _ => {
+                farm.json(&[&words[..], &["--background"]].concat());
+                ledger.wait_for(random.below(20)).await;
+                server.kill();
+                load.join_all().await;
+                server = farm.start();
+                ledger.verify(&server.client(&token), true).await;
+                load = ledger.load(&server.client(&token), &mut random, &stop);
+            }
+        }
+        ledger.wait_for(5).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    load.join_all().await;
+    let refused = ledger.refused();
+    assert!(refused.is_empty(), "the server refused what it must take: {refused:#?}");
+    settle(&farm);
+    ledger.verify(&server.client(&token), false).await;
+    farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
+    ledger.verify(&server.client(&token), false).await;
+    // Copies that a crash left before anything referred to them are orphans; they are young, and stay for now.
+    let (references, _) = counts(&farm);
+    assert_eq!(references.iter().map(|(store, _)| store.as_str()).collect::<Vec<_>>(), ["second"]);
+    farm.check_blobs();
+    assert!(server.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_beside_uploads_and_crashes_loses_nothing_on_sqlite() {
+    migrate_with_crashes(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_beside_uploads_and_crashes_loses_nothing_on_postgres() {
+    migrate_with_crashes(Engine::Postgres).await;
+}
+
+async fn collect_with_crashes(engine: Engine) {
+    let mut random = Random::fresh();
+    let farm = Farm::on(engine).await;
+    let ledger = Ledger::new(4, 6, SIZES);
+    let mut server = farm.start();
+    let token = farm.token();
+    keep_no_versions(&server.client(&token)).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut load = ledger.load(&server.client(&token), &mut random, &stop);
+    ledger.wait_for(40).await;
+    let words = ["blobs", "collect", "--immediate", "--share", "100"];
+    for round in 0..12 {
+        match round % 3 {
+            0 => drop(farm.json(&words)),
+            1 => {
+                let running = Running::start(&farm, &words);
+                ledger.wait_for(random.below(10)).await;
+                drop(running);
+            }
+            _ => {
+                farm.json(&[&words[..], &["--background"]].concat());
+                ledger.wait_for(random.below(10)).await;
+                server.kill();
+                load.join_all().await;
+                server = farm.start();
+                ledger.verify(&server.client(&token), true).await;
+                load = ledger.load(&server.client(&token), &mut random, &stop);
+            }
+        }
+        ledger.wait_for(10).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    load.join_all().await;
+    // A copy of the same bytes may be on its way out just then: the client is told to try again.
+    let refused = ledger.refused();
+    let other: Vec<&String> = refused.iter().filter(|refusal| !refusal.contains("blob_being_deleted")).collect();
+    assert!(other.is_empty(), "the server refused what it must take: {other:#?}");
+    settle(&farm);
+    ledger.verify(&server.client(&token), false).await;
+    let report = farm.json(&words);
+    assert!(report["results"]["marked_blobs"].is_u64() || report["state"] == "finished", "{report:#}");
+    farm.check_blobs();
+    let events = server.client(&token).send(Method::GET, "/metrics", Vec::new()).await.unwrap();
+    assert!(events.text().contains("strongroom_blobs_deleted_total") || events.status == StatusCode::OK);
+    let (references, stores) = counts(&farm);
+    // Contents that were uploaded and refused, or cut off by a crash, are orphans; they are young, and stay for now.
+    assert!(count_of(&references, "files") <= count_of(&stores, "files"), "{references:?} {stores:?}");
+    assert_eq!(count_of(&references, "database"), count_of(&stores, "database"), "{references:?} {stores:?}");
+    assert!(server.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn collecting_beside_uploads_of_the_same_bytes_loses_nothing_on_sqlite() {
+    collect_with_crashes(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn collecting_beside_uploads_of_the_same_bytes_loses_nothing_on_postgres() {
+    collect_with_crashes(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_dead_goes_after_its_window_and_not_before() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    keep_no_versions(&client).await;
+    for seed in 0..40 {
+        assert!(client.put(&format!("{seed}.bin"), bytes(seed, 50_000)).await.unwrap().status.is_success());
+    }
+    for seed in 0..10 {
+        assert!(client.put(&format!("{seed}.bin"), bytes(1000 + seed, 50_000)).await.unwrap().status.is_success());
+    }
+    let dry = farm.json(&["blobs", "collect", "--immediate", "--dry-run"]);
+    assert_eq!(dry["results"]["would_mark_blobs"], 10);
+    assert_eq!(count_of(&counts(&farm).1, "files"), 50, "a dry run deletes nothing");
+    let kept = farm.json(&["blobs", "collect"]);
+    assert_eq!(kept["results"]["marked_blobs"], 10);
+    let status = farm.json(&["blobs", "status"]);
+    assert_eq!(status["pending_reclaim"][0]["blobs"], 10, "{status:#}");
+    assert_eq!(count_of(&counts(&farm).1, "files"), 50, "the window keeps them");
+    // Bytes that are needed again before their window is over stay.
+    assert!(client.put("again.bin", bytes(3, 50_000)).await.unwrap().status.is_success());
+    let gone = farm.json(&["blobs", "collect", "--immediate"]);
+    assert_eq!(gone["results"]["deleted_blobs"], 9, "{gone:#}");
+    assert_eq!(count_of(&counts(&farm).1, "files"), 41);
+    assert_eq!(client.get("again.bin").await.unwrap().body, bytes(3, 50_000));
+    // In a recycle bin nothing is dead.
+    assert!(client.delete("20.bin").await.unwrap().status.is_success());
+    assert_eq!(farm.json(&["blobs", "collect", "--immediate"])["results"]["deleted_blobs"], Value::Null);
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_that_would_delete_an_unlikely_share_stops() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    keep_no_versions(&client).await;
+    for seed in 0..60 {
+        client.put(&format!("{seed}.bin"), bytes(seed, 20_000)).await.unwrap();
+        client.put(&format!("{seed}.bin"), bytes(1000 + seed, 20_000)).await.unwrap();
+    }
+    let refusal = farm.run(&["blobs", "collect", "--immediate"]).unwrap_err();
+    assert!(refusal.said.contains("60 of 120") && refusal.said.contains("greater share"), "{}", refusal.said);
+    assert_eq!(count_of(&counts(&farm).1, "files"), 120);
+    farm.json(&["blobs", "collect", "--immediate", "--share", "50"]);
+    assert_eq!(count_of(&counts(&farm).1, "files"), 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn policies_decide_where_the_next_upload_goes() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    farm.json(&["blobs", "stores", "add", "scans", "--kind", "directory", "--path", "scans"]);
+    let set = |words: &[&str]| farm.json(&[&["blobs", "policy", "set"], words].concat());
+    let policy = set(&["--library", "Documents", "--active", "scans", "--types", "PDF,tiff", "--minimum-size", "100"]);
+    assert_eq!((policy["active_store"].as_str(), policy["types"][0].as_str()), (Some("scans"), Some("pdf")));
+    // Which store each went to shows in the counts of references.
+    let put = async |name: &str, seed: u64, size: usize| {
+        let before = counts(&farm).0;
+        assert!(client.put(name, bytes(seed, size)).await.unwrap().status.is_success());
+        let after = counts(&farm).0;
+        after.into_iter().find(|(store, count)| count_of(&before, store) < *count).map(|(store, _)| store).unwrap()
+    };
+    assert_eq!(put("a.pdf", 1, 5_000).await, "scans");
+    assert_eq!(put("b.pdf", 2, 50).await, "database");
+    assert_eq!(put("c.txt", 3, 2_000_000).await, "database");
+    set(&["--library", "Documents", "--types", "all"]);
+    assert_eq!(put("d.txt", 4, 5_000).await, "scans");
+    set(&["--site", "/", "--active", "files", "--minimum-size", "1"]);
+    assert_eq!(put("e.txt", 5, 5_000).await, "scans", "the library's own policy goes first");
+    set(&["--library", "Documents", "--reset"]);
+    assert_eq!(put("f.txt", 6, 5_000).await, "files");
+    set(&["--site", "/", "--reset"]);
+    assert_eq!(put("g.txt", 7, 5_000).await, "database", "the content database's policy is what is left");
+    for (words, said) in [
+        (&["--database", "main", "--active", "nowhere"][..], "there are: database, files, scans"),
+        (&["--library", "Nothing", "--active", "files"], "nothing at"),
+        (&["--database", "main", "--types", "a/b"], "no file type"),
+        (&["--database", "main", "--tier", "age:0:files"], "1 to 36500 days"),
+    ] {
+        let refusal = farm.run(&[&["blobs", "policy", "set"], words].concat()).unwrap_err();
+        assert!(refusal.said.contains(said), "{words:?}: {}", refusal.said);
+    }
+    for (name, seed, size) in [("a.pdf", 1, 5_000), ("c.txt", 3, 2_000_000), ("g.txt", 7, 5_000)] {
+        assert_eq!(client.get(name).await.unwrap().body, bytes(seed, size));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_is_closed_drained_and_removed_only_when_nothing_needs_it() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    farm.json(&["blobs", "stores", "add", "old", "--kind", "directory", "--path", "old"]);
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "old"]);
+    assert!(client.put("a.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    let refused = |words: &[&str], said: &str| {
+        let refusal = farm.run(&[&["blobs", "stores"], words].concat()).unwrap_err();
+        assert!(refusal.said.contains(said), "{words:?}: {}", refusal.said);
+    };
+    refused(&["add", "old", "--kind", "directory", "--path", "other"], "already");
+    refused(&["add", "new", "--kind", "directory", "--path", "old"], "in that place");
+    refused(&["add", "new", "--kind", "floppy", "--path", "x"], "kind");
+    refused(&["read-only", "old"], "content database \"main\"");
+    refused(&["read-only", "database"], "minimum size");
+    refused(&["remove", "files"], "belongs to every farm");
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
+    farm.json(&["blobs", "stores", "read-only", "old"]);
+    refused(&["remove", "old"], "drain it first");
+    let policy = farm.run(&["blobs", "policy", "set", "--database", "main", "--active", "old"]).unwrap_err();
+    assert!(policy.said.contains("activate it first"), "{}", policy.said);
+    assert_eq!(client.get("a.bin").await.unwrap().body, bytes(1, 100_000), "what is read-only stays readable");
+    let drained = farm.json(&["blobs", "stores", "drain", "old"]);
+    assert_eq!((drained["state"].as_str(), drained["items"].as_u64()), (Some("finished"), Some(1)));
+    farm.json(&["blobs", "stores", "remove", "old"]);
+    assert_eq!(client.get("a.bin").await.unwrap().body, bytes(1, 100_000));
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    farm.json(&["blobs", "stores", "add", "share", "--kind", "directory", "--path", "share"]);
+    assert!(client.put("here.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "share"]);
+    assert!(client.put("there.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    // Something else is mounted where the store was.
+    let (place, away) = (farm.data.join("share"), farm.data.join("share.away"));
+    std::fs::rename(&place, &away).unwrap();
+    std::fs::write(&place, b"not a directory").unwrap();
+    let server = farm.start();
+    let client = server.client(&token);
+    assert_eq!(client.get("here.bin").await.unwrap().body, bytes(1, 100_000));
+    assert_eq!(client.get("there.bin").await.unwrap().status, StatusCode::SERVICE_UNAVAILABLE);
+    let upload = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
+    assert_eq!(upload.status, StatusCode::SERVICE_UNAVAILABLE, "{}", upload.text());
+    assert_eq!(client.get("new.bin").await.unwrap().status, StatusCode::NOT_FOUND, "nothing half stored");
+    let listed = farm.json(&["blobs", "stores", "list"]);
+    assert_eq!(listed[2]["answers"], false, "{listed:#}");
+    assert_eq!(farm.json(&["blobs", "faults"]), serde_json::json!([]));
+    assert!(farm.run(&["blobs", "stores", "remove", "share"]).is_err());
+    assert!(farm.run(&["blobs", "migrate", "--from", "share", "--to", "files"]).is_err());
+    std::fs::remove_file(&place).unwrap();
+    std::fs::rename(&away, &place).unwrap();
+    assert!(server.stop().success());
+    let server = farm.start();
+    assert_eq!(server.client(&token).get("there.bin").await.unwrap().body, bytes(2, 100_000));
+    farm.check_blobs();
+}
+
+/// Flips a bit in the middle of the only file below a directory that holds these bytes.
+fn damage(directory: &Path, content: &[u8]) {
+    for path in files_below(directory) {
+        let mut found = std::fs::read(&path).unwrap();
+        if let Some(at) = found.windows(64).position(|window| window == &content[..64]) {
+            found[at + content.len() / 2] ^= 0x10;
+            std::fs::write(&path, found).unwrap();
+            return;
+        }
+    }
+    panic!("the bytes are in no file below {}", directory.display());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_found_kept_on_record_and_resolved() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    let content = [bytes(1, 300_000), bytes(2, 3_000_000), bytes(3, 200_000)];
+    for (at, body) in content.iter().enumerate() {
+        assert!(client.put(&format!("{at}.bin"), body.clone()).await.unwrap().status.is_success());
+    }
+    // A copy of the first one lies in another store, from a move that was undone by hand.
+    farm.json(&["blobs", "stores", "add", "spare", "--kind", "directory", "--path", "spare"]);
+    farm.json(&["site", "create", "sites/other", "--database", "main"]);
+    assert!(server.stop().success());
+    damage(&farm.data.join("blobs"), &content[0]);
+    damage(&farm.data.join("blobs"), &content[1]);
+    let server = farm.start();
+    let client = server.client(&token);
+    let refusal = farm.run(&["blobs", "check", "--json"]).unwrap_err();
+    let report: Value = serde_json::from_str(&refusal.said).unwrap();
+    assert_eq!(report["faults"].as_array().unwrap().len(), 2, "{report:#}");
+    let faults = farm.json_whatever(&["blobs", "faults"]);
+    assert_eq!(faults.as_array().unwrap().len(), 2, "a check leaves its findings on record: {faults:#}");
+    let digest = faults.as_array().unwrap().iter().find(|fault| fault["documents"][0]["name"] == "1.bin").unwrap();
+    let digest = digest["digest"].as_str().unwrap().to_owned();
+    let repaired = farm.run(&["blobs", "repair", &digest]).unwrap_err();
+    assert!(repaired.said.contains("no other store"), "{}", repaired.said);
+    farm.json(&["blobs", "accept-loss", &digest]);
+    // The same bytes, uploaded anew, mend the first.
+    assert!(client.put("copy.bin", content[0].clone()).await.unwrap().status.is_success());
+    assert_eq!(client.get("0.bin").await.unwrap().body, content[0]);
+    assert!(farm.run(&["blobs", "check"]).is_err(), "the accepted loss is still a loss");
+    let faults = farm.json_whatever(&["blobs", "faults"]);
+    assert_eq!(faults.as_array().unwrap().len(), 1, "{faults:#}");
+    assert!(faults[0]["accepted_at"].is_string());
+    assert_eq!(client.get("2.bin").await.unwrap().body, content[2]);
+}

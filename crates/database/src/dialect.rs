@@ -48,6 +48,8 @@ pub(crate) const STORED_BYTES: Sql = Sql::each(
     "SELECT 0, 0",
     "SELECT pg_total_relation_size('stored_chunk'), (SELECT COALESCE(SUM(size), 0)::bigint FROM stored_blob)",
 );
+/// A name by which another connection to the server sees the state of this transaction. SQLite has no other connections to show it to.
+pub(crate) const EXPORT_SNAPSHOT: Sql = Sql::each("SELECT ''", "SELECT pg_export_snapshot()");
 
 /// Lets no transaction in that enters the same place alone. SQLite has one writer at a time and needs no such lock.
 pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");

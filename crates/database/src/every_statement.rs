@@ -20,6 +20,7 @@ async fn content_statements_fit_the_schema() {
     use content::*;
     const ALL: &[&[Sql]] = &[
         blob::ALL,
+        census::ALL,
         collection::ALL,
         column::ALL,
         event::ALL,
@@ -30,6 +31,7 @@ async fn content_statements_fit_the_schema() {
         node::ALL,
         reclaim::ALL,
         recycle::ALL,
+        restored::ALL,
         scope::ALL,
         stored::ALL,
         tree::ALL,
@@ -51,6 +53,7 @@ async fn configuration_statements_fit_the_schema() {
         job::ALL,
         policy::ALL,
         principal::ALL,
+        restored::ALL,
         role::ALL,
         site_collection::ALL,
         throttle::ALL,

@@ -8,6 +8,7 @@
 
 pub mod configuration;
 pub mod content;
+mod copy;
 mod dialect;
 mod engine;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod statement;
 pub mod testing;
 mod value;
 
+pub use copy::{Dump, Held, Load};
 pub use dialect::Sql;
 pub use engine::{Database, Engine, Location, Mark, Options, Reader, Row, Transaction};
 pub use migrate::Schema;

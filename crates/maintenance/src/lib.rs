@@ -4,6 +4,7 @@
 //! This room knows files of the machine, what a [`repository::Session`] offers, and below it databases and BLOB stores as a
 //! whole. It writes no SQL and knows no terminal and no wire format.
 
+mod backup;
 mod clean_up;
 mod export;
 mod faults;
@@ -11,11 +12,17 @@ mod import;
 pub mod jobs;
 mod posix;
 mod progress;
+mod restore;
 mod schedule;
 
+pub use backup::{
+    BackupOptions, BackupSummary, Pruned, Retain, SetSummary, Verified, backup, list_backups, prune_backups,
+    verify_backups,
+};
 pub use clean_up::{RECYCLE_DAYS, clean_up_hourly};
 pub use export::{ExportOptions, ExportSummary, export};
 pub use faults::{BlobFault, accept_loss, blob_faults, repair};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason};
+pub use restore::{Drilled, RestoreOptions, RestoreSummary, drill, restore_farm};
 pub use schedule::keep_schedule;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub const FILE: &str = "strongroom.toml";
 
 /// Environment variables with our prefix that are not settings.
-const NOT_SETTINGS: [&str; 2] = ["admin_password", "log"];
+const NOT_SETTINGS: [&str; 3] = ["admin_password", "backup_key_file", "log"];
 
 /// Where the farm is, as every command takes it.
 #[derive(Args, Clone, Debug, Default)]

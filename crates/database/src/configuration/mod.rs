@@ -9,6 +9,7 @@ pub mod group;
 pub mod job;
 pub mod policy;
 pub mod principal;
+pub mod restored;
 pub mod role;
 pub mod site_collection;
 pub mod throttle;

@@ -2,6 +2,7 @@
 //! recycle bin and events. One module per table or small family of tables. Knows no rule and no permission.
 
 pub mod blob;
+pub mod census;
 pub mod collection;
 pub mod column;
 pub mod event;
@@ -12,6 +13,7 @@ pub mod listing;
 pub mod node;
 pub mod reclaim;
 pub mod recycle;
+pub mod restored;
 pub mod scope;
 pub mod stored;
 pub mod tree;

@@ -157,6 +157,27 @@ impl Database {
         }
     }
 
+    /// Copies a SQLite database as of one moment into a new file, which is not flushed; reads and writes go on. It takes as much
+    /// room as the database, and the log grows by what is written meanwhile.
+    ///
+    /// # Errors
+    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`].
+    pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,
+            Backend::Postgres(_) => Err(Error::invalid("a PostgreSQL database is dumped, not copied")),
+        }
+    }
+
+    /// Makes the file of a SQLite database that is closed everywhere all of the database, so that it can be moved or copied alone.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// Unavailable when somebody has it open.
+    pub fn settle_file(path: &std::path::Path) -> Result<()> {
+        sqlite::settle(path)
+    }
+
     /// Bytes that the database takes on disk, without logs that the engine recycles.
     pub async fn size_bytes(&self) -> Result<u64> {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;

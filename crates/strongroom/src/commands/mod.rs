@@ -1,11 +1,13 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
+mod backup;
 mod blobs;
 mod export;
 mod group;
 mod import;
 mod jobs;
 mod output;
+mod restore;
 mod serve;
 mod site;
 mod transfer;
@@ -39,6 +41,10 @@ pub enum Command {
     Blobs(blobs::Arguments),
     /// What goes on in the background: migrations, collections, checks
     Jobs(jobs::Arguments),
+    /// Back up the whole farm while people work; list, verify and prune backups
+    Backup(backup::Arguments),
+    /// Bring a farm back from a backup
+    Restore(restore::Arguments),
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
@@ -52,6 +58,8 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Site(arguments) => site::run(arguments).await,
         Command::Blobs(arguments) => blobs::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Backup(arguments) => backup::run(arguments).await,
+        Command::Restore(arguments) => restore::run(arguments).await,
     }
 }
 

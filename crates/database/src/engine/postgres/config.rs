@@ -13,7 +13,7 @@ const SETTINGS: &str = "SET jit = off; SET client_min_messages = warning; SET lo
      SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /// Reads a connection string.
-pub(in crate::engine) fn parse_config(text: &str) -> Result<Config> {
+pub(crate) fn parse_config(text: &str) -> Result<Config> {
     // The driver's message may quote the text with the password in it, so it is not passed on.
     let mut config: Config = text.parse().map_err(|_| {
         Error::invalid(

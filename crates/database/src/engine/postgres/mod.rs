@@ -16,7 +16,8 @@ use model::{Error, Result};
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, Config};
 
-pub(in crate::engine) use config::{describe, parse_config};
+pub(in crate::engine) use config::describe;
+pub(crate) use config::parse_config;
 pub(crate) use connection::Connection;
 pub(crate) use value::column;
 

@@ -7,6 +7,7 @@ mod mark;
 mod migrate;
 mod pool;
 mod reserve;
+mod snapshot;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not
 pub(in crate::engine) use connection::wrong_count;
 pub(crate) use connection::{Connection, column};
 pub(in crate::engine) use pool::overloaded;
+pub(in crate::engine) use snapshot::settle;
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
@@ -116,6 +118,13 @@ impl Sqlite {
         // The thread goes on until all senders are gone, and the answer must not keep one.
         drop(queue);
         answered(answer).await
+    }
+
+    /// Copies the whole file as of one moment.
+    pub(super) async fn snapshot_to(&self, to: &Path) -> Result<()> {
+        let (path, to, patience) = (Arc::clone(&self.path), to.to_owned(), self.patience);
+        let copied = tokio::task::spawn_blocking(move || snapshot::copy(&path, &to, patience)).await;
+        copied.unwrap_or_else(|_| Err(closed()))
     }
 
     /// What [`super::Database::mark`] says.

@@ -1,0 +1,59 @@
+//! The census in rising order of digests: which BLOBs documents need from other stores. For whoever joins it with another
+//! list in that order, in bounded memory.
+
+use model::{Digest, Id, Result};
+
+use super::blob::BlobRow;
+use crate::{Reader, Row, params, statements};
+
+statements! {
+    NEEDED = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest > $1 AND store_id <> $2
+        AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id) ORDER BY digest LIMIT $3";
+    TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
+        AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    VERSIONS = "SELECT v.id, v.node_id, b.digest, b.size, b.store_id FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id > $1
+        ORDER BY v.id LIMIT $2";
+}
+
+fn read(row: &Row<'_>) -> Result<BlobRow> {
+    Ok(BlobRow { id: row.get(0)?, digest: row.get(1)?, size: row.get(2)?, store_id: row.get(3)?, locator: row.get(4)? })
+}
+
+/// References that versions have, to BLOBs in other stores than `own`, by digest, behind `after`.
+pub fn needed(reader: &mut Reader<'_>, after: Option<Digest>, own: Id, limit: usize) -> Result<Vec<BlobRow>> {
+    let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
+    reader.query(NEEDED, &params![after, own, limit as i64], read)
+}
+
+/// Number and bytes of what [`needed`] lists.
+pub fn total(reader: &mut Reader<'_>, own: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(TOTAL, &params![own], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// What one version of a document consists of.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionBlob {
+    /// The version.
+    pub version_id: Id,
+    /// The document.
+    pub node_id: Id,
+    /// Identity of its bytes.
+    pub digest: Digest,
+    /// Bytes.
+    pub size: i64,
+    /// The store that holds them.
+    pub store_id: Id,
+}
+
+/// All versions by identifier, behind `after`.
+pub fn versions(reader: &mut Reader<'_>, after: Id, limit: usize) -> Result<Vec<VersionBlob>> {
+    reader.query(VERSIONS, &params![after, limit as i64], |row| {
+        Ok(VersionBlob {
+            version_id: row.get(0)?,
+            node_id: row.get(1)?,
+            digest: row.get(2)?,
+            size: row.get(3)?,
+            store_id: row.get(4)?,
+        })
+    })
+}

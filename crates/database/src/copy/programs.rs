@@ -1,0 +1,196 @@
+//! The programs that dump a PostgreSQL database and load a dump: Debian's packages, the newest that is installed.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+use bytes::{Bytes, BytesMut};
+use model::{Error, Result};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio_postgres::config::Host;
+
+use super::Held;
+use crate::Location;
+use crate::engine::postgres::parse_config;
+
+/// Where Debian keeps one directory for each version.
+const VERSIONS: &str = "/usr/lib/postgresql";
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+/// What is kept of a program's complaints.
+const SAID: u64 = 16 << 10;
+
+/// A dump on its way out of a server: `pg_dump` in its custom format, not compressed.
+pub struct Dump {
+    child: Child,
+    output: ChildStdout,
+    said: JoinHandle<String>,
+    buffer: BytesMut,
+}
+
+impl Dump {
+    /// Begins to dump the state that `held` holds.
+    ///
+    /// # Errors
+    /// Unavailable, with the name of the package, when the program is not installed.
+    pub fn begin(location: &Location, held: &Held) -> Result<Self> {
+        let mut command = program("pg_dump", location)?;
+        command.args(["--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-password"]);
+        command.arg(format!("--snapshot={}", held.name())).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| not_started("pg_dump", error))?;
+        let output = child.stdout.take().ok_or_else(|| no_pipe("pg_dump"))?;
+        let said = listen(&mut child)?;
+        Ok(Self { child, output, said, buffer: BytesMut::new() })
+    }
+
+    /// The next bytes, about 1 MiB; none after the last. Only then the dump is known to be complete.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        self.buffer.reserve(PIECE);
+        while self.buffer.len() < PIECE {
+            let read = self.output.read_buf(&mut self.buffer).await;
+            if read.map_err(|error| broken("pg_dump", error))? == 0 {
+                break;
+            }
+        }
+        if !self.buffer.is_empty() {
+            return Ok(Some(self.buffer.split().freeze()));
+        }
+        let status = self.child.wait().await.map_err(|error| broken("pg_dump", error))?;
+        judge("pg_dump", status, &mut self.said).await.map(|()| None)
+    }
+}
+
+/// A dump on its way into an empty database.
+pub struct Load {
+    child: Child,
+    input: ChildStdin,
+    said: JoinHandle<String>,
+}
+
+impl Load {
+    /// Begins to load a dump into the database at `location`, all in one transaction; `replaces` drops tables of the same names first.
+    ///
+    /// # Errors
+    /// Those of [`Dump::begin`].
+    pub fn begin(location: &Location, replaces: bool) -> Result<Self> {
+        let mut command = program("pg_restore", location)?;
+        command.args(["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", "--no-password"]);
+        if replaces {
+            command.args(["--clean", "--if-exists"]);
+        }
+        // Without a name it would print SQL; the name itself is in the environment.
+        command.arg("--dbname=").stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().map_err(|error| not_started("pg_restore", error))?;
+        let input = child.stdin.take().ok_or_else(|| no_pipe("pg_restore"))?;
+        let said = listen(&mut child)?;
+        Ok(Self { child, input, said })
+    }
+
+    /// Hands over the next bytes.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self.input.write_all(bytes).await {
+            Ok(()) => Ok(()),
+            // The program ended: what it said is the better reason.
+            Err(error) => {
+                let status = self.child.wait().await.map_err(|error| broken("pg_restore", error))?;
+                judge("pg_restore", status, &mut self.said).await?;
+                Err(broken("pg_restore", error))
+            }
+        }
+    }
+
+    /// Ends the dump and waits until everything is loaded.
+    pub async fn finish(mut self) -> Result<()> {
+        drop(self.input);
+        let status = self.child.wait().await.map_err(|error| broken("pg_restore", error))?;
+        judge("pg_restore", status, &mut self.said).await
+    }
+}
+
+/// A program that is to reach the database. The password goes through the environment, where other users cannot see it.
+fn program(name: &str, location: &Location) -> Result<Command> {
+    let Location::Postgres(address) = location else {
+        return Err(Error::invalid(format!("{name} is for PostgreSQL databases only")));
+    };
+    let config = parse_config(address)?;
+    let mut command = Command::new(find(name)?);
+    command.env("LC_ALL", "C.UTF-8").stderr(Stdio::piped()).kill_on_drop(true);
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts: Vec<String> = hosts.collect();
+    let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
+    for (variable, value) in [
+        ("PGHOST", (!hosts.is_empty()).then(|| hosts.join(","))),
+        ("PGPORT", (!ports.is_empty()).then(|| ports.join(","))),
+        ("PGUSER", config.get_user().map(str::to_owned)),
+        ("PGDATABASE", config.get_dbname().or(config.get_user()).map(str::to_owned)),
+        ("PGPASSWORD", config.get_password().map(|word| String::from_utf8_lossy(word).into_owned())),
+        ("PGAPPNAME", Some("strongroom".to_owned())),
+    ] {
+        if let Some(value) = value {
+            command.env(variable, value);
+        }
+    }
+    Ok(command)
+}
+
+/// The program of the newest version that is installed.
+fn find(name: &str) -> Result<PathBuf> {
+    let versions = std::fs::read_dir(VERSIONS).into_iter().flatten().flatten();
+    let found = versions.filter_map(|entry| {
+        let place = entry.path().join("bin").join(name);
+        Some((entry.file_name().to_str()?.parse::<u32>().ok()?, place)).filter(|(_, place)| place.exists())
+    });
+    if let Some((_, place)) = found.max() {
+        return Ok(place);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let elsewhere = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|place| Path::exists(place));
+    elsewhere.ok_or_else(|| {
+        Error::unavailable(format!(
+            "the program {name} is missing: install the package postgresql-client, of at least the server's version"
+        ))
+        .with_code("program_missing")
+    })
+}
+
+/// Keeps the first words that a program says in its complaints, and lets it say more.
+fn listen(child: &mut Child) -> Result<JoinHandle<String>> {
+    let mut complaints = child.stderr.take().ok_or_else(|| no_pipe("the program"))?;
+    Ok(tokio::spawn(async move {
+        let mut said = Vec::new();
+        // What cannot be read is not told; the program's status says whether it failed.
+        let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
+        let _ = drain(&mut complaints).await;
+        String::from_utf8_lossy(&said).trim().to_owned()
+    }))
+}
+
+async fn drain(complaints: &mut (impl AsyncRead + Unpin)) -> std::io::Result<()> {
+    let mut rest = [0; 4096];
+    while complaints.read(&mut rest).await? > 0 {}
+    Ok(())
+}
+
+async fn judge(name: &str, status: ExitStatus, said: &mut JoinHandle<String>) -> Result<()> {
+    if status.success() {
+        return Ok(());
+    }
+    let said = said.await.unwrap_or_default();
+    Err(Error::unavailable(format!("{name} failed ({status}): {said}")))
+}
+
+fn not_started(name: &str, error: std::io::Error) -> Error {
+    Error::unavailable(format!("{name} cannot be started: {error}")).with_source(error)
+}
+
+fn broken(name: &str, error: std::io::Error) -> Error {
+    Error::unavailable(format!("the exchange with {name} broke off: {error}")).with_source(error)
+}
+
+fn no_pipe(name: &str) -> Error {
+    Error::unavailable(format!("{name} has no pipe to talk through"))
+}

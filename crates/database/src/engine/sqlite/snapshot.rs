@@ -1,0 +1,50 @@
+//! Owns copying a whole SQLite file, page by page, while others read and write it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Error, Result};
+use rusqlite::backup::{Backup, StepResult};
+
+use super::classify::classify;
+use super::connection::{Connection, Role};
+
+/// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
+pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
+    let path = Arc::new(path.to_owned());
+    // Connections that end at the same moment leave the log to each other; this one ends alone.
+    let connection = Connection::open(&path, Role::Writer, PATIENCE)?;
+    let truncated = connection.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    match truncated.map_err(|error| classify(error, &path))? {
+        0 => Ok(()),
+        _ => Err(Error::unavailable(format!("{} is still in use; try again", path.display()))),
+    }
+}
+
+/// How often a copy that meets a lock is tried again, and how long it waits in between.
+const TRIES: u32 = 200;
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Copies what the file at `path` holds at one moment into the new file `to`, which is not flushed. One read transaction
+/// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. Blocks.
+pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result<()> {
+    let source = Connection::open(path, Role::Reader, patience)?;
+    let written = Arc::new(to.to_owned());
+    let make = || -> rusqlite::Result<()> {
+        let mut target = rusqlite::Connection::open(to)?;
+        // A copy that is cut short is thrown away.
+        target.pragma_update(None, "synchronous", "off")?;
+        target.pragma_update(None, "journal_mode", "off")?;
+        let backup = Backup::new(source.raw(), &mut target)?;
+        for _ in 0..TRIES {
+            match backup.step(-1)? {
+                StepResult::Done => return Ok(()),
+                _ => std::thread::sleep(PAUSE),
+            }
+        }
+        Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None))
+    };
+    make().map_err(|error| classify(error, &written))
+}

@@ -1,0 +1,111 @@
+//! Which BLOBs the databases of a set need: each once, in rising order of digests, whatever the number of databases.
+
+use std::collections::VecDeque;
+
+use database::content::blob::BlobRow;
+use database::content::census;
+use database::{Database, Held};
+use model::{Digest, Result};
+use repository::{DATABASE_STORE, StorageDatabase};
+
+/// References that are read at once from one database.
+const PAGE: usize = 2_000;
+
+/// A state of a content database that stays.
+#[derive(Clone)]
+pub(crate) enum State {
+    /// A copy of its own.
+    Copy(Database),
+    /// A snapshot of the database itself.
+    Held(Held),
+}
+
+impl State {
+    async fn page(&self, after: Option<Digest>) -> Result<Vec<BlobRow>> {
+        match self {
+            Self::Copy(database) => {
+                database.read_long(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await
+            }
+            Self::Held(held) => held.read(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await,
+        }
+    }
+
+    /// Number and bytes of the BLOBs that it needs.
+    pub async fn total(&self) -> Result<(u64, u64)> {
+        let count = |(count, bytes): (i64, i64)| (count.max(0) as u64, bytes.max(0) as u64);
+        let total = match self {
+            Self::Copy(database) => database.read_long(move |reader| census::total(reader, DATABASE_STORE)).await?,
+            Self::Held(held) => held.read(move |reader| census::total(reader, DATABASE_STORE)).await?,
+        };
+        Ok(count(total))
+    }
+}
+
+/// A database of the census and what is still to come from it.
+struct Source {
+    database: usize,
+    state: State,
+    waiting: VecDeque<BlobRow>,
+    after: Option<Digest>,
+    ended: bool,
+}
+
+/// A BLOB that is needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Needed {
+    pub row: BlobRow,
+    /// The place of its database among those of the census.
+    pub database: usize,
+}
+
+/// The census of several databases.
+pub(crate) struct Census {
+    sources: Vec<Source>,
+}
+
+impl Census {
+    pub fn new(states: Vec<State>) -> Self {
+        let source =
+            |(database, state)| Source { database, state, waiting: VecDeque::new(), after: None, ended: false };
+        Self { sources: states.into_iter().enumerate().map(source).collect() }
+    }
+
+    /// The next BLOB, in rising order of digests.
+    pub async fn next(&mut self) -> Result<Option<Needed>> {
+        let mut least: Option<Digest> = None;
+        for source in &mut self.sources {
+            source.fill().await?;
+            if let Some(row) = source.waiting.front() {
+                least = Some(least.map_or(row.digest, |digest| digest.min(row.digest)));
+            }
+        }
+        let Some(least) = least else { return Ok(None) };
+        let mut found = None;
+        for source in &mut self.sources {
+            if source.waiting.front().is_some_and(|row| row.digest == least)
+                && let Some(row) = source.waiting.pop_front()
+            {
+                found.get_or_insert(Needed { row, database: source.database });
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Source {
+    async fn fill(&mut self) -> Result<()> {
+        if !self.waiting.is_empty() || self.ended {
+            return Ok(());
+        }
+        self.waiting = self.state.page(self.after).await?.into();
+        self.ended = self.waiting.len() < PAGE;
+        self.after = self.waiting.back().map(|row| row.digest);
+        Ok(())
+    }
+}
+
+/// What a set is made of, as the farm lists it.
+pub(crate) struct Taken {
+    pub database: StorageDatabase,
+    pub state: State,
+}

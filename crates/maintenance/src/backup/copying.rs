@@ -1,0 +1,260 @@
+//! Bringing BLOBs into a backup: what an earlier set has is taken from its index, the rest is read from wherever it lies now, many
+//! at once, in the order in which they were stored.
+
+use std::sync::Arc;
+
+use database::content::{blob, fault};
+use model::{Digest, Error, ErrorKind, Id, Result};
+use repository::{Storage, StorageDatabase};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::census::{Census, Needed};
+use super::destination::Destination;
+use super::index::{Entry, List, PART, store_part};
+use super::manifest::BlobsPart;
+use super::vault::{Vault, WHOLE};
+use crate::Progress;
+
+/// Bytes of new BLOBs after which what was stored is noted, so that a backup that is cut short need not store them again.
+const NOTED: u64 = 1 << 30;
+/// BLOBs and bytes that are on their way at once.
+const AT_ONCE: usize = 192;
+const MEMORY: u32 = 64 << 20;
+/// BLOBs that are named when a set cannot be completed.
+const NAMED: usize = 20;
+
+/// A BLOB that the set cannot have.
+struct Missing {
+    digest: Digest,
+    why: String,
+}
+
+/// Copies BLOBs for one set.
+pub(crate) struct Copying<'a> {
+    pub destination: &'a Destination,
+    pub set: Id,
+    pub storage: Storage,
+    pub databases: Vec<StorageDatabase>,
+    pub progress: Arc<Progress>,
+    /// Lists of earlier sets and of those that were cut short, each by digest.
+    pub known: Vec<List>,
+}
+
+/// What was copied.
+#[derive(Default)]
+pub(crate) struct Copied {
+    pub blobs: BlobsPart,
+    pub new_bytes: u64,
+}
+
+impl Copying<'_> {
+    /// Copies everything that the census names.
+    ///
+    /// # Errors
+    /// Corrupt, naming BLOBs and their documents, when some are nowhere to be had.
+    pub async fn run(mut self, mut census: Census) -> Result<Copied> {
+        let mut copied = Copied::default();
+        let mut missing = Vec::new();
+        let (mut entries, mut new, mut new_bytes) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let next = census.next().await?;
+            let ended = next.is_none();
+            if let Some(needed) = next {
+                let size = needed.row.size.max(0) as u64;
+                match self.known(&needed.row.digest).await {
+                    Some(entry) => {
+                        self.progress.add_files(1);
+                        self.progress.add_bytes(size);
+                        entries.push(entry);
+                    }
+                    None => {
+                        new_bytes += size;
+                        new.push(needed);
+                    }
+                }
+            }
+            let full = entries.len() + new.len() == PART || new_bytes >= NOTED;
+            if (ended || full) && !(entries.is_empty() && new.is_empty()) {
+                self.copy(std::mem::take(&mut new), &mut entries, &mut copied, &mut missing).await?;
+                new_bytes = 0;
+                self.list(&mut entries, &mut copied).await?;
+            }
+            if ended {
+                break;
+            }
+        }
+        if missing.is_empty() { Ok(copied) } else { Err(self.incomplete(&missing).await) }
+    }
+
+    /// What an earlier set says of a BLOB. An index that is damaged counts as at its end.
+    async fn known(&mut self, digest: &Digest) -> Option<Entry> {
+        let vault = &self.destination.vault;
+        for list in &mut self.known {
+            match list.seek(vault, digest).await {
+                Ok(found) => {
+                    if let Some(entry) = found.filter(|entry| vault.trusts(entry)) {
+                        return Some(entry);
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        error = error.report(),
+                        "an earlier backup's index cannot be read; its BLOBs are stored again"
+                    );
+                    *list = List::new(Vec::new());
+                }
+            }
+        }
+        None
+    }
+
+    async fn copy(
+        &self,
+        mut new: Vec<Needed>,
+        entries: &mut Vec<Entry>,
+        copied: &mut Copied,
+        missing: &mut Vec<Missing>,
+    ) -> Result<()> {
+        // Identifiers rise with time, and so do the places in a store.
+        new.sort_unstable_by_key(|needed| (needed.database, needed.row.id));
+        let memory = Arc::new(Semaphore::new(MEMORY as usize));
+        let mut running: JoinSet<(Digest, Result<(Entry, u64)>)> = JoinSet::new();
+        let mut waiting = new.into_iter();
+        loop {
+            let next = waiting.next();
+            while next.is_none() && !running.is_empty() || running.len() >= AT_ONCE {
+                let Some(done) = running.join_next().await else { break };
+                let (digest, done) =
+                    done.map_err(|e| Error::unavailable("copying a BLOB was interrupted").with_source(e))?;
+                self.settle(digest, done, entries, copied, missing).await?;
+            }
+            let Some(needed) = next else { return Ok(()) };
+            // A larger one streams through less.
+            let held = (needed.row.size.max(1) as u64).min(WHOLE) as u32 * 2;
+            let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;
+            let (storage, databases) = (self.storage.clone(), self.databases.clone());
+            let (vault, progress) = (self.destination.vault.clone(), self.progress.clone());
+            running.spawn(async move {
+                let (digest, size) = (needed.row.digest, needed.row.size.max(0) as u64);
+                let done = one(&vault, &storage, &databases, &needed).await;
+                drop(room);
+                progress.add_files(1);
+                progress.add_bytes(size);
+                (digest, done)
+            });
+        }
+    }
+
+    async fn settle(
+        &self,
+        digest: Digest,
+        done: Result<(Entry, u64)>,
+        entries: &mut Vec<Entry>,
+        copied: &mut Copied,
+        missing: &mut Vec<Missing>,
+    ) -> Result<()> {
+        match done {
+            Ok((entry, new_bytes)) => {
+                entries.push(entry);
+                copied.new_bytes += new_bytes;
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
+                if self.is_accepted(digest).await? {
+                    copied.blobs.lost.push(digest.to_string());
+                } else if missing.len() <= 10_000 {
+                    missing.push(Missing { digest, why: error.message().to_owned() });
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the loss of a BLOB is on record.
+    async fn is_accepted(&self, digest: Digest) -> Result<bool> {
+        for database in &self.databases {
+            let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+            if faults.iter().any(|fault| fault.accepted_at.is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Stores the next part of the index and notes how far the set is.
+    async fn list(&self, entries: &mut Vec<Entry>, copied: &mut Copied) -> Result<()> {
+        entries.sort_unstable_by_key(|entry| entry.digest);
+        copied.blobs.count += entries.len() as u64;
+        copied.blobs.bytes += entries.iter().map(|entry| entry.size).sum::<u64>();
+        for part in entries.chunks(PART) {
+            let (part, new_bytes) = store_part(&self.destination.vault, part).await?;
+            copied.blobs.index.push(part);
+            copied.new_bytes += new_bytes;
+        }
+        entries.clear();
+        self.destination.note(self.set, &copied.blobs.index).await
+    }
+
+    async fn incomplete(&self, missing: &[Missing]) -> Error {
+        let mut text = format!(
+            "{} BLOBs that documents need are missing or damaged, so that the backup would not be complete:",
+            missing.len()
+        );
+        for missing in missing.iter().take(NAMED) {
+            let digest = missing.digest;
+            let mut names = Vec::new();
+            for database in &self.databases {
+                let find = move |reader: &mut database::Reader<'_>| blob::documents_of(reader, &digest, 3);
+                names.extend(database.database.read_long(find).await.unwrap_or_default());
+            }
+            let names: Vec<String> = names.into_iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();
+            let names = if names.is_empty() { "documents deleted meanwhile".to_owned() } else { names.join(", ") };
+            text.push_str(&format!("\n  {digest}, needed by {names}: {}", missing.why));
+        }
+        if missing.len() > NAMED {
+            text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
+        }
+        text.push_str(
+            "\nRestore them from an earlier backup or upload these documents again; see `strongroom blobs check`",
+        );
+        Error::corrupt(text).with_code("backup_incomplete")
+    }
+}
+
+/// Copies one BLOB from wherever it lies.
+async fn one(vault: &Vault, storage: &Storage, databases: &[StorageDatabase], needed: &Needed) -> Result<(Entry, u64)> {
+    let (digest, size) = (needed.row.digest, needed.row.size.max(0) as u64);
+    let locator = needed.row.locator.as_deref().and_then(|bytes| blobs::Locator::from_bytes(bytes).ok());
+    let mut failure = Error::not_found(format!("no store has the BLOB {digest}"));
+    if let Some(database) = databases.get(needed.database) {
+        match copy_from(vault, storage, database, needed.row.store_id, digest, size, locator).await {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => failure = error,
+            done => return done,
+        }
+    }
+    // It was moved to another store meanwhile, or another database has an undamaged copy.
+    for database in databases {
+        let found = database.database.read(move |reader| blob::find(reader, &digest)).await?;
+        let Some(row) = found else { continue };
+        match copy_from(vault, storage, database, row.store_id, digest, size, None).await {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => failure = error,
+            done => return done,
+        }
+    }
+    Err(failure)
+}
+
+async fn copy_from(
+    vault: &Vault,
+    storage: &Storage,
+    database: &StorageDatabase,
+    store: Id,
+    digest: Digest,
+    size: u64,
+    locator: Option<blobs::Locator>,
+) -> Result<(Entry, u64)> {
+    let reader = storage.store(store, database)?.open(digest, size, locator.as_ref()).await?;
+    vault.put_reader(digest, size, reader).await
+}

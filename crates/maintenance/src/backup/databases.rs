@@ -1,0 +1,218 @@
+//! Taking the databases of a farm: all content databases as of about one moment, the configuration database last.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use blobs::digest_of;
+use bytes::Bytes;
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::{Database, Dump, Engine, Held, Location, Options, Schema};
+use model::{Error, Result};
+use repository::{Storage, StorageDatabase};
+
+use super::census::{State, Taken};
+use super::chunks::{Chunked, Earlier, store_dump, store_file};
+use super::index::Entry;
+use super::manifest::{DatabasePart, FilePart, Manifest, method};
+use super::papers::{blocking, failed};
+use super::vault::Vault;
+use crate::Progress;
+
+/// Small files of the data directory that belong to the farm: the key of its secrets and its settings.
+pub(crate) const FILES: [&str; 2] = ["farm.key", "strongroom.toml"];
+/// No such file is longer.
+pub(crate) const LONGEST_FILE: u64 = 16 << 20;
+
+/// A directory for copies on their way; it is emptied before and after.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub async fn new(path: PathBuf) -> Result<Self> {
+        let made = path.clone();
+        blocking(move || {
+            match std::fs::remove_dir_all(&made) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failed("empty", &made, error));
+                }
+                _ => {}
+            }
+            DirBuilder::new().recursive(true).mode(0o700).create(&made).map_err(|e| failed("make", &made, e))
+        })
+        .await?;
+        Ok(Self(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next one.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A database that was taken and is still to be stored.
+enum Snapshot {
+    File(PathBuf),
+    Held(Held),
+}
+
+/// All databases of a farm, taken.
+pub(crate) struct Snapshots {
+    configuration: Snapshot,
+    content: Vec<(StorageDatabase, Snapshot)>,
+    /// The content databases and stores as the configuration database in the set knows them.
+    pub known: (Vec<ContentDatabaseRow>, Vec<StoreRow>),
+}
+
+impl Snapshots {
+    /// Takes all databases. The configuration comes last, so that it knows every account, store and role that content refers to;
+    /// a content database that it knows and that was not taken yet is taken after it.
+    pub async fn take(storage: &Storage, scratch: &Scratch) -> Result<Self> {
+        let mut content = Vec::new();
+        for database in storage.databases()? {
+            let taken = take(&database.database, &scratch.path().join(format!("{}.sqlite", database.id))).await?;
+            content.push((database, taken));
+        }
+        let copy = scratch.path().join("configuration.sqlite");
+        let configuration = take(storage.configuration(), &copy).await?;
+        let known = |reader: &mut database::Reader<'_>| Ok((farm::databases(reader)?, farm::stores(reader)?));
+        let known = match &configuration {
+            Snapshot::Held(held) => held.read(known).await?,
+            Snapshot::File(path) => {
+                let database = open_copy(path, Schema::Configuration).await?;
+                let known = database.read_long(known).await;
+                database.close().await;
+                known?
+            }
+        };
+        for database in storage.refreshed().await?.databases()? {
+            let is_known = known.0.iter().any(|row| row.id == database.id);
+            if is_known && content.iter().all(|(taken, _)| taken.id != database.id) {
+                let taken = take(&database.database, &scratch.path().join(format!("{}.sqlite", database.id))).await?;
+                content.push((database, taken));
+            }
+        }
+        content.retain(|(database, _)| known.0.iter().any(|row| row.id == database.id));
+        Ok(Self { configuration, content, known })
+    }
+
+    /// Bytes of everything that was copied, where that is known before it is stored.
+    pub fn bytes(&self) -> u64 {
+        let files = self.content.iter().map(|(_, taken)| taken).chain([&self.configuration]);
+        let length = |taken: &Snapshot| match taken {
+            Snapshot::File(path) => std::fs::metadata(path).map_or(0, |data| data.len()),
+            Snapshot::Held(_) => 0,
+        };
+        files.map(length).sum()
+    }
+
+    /// Stores all of them (`location` is that of the configuration), and answers what the manifest says of them: the configuration, the others with their state for the census,
+    /// and the bytes that were added.
+    pub async fn store(
+        self,
+        storage: &Storage,
+        vault: &Vault,
+        earlier: Option<&Manifest>,
+        location: &Location,
+        progress: &Progress,
+    ) -> Result<(DatabasePart, Vec<(DatabasePart, Taken)>, u64)> {
+        let mut new_bytes = 0;
+        let mut content = Vec::new();
+        for (database, taken) in self.content {
+            let id = database.id.to_string();
+            let before = earlier.and_then(|set| set.databases.iter().find(|part| part.id == id));
+            let before = Earlier::of(vault, before).await;
+            let (chunked, method) = store(vault, &taken, &database.location, before, progress).await?;
+            new_bytes += chunked.new_bytes;
+            let state = match taken {
+                Snapshot::File(path) => State::Copy(open_copy(&path, Schema::Content).await?),
+                Snapshot::Held(held) => State::Held(held),
+            };
+            let place = written_place(&storage.directory(), &database.location);
+            content.push((part(id, &database.name, place, method, chunked), Taken { database, state }));
+        }
+        let before = Earlier::of(vault, earlier.map(|set| &set.configuration)).await;
+        let (chunked, method) = store(vault, &self.configuration, location, before, progress).await?;
+        new_bytes += chunked.new_bytes;
+        let place = written_place(&storage.directory(), location);
+        Ok((part("0".to_owned(), "configuration", place, method, chunked), content, new_bytes))
+    }
+}
+
+async fn take(database: &Database, copy: &Path) -> Result<Snapshot> {
+    match database.engine() {
+        Engine::Sqlite => database.snapshot_to(copy).await.map(|()| Snapshot::File(copy.to_owned())),
+        Engine::Postgres => database.hold().await.map(Snapshot::Held),
+    }
+}
+
+async fn store(
+    vault: &Vault,
+    taken: &Snapshot,
+    location: &Location,
+    earlier: Earlier,
+    progress: &Progress,
+) -> Result<(Chunked, &'static str)> {
+    match taken {
+        Snapshot::File(path) => {
+            store_file(vault, path.clone(), earlier, progress).await.map(|chunked| (chunked, method::SQLITE))
+        }
+        Snapshot::Held(held) => {
+            let dump = Dump::begin(location, held)?;
+            store_dump(vault, dump, earlier, progress).await.map(|chunked| (chunked, method::DUMP))
+        }
+    }
+}
+
+/// Opens a copy for reading. Its own schema is the newest, since it was that of an open database.
+async fn open_copy(path: &Path, schema: Schema) -> Result<Database> {
+    let options = Options { readers: 4, ..Options::default() };
+    Database::open(&Location::Sqlite(path.to_owned()), schema, &options).await
+}
+
+fn part(id: String, name: &str, location: String, method: &str, chunked: Chunked) -> DatabasePart {
+    DatabasePart {
+        id,
+        name: name.to_owned(),
+        location,
+        method: method.to_owned(),
+        bytes: chunked.bytes,
+        digest: chunked.digest.to_string(),
+        chunks: chunked.lists,
+        chunk_bytes: chunked.chunk_bytes,
+    }
+}
+
+/// Where a database is, relative to the data directory where it is below, and without a password.
+fn written_place(directory: &Path, location: &Location) -> String {
+    match location {
+        Location::Sqlite(path) => path.strip_prefix(directory).unwrap_or(path).display().to_string(),
+        Location::Postgres(_) => location.to_string(),
+    }
+}
+
+/// Stores the small files of the data directory that there are.
+pub(crate) async fn store_files(vault: &Vault, directory: &Path) -> Result<(Vec<FilePart>, u64)> {
+    let (mut parts, mut added) = (Vec::new(), 0);
+    for name in FILES {
+        let path = directory.join(name);
+        let read = blocking(move || match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).map_err(|e| failed("read", &path, e)),
+        });
+        let Some(bytes) = read.await? else { continue };
+        if bytes.len() as u64 > LONGEST_FILE {
+            return Err(Error::invalid(format!("{name} in the data directory is too long to be what it should be")));
+        }
+        let bytes = Bytes::from(bytes);
+        let (entry, new_bytes): (Entry, u64) = vault.put(digest_of(&bytes), bytes).await?;
+        added += new_bytes;
+        parts.push(FilePart { name: name.to_owned(), entry });
+    }
+    Ok((parts, added))
+}

@@ -1,0 +1,326 @@
+//! The place that backups go to and come from: one directory for one farm, with a marker that says so, a lock, the bytes and the sets.
+//!
+//! ```text
+//! strongroom-backup.json    the marker: format, farm, how the key is made
+//! data/                     a BLOB store with all bytes
+//! sets/<id>-<digest>.json   one finished set each; `.sealed` instead of `.json` when encrypted
+//! unfinished/<id>.json      what a set that is being made, or was cut short, has stored so far
+//! incoming/                 copies of databases on their way in; worthless when nothing runs
+//! damaged.json              digests of stored things that a verification found damaged
+//! lock                      empty; locked (flock) by whatever uses the place
+//! ```
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blobs::{BlobStore, DirectoryOptions, Owner, digest_of};
+use bytes::Bytes;
+use model::{Digest, Error, Id, Result, Timestamp};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::codec::{self, Codec, needs_key};
+use super::index::Entry;
+use super::key::{Derivation, Key};
+use super::manifest::Manifest;
+use super::papers::{Papers, blocking, failed};
+use super::vault::Vault;
+
+const MARKER: &str = "strongroom-backup.json";
+const DAMAGED: &str = "damaged.json";
+const FORMAT: u32 = 1;
+/// No set is described by more than this many bytes.
+const LONGEST_SET: usize = 512 << 20;
+
+/// What the marker says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    pub format: u32,
+    /// The farm whose backups these are.
+    pub farm: String,
+    /// Microseconds since 1970-01-01 UTC.
+    pub created: i64,
+    /// How the key is made, when everything is encrypted.
+    pub encryption: Option<Derivation>,
+}
+
+/// A place of backups that is open and locked.
+pub(crate) struct Destination {
+    pub papers: Papers,
+    pub vault: Vault,
+    _lock: File,
+}
+
+/// What is done with the place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A set is made or removed: nothing else uses the place.
+    Change,
+    /// Sets are read, by any number at once.
+    Read,
+}
+
+/// A set by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SetName {
+    pub id: Id,
+    file: String,
+}
+
+impl Destination {
+    /// Opens the place for the backups of a farm; an empty or absent directory becomes one.
+    pub async fn create_or_open(place: &Path, farm: Id, key_file: Option<&Path>) -> Result<Self> {
+        let root = place.to_owned();
+        let is_new = blocking(move || prepare(&root)).await?;
+        let lock = lock(place, Use::Change)?;
+        let papers = Papers::new(place);
+        // Another backup may have been faster.
+        if is_new && papers.read(MARKER).await?.is_none() {
+            let encryption = match key_file.map(Path::to_owned) {
+                Some(file) => Some(blocking(move || Key::create(&file)).await?.1),
+                None => None,
+            };
+            let created = Timestamp::now().micros();
+            let marker = Marker { format: FORMAT, farm: farm.to_string(), created, encryption };
+            papers.write(MARKER, pretty(&marker)?).await?;
+        }
+        let marker = read_marker(&papers).await?;
+        if marker.farm != farm.to_string() {
+            return Err(Error::conflict(format!(
+                "{} holds the backups of another farm ({}): choose a place of its own for each farm",
+                papers.place(),
+                marker.farm
+            ))
+            .with_code("backup_other_farm"));
+        }
+        if marker.encryption.is_none() && key_file.is_some() {
+            return Err(Error::conflict(format!(
+                "the backups in {} are not encrypted: leave out --encrypt-with, or choose a new place",
+                papers.place()
+            )));
+        }
+        Self::enter(papers, marker, key_file, lock).await
+    }
+
+    /// Opens a place that is there, whosoever farm it is.
+    pub async fn open(place: &Path, key_file: Option<&Path>, how: Use) -> Result<Self> {
+        let papers = Papers::new(place);
+        let marker = read_marker(&papers).await?;
+        let lock = lock(place, how)?;
+        Self::enter(papers, marker, key_file, lock).await
+    }
+
+    async fn enter(papers: Papers, marker: Marker, key_file: Option<&Path>, lock: File) -> Result<Self> {
+        let key = match (&marker.encryption, key_file) {
+            (Some(derivation), Some(file)) => {
+                let (derivation, file) = (derivation.clone(), file.to_owned());
+                Some(blocking(move || Key::open(&file, &derivation)).await?)
+            }
+            (Some(_), None) => return Err(needs_key()),
+            (None, _) => None,
+        };
+        let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+        let owner = Owner::new(format!("backup-of-{}", marker.farm))?;
+        let store = BlobStore::open_directory(&papers.root().join("data"), &owner, options).await?;
+        let damaged = papers.read(DAMAGED).await?.unwrap_or_default();
+        // A note that cannot be read is written again by the next verification.
+        let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
+        let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
+        Ok(Self { papers, vault: Vault { store, key, damaged }, _lock: lock })
+    }
+
+    /// Finishes what waits.
+    pub async fn close(&self) {
+        self.vault.store.close().await;
+    }
+
+    /// Where copies of databases may lie on their way in; none when they would lie there unencrypted.
+    pub fn incoming(&self) -> Option<PathBuf> {
+        self.vault.key.is_none().then(|| self.papers.root().join("incoming"))
+    }
+
+    /// The finished sets, oldest first.
+    pub async fn sets(&self) -> Result<Vec<SetName>> {
+        let mut sets = Vec::new();
+        for file in self.papers.list("sets").await? {
+            let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
+            sets.extend(id.map(|id| SetName { id, file }));
+        }
+        sets.sort_by_key(|set| set.id);
+        Ok(sets)
+    }
+
+    /// Reads a finished set.
+    ///
+    /// # Errors
+    /// Corrupt when it is not what was written.
+    pub async fn manifest(&self, set: &SetName) -> Result<Manifest> {
+        let name = format!("sets/{}", set.file);
+        let lost = || Error::corrupt(format!("the set {} in {} is damaged", set.id, self.papers.place()));
+        let bytes = Bytes::from(self.papers.read(&name).await?.ok_or_else(lost)?);
+        if !set.file.contains(&digest_of(&bytes).to_string()) {
+            return Err(lost());
+        }
+        Manifest::read(&self.unseal(bytes, &set_context(set.id)).map_err(|error| {
+            Error::new(error.kind(), format!("the set {} in {}: {}", set.id, self.papers.place(), error.message()))
+        })?)
+    }
+
+    /// Finishes a set: from here on it exists.
+    pub async fn finish(&self, manifest: &Manifest) -> Result<()> {
+        let id: Id = manifest.id.parse()?;
+        let bytes = self.seal(manifest.write()?, &set_context(id))?;
+        let kind = if self.vault.key.is_some() { "sealed" } else { "json" };
+        self.papers.write(&format!("sets/{id}-{}.{kind}", digest_of(&bytes)), bytes.to_vec()).await
+    }
+
+    /// Removes a set; its bytes stay until nothing needs them.
+    pub async fn remove(&self, set: &SetName) -> Result<()> {
+        self.papers.remove(&format!("sets/{}", set.file)).await
+    }
+
+    /// Notes what an unfinished set has stored, for the next one to go on from.
+    pub async fn note(&self, id: Id, parts: &[Entry]) -> Result<()> {
+        let bytes = Bytes::from(pretty(&parts)?);
+        let bytes = self.seal(bytes, &set_context(id))?;
+        self.papers.write(&format!("unfinished/{id}.json"), bytes.to_vec()).await
+    }
+
+    /// What sets that were cut short have stored: identifiers and parts. What cannot be read counts as nothing.
+    pub async fn unfinished(&self) -> Result<Vec<(String, Vec<Entry>)>> {
+        let mut found = Vec::new();
+        for file in self.papers.list("unfinished").await? {
+            let name = format!("unfinished/{file}");
+            let id: Option<Id> = file.split_once('.').and_then(|(id, _)| id.parse().ok());
+            let bytes = Bytes::from(self.papers.read(&name).await?.unwrap_or_default());
+            let plain = id.and_then(|id| self.unseal(bytes, &set_context(id)).ok());
+            let parts = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
+            found.push((name, parts.unwrap_or_default()));
+        }
+        Ok(found)
+    }
+
+    /// Notes which stored things are damaged, so that the next backup stores them again.
+    pub async fn note_damage(&self, damaged: &[Digest]) -> Result<()> {
+        let texts: Vec<String> = damaged.iter().map(Digest::to_string).collect();
+        self.papers.write(DAMAGED, pretty(&texts)?).await
+    }
+
+    /// What was damaged was stored again.
+    pub async fn forget_damage(&self) -> Result<()> {
+        self.papers.remove(DAMAGED).await
+    }
+
+    fn seal(&self, plain: Bytes, context: &[u8]) -> Result<Bytes> {
+        match &self.vault.key {
+            Some(key) => Ok(codec::encode(&plain, Some(key), context)?.1),
+            None => Ok(plain),
+        }
+    }
+
+    fn unseal(&self, bytes: Bytes, context: &[u8]) -> Result<Bytes> {
+        match &self.vault.key {
+            Some(key) => codec::decode(Codec::Sealed, bytes, Some(key), context, LONGEST_SET),
+            None => Ok(bytes),
+        }
+    }
+}
+
+fn set_context(id: Id) -> Vec<u8> {
+    format!("set {id}").into_bytes()
+}
+
+/// JSON as a person reads it.
+pub(crate) fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|e| Error::invalid("a description of a backup cannot be written").with_source(e))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+async fn read_marker(papers: &Papers) -> Result<Marker> {
+    let bytes = papers.read(MARKER).await?.ok_or_else(|| {
+        Error::not_found(format!("there are no backups in {}: it has no file {MARKER}", papers.place()))
+    })?;
+    parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
+}
+
+fn parse_marker(bytes: &[u8]) -> Result<Marker> {
+    let marker: Marker =
+        serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {MARKER} cannot be read ({e})")))?;
+    if marker.format != FORMAT {
+        return Err(Error::invalid(format!(
+            "these backups have format {}, this program knows format {FORMAT}: use the version that made them",
+            marker.format
+        )));
+    }
+    Ok(marker)
+}
+
+/// Makes the directory; whether it is empty. Refuses one that holds something else.
+fn prepare(root: &Path) -> Result<bool> {
+    // All documents and the hashes of passwords lie below.
+    DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|e| failed("make", root, e))?;
+    if root.join(MARKER).try_exists().map_err(|e| failed("look into", root, e))? {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {
+        let name = entry.map_err(|e| failed("look into", root, e))?.file_name();
+        // What a first backup leaves that is cut short before there is a marker, and what a file system makes itself.
+        if !["lock", "lost+found", "strongroom-backup.new"].iter().any(|known| name == *known) {
+            return Err(Error::conflict(format!(
+                "{} holds something else, such as \"{}\": name an empty directory or one that holds this farm's backups",
+                root.display(),
+                name.to_string_lossy()
+            ))
+            .with_code("backup_not_empty"));
+        }
+    }
+    Ok(true)
+}
+
+fn lock(root: &Path, how: Use) -> Result<File> {
+    let path = root.join("lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|e| failed("open", &path, e))?;
+    let wanted = match how {
+        Use::Change => FlockOperation::NonBlockingLockExclusive,
+        Use::Read => FlockOperation::NonBlockingLockShared,
+    };
+    match flock(&file, wanted) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::conflict(format!(
+            "another backup, prune, verification or restore is using {} at this moment: wait until it has ended",
+            root.display()
+        ))
+        .with_code("backup_busy")),
+        Err(error) => Err(failed("lock", &path, error.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_are_read_for_ever() {
+        let plain = parse_marker(include_bytes!("../../tests/golden/backup/marker.json")).unwrap();
+        assert_eq!((plain.format, plain.farm.as_str(), plain.encryption.is_none()), (1, "4711", true));
+        assert_eq!(pretty(&plain).unwrap(), include_bytes!("../../tests/golden/backup/marker.json"));
+        let sealed = parse_marker(include_bytes!("../../tests/golden/backup/marker-encrypted.json")).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "correct horse battery staple\n").unwrap();
+        assert!(Key::open(file.path(), sealed.encryption.as_ref().unwrap()).is_ok());
+        std::fs::write(file.path(), "correct horse battery stable\n").unwrap();
+        let refused = Key::open(file.path(), sealed.encryption.as_ref().unwrap());
+        assert_eq!(refused.err().map(|error| error.code()), Some("wrong_key"));
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_by_name() {
+        let error = parse_marker(br#"{"format": 2, "farm": "1", "created": 0, "encryption": null}"#).unwrap_err();
+        assert!(error.message().contains("format 2"), "{error}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What sets there are, and removing those that no rule keeps.
+
+use std::path::Path;
+
+use model::{Id, Result, Timestamp};
+use repository::Storage;
+
+use super::destination::{Destination, Use};
+use super::prune::{self, Pruned, Retain};
+
+/// A finished set.
+#[derive(Clone, Debug)]
+pub struct SetSummary {
+    /// Identifier.
+    pub id: Id,
+    /// Everything that was acknowledged before this is in the set.
+    pub started_at: Timestamp,
+    /// When it was complete.
+    pub finished_at: Timestamp,
+    /// Whether it holds no BLOBs, so that it can only be restored beside the farm's stores.
+    pub needs_stores: bool,
+    /// Names of its content databases.
+    pub databases: Vec<String>,
+    /// Number of its BLOBs outside of databases.
+    pub blobs: u64,
+    /// Bytes of everything that it brings back.
+    pub bytes: u64,
+    /// Bytes that it added to the place when it was made.
+    pub new_bytes: u64,
+}
+
+/// The finished sets in a place, oldest first.
+///
+/// # Errors
+/// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`; `Corrupt` naming a set that is damaged.
+pub async fn list_backups(place: &Path, key_file: Option<&Path>) -> Result<Vec<SetSummary>> {
+    let destination = Destination::open(place, key_file, Use::Read).await?;
+    let listed = list(&destination).await;
+    destination.close().await;
+    listed
+}
+
+async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
+    let mut sets = Vec::new();
+    for set in destination.sets().await? {
+        let manifest = destination.manifest(&set).await?;
+        sets.push(SetSummary {
+            id: set.id,
+            started_at: Timestamp::from_micros(manifest.started),
+            finished_at: Timestamp::from_micros(manifest.finished),
+            needs_stores: manifest.needs_stores,
+            databases: manifest.databases.iter().map(|part| part.name.clone()).collect(),
+            blobs: manifest.blobs.count,
+            bytes: manifest.bytes,
+            new_bytes: manifest.new_bytes,
+        });
+    }
+    Ok(sets)
+}
+
+/// Removes the sets that no rule keeps, then the bytes that no set needs. The farm, where it can be opened, learns which sets are gone.
+///
+/// # Errors
+/// Those of [`list_backups`]; nothing is removed while any set cannot be read.
+pub async fn prune_backups(
+    place: &Path,
+    key_file: Option<&Path>,
+    farm: Option<&Storage>,
+    rules: &Retain,
+    dry_run: bool,
+) -> Result<Pruned> {
+    let destination = Destination::open(place, key_file, Use::Change).await?;
+    let pruned = prune::run(&destination, farm, rules, dry_run).await;
+    destination.close().await;
+    pruned
+}

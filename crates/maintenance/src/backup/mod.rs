@@ -1,0 +1,46 @@
+//! Backups: a farm's databases and BLOBs as of one point in time, in a place of their own, each thing stored once over all
+//! generations.
+//!
+//! A set consists of lists of digests; what they name lies in one BLOB store, plain, compressed or sealed. The manifest is
+//! written last. This module knows nothing of how a set is brought back.
+
+mod census;
+mod chunks;
+mod codec;
+mod copying;
+mod databases;
+pub(crate) mod destination;
+pub(crate) mod index;
+mod key;
+mod listing;
+pub(crate) mod manifest;
+pub(crate) mod papers;
+mod prune;
+mod run;
+pub(crate) mod vault;
+mod verify;
+
+use std::path::PathBuf;
+
+use database::Location;
+
+pub(crate) use databases::{FILES, LONGEST_FILE, Scratch};
+pub use listing::{SetSummary, list_backups, prune_backups};
+pub use prune::{Pruned, Retain};
+pub use run::{BackupSummary, backup};
+pub use verify::{Verified, verify_backups};
+
+/// What to back up, and where to.
+#[derive(Clone, Debug)]
+pub struct BackupOptions {
+    /// The directory that holds the farm's backups.
+    pub destination: PathBuf,
+    /// Where the farm's configuration database is.
+    pub configuration: Location,
+    /// A file with the key or passphrase, when everything is to be encrypted.
+    pub key_file: Option<PathBuf>,
+    /// Leave the BLOBs in their stores, which then keep them as long as the set is kept.
+    pub databases_only: bool,
+    /// Which sets to keep afterwards; all when absent.
+    pub retain: Option<Retain>,
+}

@@ -1,0 +1,285 @@
+//! Removing sets that no rule keeps, then the bytes that no set needs.
+//!
+//! Sets go first: cut short, this leaves bytes that nothing needs, and the next run removes them. The other way round it would leave
+//! a set without its bytes.
+
+use std::collections::{BTreeMap, HashSet};
+use std::str::FromStr;
+
+use blobs::CompactLimits;
+use database::configuration::backup;
+use model::{Digest, Error, Id, Result, Timestamp};
+use repository::Storage;
+use time::OffsetDateTime;
+use tokio::task::JoinSet;
+
+use super::destination::Destination;
+use super::index::List;
+use super::manifest::Manifest;
+
+/// Digests that are held in memory at once; with more, the store is gone through several times.
+const HELD: u64 = 4_000_000;
+const PAGE: usize = 2_000;
+const AT_ONCE: usize = 32;
+
+/// Which sets are kept: a set that any rule keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retain {
+    rules: Vec<(Period, usize)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Period {
+    Last,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+const WORDS: [(&str, Period); 6] = [
+    ("last", Period::Last),
+    ("hourly", Period::Hour),
+    ("daily", Period::Day),
+    ("weekly", Period::Week),
+    ("monthly", Period::Month),
+    ("yearly", Period::Year),
+];
+
+impl FromStr for Retain {
+    type Err = Error;
+
+    /// Reads rules such as `last=3,daily=7,weekly=4,monthly=12`: the latest set of each of so many periods that have one.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |rule: &str| {
+            Error::invalid(format!(
+                "\"{rule}\" is no rule: write for example last=3,daily=7,weekly=4,monthly=12,yearly=10"
+            ))
+        };
+        let mut rules = Vec::new();
+        for rule in text.split(',') {
+            let (word, number) = rule.trim().split_once('=').ok_or_else(|| wrong(rule))?;
+            let found = WORDS.iter().find(|(known, _)| *known == word.trim());
+            let number: usize = number.trim().parse().map_err(|_| wrong(rule))?;
+            rules.push((found.ok_or_else(|| wrong(rule))?.1, number));
+        }
+        if rules.iter().all(|(_, number)| *number == 0) {
+            return Err(Error::invalid("these rules keep no backup at all; at least one must be kept"));
+        }
+        Ok(Self { rules })
+    }
+}
+
+impl Retain {
+    /// The sets that are kept, of some with identifier and time in any order.
+    pub(crate) fn kept(&self, sets: &[(Id, Timestamp)]) -> HashSet<Id> {
+        let mut newest_first = sets.to_vec();
+        newest_first.sort_by_key(|(id, at)| std::cmp::Reverse((*at, *id)));
+        let mut kept = HashSet::new();
+        for (period, number) in &self.rules {
+            let mut seen = BTreeMap::new();
+            for (place, (id, at)) in newest_first.iter().enumerate() {
+                let of = if *period == Period::Last { place.to_string() } else { of(*at, *period) };
+                if seen.len() == *number && !seen.contains_key(&of) {
+                    break;
+                }
+                if seen.insert(of.clone(), ()).is_none() {
+                    kept.insert(*id);
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// The name of the period that a time is in, in UTC.
+fn of(at: Timestamp, period: Period) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (year, week, _) = at.to_iso_week_date();
+    match period {
+        Period::Last => String::new(),
+        Period::Hour => format!("{} {}", at.date(), at.hour()),
+        Period::Day => at.date().to_string(),
+        Period::Week => format!("{year} {week}"),
+        Period::Month => format!("{} {}", at.year(), at.month()),
+        Period::Year => at.year().to_string(),
+    }
+}
+
+/// What was removed, or would be.
+#[derive(Clone, Debug, Default)]
+pub struct Pruned {
+    /// Sets that are kept.
+    pub kept: Vec<Id>,
+    /// Sets that were removed.
+    pub removed: Vec<Id>,
+    /// Stored things that no set needs any more, and their bytes.
+    pub things: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Applies the rules. With `dry_run` nothing is removed, and bytes are not counted.
+pub(crate) async fn run(
+    destination: &Destination,
+    farm: Option<&Storage>,
+    rules: &Retain,
+    dry_run: bool,
+) -> Result<Pruned> {
+    let mut sets = Vec::new();
+    for set in destination.sets().await? {
+        // A set that cannot be read may still be needed by somebody; whoever gave it up removes its file.
+        let manifest = destination.manifest(&set).await?;
+        sets.push((set, manifest));
+    }
+    let times: Vec<_> = sets.iter().map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
+    let kept = rules.kept(&times);
+    let mut pruned = Pruned::default();
+    let mut manifests = Vec::new();
+    for (set, manifest) in sets {
+        if kept.contains(&set.id) {
+            pruned.kept.push(set.id);
+            manifests.push(manifest);
+            continue;
+        }
+        pruned.removed.push(set.id);
+        if !dry_run {
+            destination.remove(&set).await?;
+            if let Some(farm) = farm {
+                let id = set.id;
+                farm.configuration().write(move |transaction| backup::remove(transaction, id)).await?;
+            }
+        }
+    }
+    if dry_run {
+        return Ok(pruned);
+    }
+    for (name, _) in destination.unfinished().await? {
+        destination.papers.remove(&name).await?;
+    }
+    sweep(destination, &manifests, &mut pruned).await?;
+    if pruned.things > 0 {
+        destination.vault.store.compact(CompactLimits::default()).await?;
+    }
+    Ok(pruned)
+}
+
+/// Deletes everything that no kept set needs, a range of digests after the other.
+async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
+    let things: u64 = kept.iter().map(|set| set.blobs.count + set.bytes / (64 << 10)).sum();
+    let ranges = things.div_ceil(HELD).clamp(1, 256);
+    for range in 0..ranges {
+        let (from, to) = (range * 256 / ranges, (range + 1) * 256 / ranges);
+        let within = |digest: &Digest| (from..to).contains(&u64::from(digest.as_bytes()[0]));
+        let needed = needed(destination, kept, within).await?;
+        delete_others(destination, &needed, from, to, pruned).await?;
+    }
+    Ok(())
+}
+
+/// The stored digests that kept sets need, as far as they are within a range.
+async fn needed(
+    destination: &Destination,
+    kept: &[Manifest],
+    within: impl Fn(&Digest) -> bool,
+) -> Result<HashSet<Digest>> {
+    let mut needed = HashSet::new();
+    for manifest in kept {
+        let small = manifest.files.iter().map(|file| &file.entry);
+        needed.extend(manifest.lists().flatten().chain(small).map(|entry| entry.stored).filter(&within));
+        for list in manifest.lists() {
+            let mut list = List::new(list.to_vec());
+            while let Some(entry) = list.next(&destination.vault).await? {
+                if within(&entry.stored) {
+                    needed.insert(entry.stored);
+                }
+            }
+        }
+    }
+    Ok(needed)
+}
+
+async fn delete_others(
+    destination: &Destination,
+    needed: &HashSet<Digest>,
+    from: u64,
+    to: u64,
+    pruned: &mut Pruned,
+) -> Result<()> {
+    let store = &destination.vault.store;
+    let mut after = (from > 0).then(|| {
+        // The last digest below the range.
+        let mut bytes = [0xff; 32];
+        bytes[0] = (from - 1) as u8;
+        Digest::new(bytes)
+    });
+    loop {
+        let page = store.enumerate(after, PAGE).await?;
+        let mut running: JoinSet<Result<()>> = JoinSet::new();
+        for entry in page.entries {
+            if u64::from(entry.digest.as_bytes()[0]) >= to {
+                return settle(&mut running, 0).await;
+            }
+            if needed.contains(&entry.digest) {
+                continue;
+            }
+            pruned.things += 1;
+            pruned.bytes += entry.size;
+            let store = store.clone();
+            running.spawn(async move { store.delete(entry.digest).await });
+            settle(&mut running, AT_ONCE).await?;
+        }
+        settle(&mut running, 0).await?;
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until at most `most` deletions are under way.
+async fn settle(running: &mut JoinSet<Result<()>>, most: usize) -> Result<()> {
+    while running.len() > most {
+        if let Some(done) = running.join_next().await {
+            done.map_err(|e| Error::unavailable("a deletion was interrupted").with_source(e))??;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 24 * 3600 * 1_000_000;
+
+    fn kept(rules: &str, days: &[i64]) -> Vec<i64> {
+        // Noon, from Wednesday 2025-01-01 on.
+        let at = |day: i64| Timestamp::from_micros(1_735_732_800_000_000 + day * DAY);
+        let sets: Vec<_> = days.iter().map(|day| (Id::new(day + 1), at(*day))).collect();
+        let mut kept: Vec<_> = rules.parse::<Retain>().unwrap().kept(&sets).iter().map(|id| id.get() - 1).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    #[test]
+    fn each_rule_keeps_the_latest_set_of_each_period() {
+        let days: Vec<i64> = (0..60).collect();
+        assert_eq!(kept("last=2", &days), [58, 59]);
+        assert_eq!(kept("daily=3", &days), [57, 58, 59]);
+        // The last Sundays, and the latest of the week that has begun.
+        assert_eq!(kept("weekly=3", &days), [46, 53, 59]);
+        assert_eq!(kept("monthly=12", &days), [30, 58, 59]);
+        assert_eq!(kept("last=1,monthly=2", &days), [58, 59]);
+        assert_eq!(kept("daily=3", &[0, 30, 59]), [0, 30, 59]);
+        assert_eq!(kept("yearly=1", &[]), Vec::<i64>::new());
+    }
+
+    #[test]
+    fn rules_that_keep_nothing_or_say_nothing_are_refused() {
+        for wrong in ["", "daily", "daily=x", "fortnightly=2", "last=0", "daily=0,weekly=0"] {
+            assert!(wrong.parse::<Retain>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! One backup from its beginning to its end: the farm's note of it, signs of life, the databases, the BLOBs, the manifest.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use blobs::digest_of;
+use database::Transaction;
+use database::configuration::backup::{self, Ended};
+use database::configuration::farm::StoreRow;
+use model::{Error, Id, Result, Timestamp};
+use repository::{Session, Storage};
+
+use super::census::Census;
+use super::copying::{Copied, Copying};
+use super::databases::{Scratch, Snapshots, store_files};
+use super::destination::Destination;
+use super::index::List;
+use super::manifest::{Manifest, StorePart};
+use super::prune::Pruned;
+use super::{BackupOptions, prune};
+use crate::Progress;
+
+/// How often a running backup tells the farm that it is alive.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
+
+/// What a backup did.
+#[derive(Clone, Debug)]
+pub struct BackupSummary {
+    /// Identifier of the set.
+    pub id: Id,
+    /// Everything that was acknowledged before this is in the set.
+    pub started_at: Timestamp,
+    /// Databases, the configuration included, and their bytes.
+    pub databases: (u64, u64),
+    /// BLOBs outside of databases, and their bytes.
+    pub blobs: (u64, u64),
+    /// Bytes of everything that the set brings back.
+    pub bytes: u64,
+    /// Bytes that it added to the destination.
+    pub new_bytes: u64,
+    /// BLOBs whose loss was on record already, so that the set has none of their bytes.
+    pub lost: u64,
+    /// What was removed afterwards, if that was asked for.
+    pub pruned: Option<Pruned>,
+}
+
+/// Takes a backup of the whole farm while people work.
+///
+/// # Errors
+/// `Forbidden` for others than farm administrators; `Conflict` when the destination is in use, belongs to another farm or is a part
+/// of the farm itself; `Corrupt` naming the documents whose bytes are missing; `Exhausted` when the destination is full.
+/// After an error there is no new set, and the next backup goes on from what was stored.
+pub async fn backup(session: &Session, options: &BackupOptions, progress: Arc<Progress>) -> Result<BackupSummary> {
+    let storage = session.storage().await?;
+    let place = absolute(&options.destination)?;
+    refuse_within(&storage, &place)?;
+    let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
+    let set = storage.next_id();
+    let outcome = noted(&storage, &destination, set, options, progress).await;
+    let outcome = match (outcome, options.retain.as_ref()) {
+        (Ok(mut summary), Some(rules)) => prune::run(&destination, Some(&storage), rules, false).await.map(|pruned| {
+            summary.pruned = Some(pruned);
+            summary
+        }),
+        (outcome, _) => outcome,
+    };
+    destination.close().await;
+    outcome
+}
+
+/// Takes it between the farm's notes of its beginning and its end.
+async fn noted(
+    storage: &Storage,
+    destination: &Destination,
+    set: Id,
+    options: &BackupOptions,
+    progress: Arc<Progress>,
+) -> Result<BackupSummary> {
+    let place = destination.papers.place();
+    settle_earlier(storage, destination, &place).await?;
+    let (started, needs_stores, shown) = (Timestamp::now(), options.databases_only, place.clone());
+    let actor = storage.clone();
+    let insert = move |transaction: &mut Transaction<'_>| {
+        backup::insert(transaction, set, &shown, needs_stores, started)?;
+        actor.record(transaction, "backup.start", &shown, &set.to_string())
+    };
+    storage.configuration().write(insert).await?;
+    let alive = Alive::start(storage, set);
+    let made = make(storage, destination, set, started, options, progress).await;
+    let ended = match made {
+        Ok(manifest) if !alive.was_ended() => keep(storage, destination, set, &manifest).await.map(|()| manifest),
+        Ok(_) => Err(Error::conflict(format!("the backup {set} was ended by somebody else before it was complete"))),
+        Err(error) => Err(error),
+    };
+    drop(alive);
+    match ended {
+        Ok(manifest) => Ok(summary(set, started, &manifest)),
+        Err(error) => {
+            let message = error.message().chars().take(2_000).collect();
+            let ended = Ended { state: "failed", bytes: 0, new_bytes: 0, message };
+            // The error that matters is the first; a note that cannot be made now is made by the next backup.
+            if let Err(second) = end(storage, set, ended, "backup.fail").await {
+                tracing::warn!(error = second.report(), "the end of a failed backup could not be noted");
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Ends the farm's notes of earlier backups to this place that were cut short: the lock of the place says that none runs.
+async fn settle_earlier(storage: &Storage, destination: &Destination, place: &str) -> Result<()> {
+    let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
+    let sets = destination.sets().await?;
+    for row in rows.into_iter().filter(|row| row.state == "running" && row.destination == place) {
+        let is_kept = sets.iter().any(|set| set.id == row.id);
+        let (state, message) = if is_kept { ("kept", "") } else { ("failed", "the backup was cut short") };
+        let ended = Ended { state, bytes: row.bytes, new_bytes: row.new_bytes, message: message.to_owned() };
+        end(storage, row.id, ended, if is_kept { "backup.end" } else { "backup.fail" }).await?;
+    }
+    Ok(())
+}
+
+async fn end(storage: &Storage, set: Id, ended: Ended, action: &'static str) -> Result<()> {
+    let actor = storage.clone();
+    let write = move |transaction: &mut Transaction<'_>| {
+        backup::end(transaction, set, &ended, Timestamp::now())?;
+        actor.record(transaction, action, &set.to_string(), &ended.message)
+    };
+    storage.configuration().write(write).await
+}
+
+/// Makes the set exist, and notes that it is kept.
+async fn keep(storage: &Storage, destination: &Destination, set: Id, manifest: &Manifest) -> Result<()> {
+    let (bytes, new_bytes) = (signed(manifest.bytes), signed(manifest.new_bytes));
+    let ended = Ended { state: "kept", bytes, new_bytes, message: String::new() };
+    if manifest.needs_stores {
+        // The farm must hold back collection from the first moment on.
+        end(storage, set, ended, "backup.end").await?;
+        let finished = destination.finish(manifest).await;
+        if finished.is_err() {
+            storage.configuration().write(move |transaction| backup::remove(transaction, set)).await?;
+        }
+        finished?;
+    } else {
+        destination.finish(manifest).await?;
+        end(storage, set, ended, "backup.end").await?;
+    }
+    destination.forget_damage().await?;
+    for name in destination.unfinished().await?.into_iter().map(|(name, _)| name) {
+        destination.papers.remove(&name).await?;
+    }
+    Ok(())
+}
+
+async fn make(
+    storage: &Storage,
+    destination: &Destination,
+    set: Id,
+    started: Timestamp,
+    options: &BackupOptions,
+    progress: Arc<Progress>,
+) -> Result<Manifest> {
+    let earlier = latest(destination).await?;
+    // Its name is that of the place, whose lock keeps another backup away from it.
+    let name = digest_of(destination.papers.place().as_bytes()).to_string();
+    let beside = || storage.directory().join(format!("backup-incoming-{}", &name[..16]));
+    let scratch = destination.incoming().unwrap_or_else(beside);
+    let scratch = Scratch::new(scratch).await?;
+    let snapshots = Snapshots::take(storage, &scratch).await?;
+    progress.count(0, snapshots.bytes());
+    let stores = snapshots.known.1.iter().map(described).collect();
+    let vault = &destination.vault;
+    let (configuration, content, mut new_bytes) =
+        snapshots.store(storage, vault, earlier.as_ref(), &options.configuration, &progress).await?;
+    let (parts, taken): (Vec<_>, Vec<_>) = content.into_iter().unzip();
+    let mut copied = Copied::default();
+    if !options.databases_only {
+        for taken in &taken {
+            let (blobs, bytes) = taken.state.total().await?;
+            progress.count(blobs, bytes);
+        }
+        progress.counted_all();
+        let census = Census::new(taken.iter().map(|taken| taken.state.clone()).collect());
+        let databases = taken.iter().map(|taken| taken.database.clone()).collect();
+        let mut known: Vec<List> = earlier.iter().map(|set| List::new(set.blobs.index.clone())).collect();
+        known.extend(destination.unfinished().await?.into_iter().map(|(_, parts)| List::new(parts)));
+        let copying = Copying { destination, set, storage: storage.refreshed().await?, databases, progress, known };
+        copied = copying.run(census).await?;
+    }
+    let (files, added) = store_files(vault, &storage.directory()).await?;
+    new_bytes += copied.new_bytes + added;
+    let database_bytes: u64 = parts.iter().map(|part| part.bytes).sum::<u64>() + configuration.bytes;
+    let bytes = database_bytes + copied.blobs.bytes + files.iter().map(|file| file.entry.size).sum::<u64>();
+    Ok(Manifest {
+        format: Manifest::FORMAT,
+        id: set.to_string(),
+        farm: storage.farm_id().to_string(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.micros(),
+        finished: Timestamp::now().micros(),
+        needs_stores: options.databases_only,
+        configuration,
+        databases: parts,
+        stores,
+        files,
+        blobs: copied.blobs,
+        bytes,
+        new_bytes,
+    })
+}
+
+/// The latest set that can be read, to go on from.
+async fn latest(destination: &Destination) -> Result<Option<Manifest>> {
+    let mut latest = None;
+    for set in destination.sets().await?.iter().rev() {
+        match destination.manifest(set).await {
+            // One without BLOBs knows nothing of them.
+            Ok(manifest) if !manifest.needs_stores => return Ok(Some(manifest)),
+            Ok(manifest) => latest = latest.or(Some(manifest)),
+            Err(error) => tracing::warn!(error = error.report(), "an earlier backup cannot be used to go on from"),
+        }
+    }
+    Ok(latest)
+}
+
+fn described(row: &StoreRow) -> StorePart {
+    let (name, kind) = (row.name.clone(), row.kind.clone());
+    StorePart { id: row.id.to_string(), name, kind, location: row.location.clone() }
+}
+
+fn summary(id: Id, started_at: Timestamp, manifest: &Manifest) -> BackupSummary {
+    let databases = manifest.databases.iter().chain([&manifest.configuration]);
+    let database_bytes = databases.map(|part| part.bytes).sum();
+    BackupSummary {
+        id,
+        started_at,
+        databases: (manifest.databases.len() as u64 + 1, database_bytes),
+        blobs: (manifest.blobs.count, manifest.blobs.bytes),
+        bytes: manifest.bytes,
+        new_bytes: manifest.new_bytes,
+        lost: manifest.blobs.lost.len() as u64,
+        pruned: None,
+    }
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Refuses a destination that is part of the farm: it would back up itself, and be lost with it.
+fn refuse_within(storage: &Storage, place: &Path) -> Result<()> {
+    let data = absolute(&storage.directory())?;
+    let mut parts = vec![data.clone()];
+    for (row, _) in storage.stores().iter().filter(|(row, _)| row.kind == "directory") {
+        parts.push(absolute(&data.join(&row.location))?);
+    }
+    match parts.iter().find(|part| place.starts_with(part) || part.starts_with(place)) {
+        Some(part) => Err(Error::conflict(format!(
+            "{} and {}, which belongs to the farm, lie within each other: choose a place outside, best on another disk",
+            place.display(),
+            part.display()
+        ))
+        .with_code("backup_within_farm")),
+        None => Ok(()),
+    }
+}
+
+/// A path without links, as far as it exists.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    let whole = std::path::absolute(path)
+        .map_err(|e| Error::invalid(format!("{} is no usable path: {e}", path.display())).with_source(e))?;
+    let mut missing = Vec::new();
+    let mut present = whole.as_path();
+    loop {
+        if let Ok(found) = present.canonicalize() {
+            return Ok(missing.iter().rev().fold(found, |path, name| path.join(name)));
+        }
+        let (Some(parent), Some(name)) = (present.parent(), present.file_name()) else { return Ok(whole.clone()) };
+        missing.push(name);
+        present = parent;
+    }
+}
+
+/// Tells the farm that the backup is alive until it is dropped.
+struct Alive {
+    ended: Arc<AtomicBool>,
+    teller: tokio::task::JoinHandle<()>,
+}
+
+impl Alive {
+    fn start(storage: &Storage, set: Id) -> Self {
+        let (ended, configuration) = (Arc::new(AtomicBool::new(false)), storage.configuration().clone());
+        let flag = ended.clone();
+        let teller = tokio::spawn(async move {
+            let mut last = Instant::now();
+            loop {
+                tokio::time::sleep(SIGN_OF_LIFE).await;
+                let told = configuration.write_vital(move |t| backup::seen(t, set, Timestamp::now())).await;
+                match told {
+                    Ok(true) => last = Instant::now(),
+                    Ok(false) => flag.store(true, Ordering::Relaxed),
+                    Err(error) => {
+                        let silent = last.elapsed().as_secs();
+                        tracing::warn!(error = error.report(), silent, "a backup could not give a sign of life");
+                    }
+                }
+            }
+        });
+        Self { ended, teller }
+    }
+
+    fn was_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.teller.abort();
+    }
+}

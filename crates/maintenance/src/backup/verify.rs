@@ -1,0 +1,207 @@
+//! Reading everything again that sets need, and comparing digests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use model::{Digest, Error, ErrorKind, Id, Result};
+use tokio::task::JoinSet;
+
+use super::destination::{Destination, Use};
+use super::index::{Entry, List};
+use super::vault::Vault;
+use crate::Progress;
+
+/// Things that are read at once.
+const AT_ONCE: usize = 16;
+/// Faults that are told one by one.
+const NAMED: usize = 1_000;
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// Sets that were looked at.
+    pub sets: Vec<Id>,
+    /// Things that were read: BLOBs, chunks of databases, lists.
+    pub things: u64,
+    /// Their bytes before encoding.
+    pub bytes: u64,
+    /// What is wrong, and which sets it concerns; at most a thousand of them.
+    pub faults: Vec<String>,
+    /// The number of all faults.
+    pub fault_count: u64,
+}
+
+/// Reads everything that the sets (or one of them) need.
+///
+/// # Errors
+/// `NotFound` when there are no backups or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is no error but a fault.
+pub async fn verify_backups(
+    place: &Path,
+    key_file: Option<&Path>,
+    only: Option<Id>,
+    progress: Arc<Progress>,
+) -> Result<Verified> {
+    let destination = Destination::open(place, key_file, Use::Read).await?;
+    let verified = verify(&destination, only, &progress).await;
+    destination.close().await;
+    verified
+}
+
+async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Progress>) -> Result<Verified> {
+    let (vault, running) = (destination.vault.clone(), JoinSet::new());
+    let mut work = Verifying { vault, found: Verified::default(), running, damaged: Vec::new(), progress };
+    let mut lists: Vec<Source> = Vec::new();
+    for set in destination.sets().await?.into_iter().filter(|set| only.is_none_or(|id| id == set.id)) {
+        work.found.sets.push(set.id);
+        let manifest = match destination.manifest(&set).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                work.fault(error.message().to_owned());
+                continue;
+            }
+            manifest => manifest?,
+        };
+        progress.count(manifest.blobs.count, manifest.blobs.bytes);
+        for file in &manifest.files {
+            work.take(file.entry, vec![set.id]).await?;
+        }
+        let databases = manifest.databases.iter().chain([&manifest.configuration]);
+        for part in databases {
+            // Chunks of a database are in their own order; what sets share is read once for each.
+            let mut list = Source::new(set.id, part.chunks.clone());
+            progress.count(0, part.bytes);
+            while let Some(entry) = list.advance(&mut work).await? {
+                work.take(entry, vec![set.id]).await?;
+            }
+        }
+        lists.push(Source::new(set.id, manifest.blobs.index));
+    }
+    if work.found.sets.is_empty() {
+        return Err(Error::not_found(match only {
+            Some(id) => format!("there is no set {id} in {}", destination.papers.place()),
+            None => format!("there are no finished sets in {}", destination.papers.place()),
+        }));
+    }
+    progress.counted_all();
+    work.merge(lists).await?;
+    work.settle(0).await?;
+    if !work.damaged.is_empty() {
+        destination.note_damage(&work.damaged).await?;
+    }
+    Ok(work.found)
+}
+
+/// A list of one set that is gone through.
+struct Source {
+    set: Id,
+    list: List,
+    next: Option<Entry>,
+}
+
+impl Source {
+    fn new(set: Id, parts: Vec<Entry>) -> Self {
+        Self { set, list: List::new(parts), next: None }
+    }
+
+    /// The next entry; a list that is damaged ends there, with a fault.
+    async fn advance(&mut self, work: &mut Verifying<'_>) -> Result<Option<Entry>> {
+        match self.list.next(&work.vault).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                work.fault(format!("set {}: a list is damaged, what it names is lost: {}", self.set, error.message()));
+                self.list = List::new(Vec::new());
+                Ok(None)
+            }
+            next => next,
+        }
+    }
+}
+
+struct Verifying<'a> {
+    vault: Vault,
+    found: Verified,
+    running: JoinSet<(Entry, Vec<Id>, Result<()>)>,
+    damaged: Vec<Digest>,
+    progress: &'a Arc<Progress>,
+}
+
+impl Verifying<'_> {
+    fn fault(&mut self, text: String) {
+        self.found.fault_count += 1;
+        if self.found.faults.len() < NAMED {
+            self.found.faults.push(text);
+        }
+    }
+
+    /// Reads the BLOBs of several lists by digest, those that are in more than one once.
+    async fn merge(&mut self, mut lists: Vec<Source>) -> Result<()> {
+        let mut at: BTreeMap<(Digest, usize), ()> = BTreeMap::new();
+        for (place, source) in lists.iter_mut().enumerate() {
+            source.next = source.advance(self).await?;
+            at.extend(source.next.map(|entry| ((entry.digest, place), ())));
+        }
+        while let Some(((digest, _), ())) = at.first_key_value() {
+            let digest = *digest;
+            let mut entries: Vec<(Entry, Vec<Id>)> = Vec::new();
+            while let Some(((next, place), ())) = at.pop_first() {
+                if next != digest {
+                    at.insert((next, place), ());
+                    break;
+                }
+                let Some(source) = lists.get_mut(place) else { continue };
+                if let Some(entry) = source.next.take() {
+                    match entries.iter_mut().find(|(known, _)| known.stored == entry.stored) {
+                        Some((_, sets)) => sets.push(source.set),
+                        None => entries.push((entry, vec![source.set])),
+                    }
+                }
+                source.next = source.advance(self).await?;
+                at.extend(source.next.map(|entry| ((entry.digest, place), ())));
+            }
+            for (entry, sets) in entries {
+                self.progress.add_files(sets.len() as u64);
+                // What sets share counts in each of them.
+                self.progress.add_bytes(entry.size * (sets.len() as u64 - 1));
+                self.take(entry, sets).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, entry: Entry, sets: Vec<Id>) -> Result<()> {
+        self.settle(AT_ONCE - 1).await?;
+        let (vault, progress) = (self.vault.clone(), self.progress.clone());
+        self.running.spawn(async move {
+            let read = read(&vault, &entry, &progress).await;
+            (entry, sets, read)
+        });
+        Ok(())
+    }
+
+    async fn settle(&mut self, most: usize) -> Result<()> {
+        while self.running.len() > most {
+            let Some(done) = self.running.join_next().await else { return Ok(()) };
+            let (entry, sets, read) =
+                done.map_err(|e| Error::unavailable("the verification was interrupted").with_source(e))?;
+            self.found.things += 1;
+            self.found.bytes += entry.size;
+            match read {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.damaged.push(entry.stored);
+                    let sets: Vec<String> = sets.iter().map(Id::to_string).collect();
+                    self.fault(format!("{} (needed by set {})", error.message(), sets.join(", ")));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn read(vault: &Vault, entry: &Entry, progress: &Progress) -> Result<()> {
+    let mut opened = vault.open(entry).await?;
+    while let Some(piece) = opened.next().await? {
+        progress.add_bytes(piece.len() as u64);
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Databases from their chunks: a file, or a dump that is loaded into a server.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use ::blobs::BlobHasher;
+use bytes::Bytes;
+use database::{Load, Location};
+use futures_util::future::join_all;
+use model::{Error, Result};
+
+use crate::Progress;
+use crate::backup::index::{Entry, List};
+use crate::backup::manifest::DatabasePart;
+use crate::backup::papers::{blocking, failed};
+use crate::backup::vault::Vault;
+
+/// Chunks that are read at once, and the longest one.
+const AT_ONCE: usize = 64;
+const LONGEST: u64 = 4 << 20;
+
+/// The bytes of a database, in order, some chunks at a time.
+struct Pieces<'a> {
+    vault: &'a Vault,
+    part: &'a DatabasePart,
+    list: List,
+    hasher: BlobHasher,
+    bytes: u64,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(vault: &'a Vault, part: &'a DatabasePart) -> Self {
+        Self { vault, part, list: List::new(part.chunks.clone()), hasher: BlobHasher::new(), bytes: 0 }
+    }
+
+    /// The next pieces; none after the last, and then all of them together were what was backed up.
+    async fn next(&mut self) -> Result<Vec<Bytes>> {
+        let mut entries: Vec<Entry> = Vec::new();
+        while entries.len() < AT_ONCE {
+            match self.list.next(self.vault).await {
+                Ok(Some(entry)) => entries.push(entry),
+                Ok(None) => break,
+                Err(error) => return Err(self.named(&error)),
+            }
+        }
+        let reads = entries.into_iter().map(|entry| {
+            let vault = self.vault.clone();
+            tokio::spawn(async move { vault.get_all(&entry, LONGEST).await })
+        });
+        let mut pieces = Vec::new();
+        for read in join_all(reads).await {
+            let read = read.map_err(|e| Error::unavailable("reading a backup was interrupted").with_source(e))?;
+            let piece = read.map_err(|error| self.named(&error))?;
+            self.hasher.update(&piece);
+            self.bytes += piece.len() as u64;
+            pieces.push(piece);
+        }
+        if pieces.is_empty() && (self.bytes != self.part.bytes || self.hasher.finish().to_string() != self.part.digest)
+        {
+            return Err(self.named(&Error::corrupt("its chunks together are not what was backed up")));
+        }
+        Ok(pieces)
+    }
+
+    fn named(&self, error: &Error) -> Error {
+        let text = format!("the database \"{}\" cannot be restored from this set: {}", self.part.name, error.message());
+        Error::new(error.kind(), text)
+    }
+}
+
+/// Writes a database into a new file, flushed.
+pub(super) async fn file(vault: &Vault, part: &DatabasePart, path: &Path, progress: &Progress) -> Result<()> {
+    let mut pieces = Pieces::new(vault, part);
+    let place = path.to_owned();
+    let open = move || {
+        OpenOptions::new().create_new(true).write(true).mode(0o600).open(&place).map_err(|e| failed("make", &place, e))
+    };
+    let mut file = blocking(open).await?;
+    loop {
+        let next = pieces.next().await?;
+        let (ended, place) = (next.is_empty(), path.to_owned());
+        progress.add_bytes(next.iter().map(|piece| piece.len() as u64).sum());
+        file = blocking(move || {
+            let mut write = || {
+                next.iter().try_for_each(|piece| file.write_all(piece))?;
+                if ended { file.sync_all() } else { Ok(()) }
+            };
+            write().map_err(|e| failed("write", &place, e))?;
+            Ok(file)
+        })
+        .await?;
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+/// Loads a dump into a database of a server. `replaces` drops what is there of an earlier attempt.
+pub(super) async fn load(
+    vault: &Vault,
+    part: &DatabasePart,
+    location: &Location,
+    replaces: bool,
+    progress: &Progress,
+) -> Result<()> {
+    let mut pieces = Pieces::new(vault, part);
+    let mut load = Load::begin(location, replaces)?;
+    let loading = async {
+        loop {
+            let next = pieces.next().await?;
+            if next.is_empty() {
+                return load.finish().await;
+            }
+            for piece in next {
+                load.write(&piece).await?;
+                progress.add_bytes(piece.len() as u64);
+            }
+        }
+    };
+    loading.await.map_err(|error: Error| {
+        let hint = if replaces { "" } else { "; it must be new and empty, or add --force to replace what is in it" };
+        Error::new(
+            error.kind(),
+            format!("the database \"{}\" could not be loaded into {location}: {}{hint}", part.name, error.message()),
+        )
+    })
+}

@@ -1,0 +1,185 @@
+//! The BLOBs of a content database, from a backup into the stores that the database says.
+
+use std::sync::Arc;
+
+use ::blobs::{BlobStore, Locator, Stored};
+use database::content::blob::{self, BlobRow};
+use database::content::census;
+use database::{Database, Reader, Transaction};
+use model::{Digest, Error, ErrorKind, Id, Result};
+use repository::DATABASE_STORE;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::stores::Store;
+use crate::Progress;
+use crate::backup::index::{Entry, List};
+use crate::backup::vault::{Vault, WHOLE};
+
+const PAGE: usize = 2_000;
+/// BLOBs and bytes that are on their way at once.
+const AT_ONCE: usize = 192;
+const MEMORY: u32 = 64 << 20;
+/// References that one transaction brings up to date.
+const BATCH: usize = 500;
+
+/// A BLOB that is nowhere.
+#[derive(Clone, Debug)]
+pub(super) struct Missing {
+    pub database: String,
+    pub store_id: Id,
+    pub digest: Digest,
+    pub why: String,
+    /// Documents that need it.
+    pub documents: Vec<(Id, String)>,
+}
+
+/// What became of the BLOBs.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub copied: (u64, u64),
+    pub present: (u64, u64),
+    pub missing: Vec<Missing>,
+}
+
+/// Restores the BLOBs of one database.
+pub(super) struct Restoring<'a> {
+    pub vault: &'a Vault,
+    pub name: &'a str,
+    pub database: &'a Database,
+    pub stores: &'a [Store],
+    pub progress: &'a Arc<Progress>,
+}
+
+enum Done {
+    Present,
+    Copied(Stored),
+    Missing(String),
+}
+
+impl Restoring<'_> {
+    /// Puts everything that documents need into its store, unless it is there.
+    pub async fn run(&self, index: Vec<Entry>, outcome: &mut Outcome) -> Result<()> {
+        let mut index = List::new(index);
+        let mut after = None;
+        loop {
+            let find = move |reader: &mut Reader<'_>| census::needed(reader, after, DATABASE_STORE, PAGE);
+            let page = self.database.read_long(find).await?;
+            after = page.last().map(|row| row.digest);
+            if after.is_none() {
+                return Ok(());
+            }
+            let mut wanted = Vec::with_capacity(page.len());
+            for row in page {
+                let entry = index.seek(self.vault, &row.digest).await?;
+                wanted.push((row, entry));
+            }
+            // In the order in which they were stored: so they will be read again.
+            wanted.sort_unstable_by_key(|(row, _)| row.id);
+            self.page(wanted, outcome).await?;
+        }
+    }
+
+    async fn page(&self, wanted: Vec<(BlobRow, Option<Entry>)>, outcome: &mut Outcome) -> Result<()> {
+        let memory = Arc::new(Semaphore::new(MEMORY as usize));
+        let mut running: JoinSet<(BlobRow, Result<Done>)> = JoinSet::new();
+        let mut moved = Vec::new();
+        let mut waiting = wanted.into_iter();
+        loop {
+            let next = waiting.next();
+            while next.is_none() && !running.is_empty() || running.len() >= AT_ONCE {
+                let Some(done) = running.join_next().await else { break };
+                let (row, done) =
+                    done.map_err(|e| Error::unavailable("restoring a BLOB was interrupted").with_source(e))?;
+                self.settle(row, done?, &mut moved, outcome).await?;
+            }
+            let Some((row, entry)) = next else { break };
+            let held = (row.size.max(1) as u64).min(WHOLE) as u32 * 2;
+            let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;
+            let store = self.stores.iter().find(|store| store.id == row.store_id).and_then(|store| store.open.clone());
+            let (vault, progress) = (self.vault.clone(), self.progress.clone());
+            running.spawn(async move {
+                let done = match store {
+                    Some(store) => one(&vault, &store, &row, entry).await,
+                    None => Err(Error::unavailable(format!("the farm has no store {}", row.store_id))),
+                };
+                drop(room);
+                progress.add_files(1);
+                progress.add_bytes(row.size.max(0) as u64);
+                (row, done)
+            });
+        }
+        self.note(&mut moved, 0).await
+    }
+
+    async fn settle(
+        &self,
+        row: BlobRow,
+        done: Done,
+        moved: &mut Vec<(Id, Id, Locator)>,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let size = row.size.max(0) as u64;
+        match done {
+            Done::Present => outcome.present = (outcome.present.0 + 1, outcome.present.1 + size),
+            Done::Copied(stored) => {
+                outcome.copied = (outcome.copied.0 + 1, outcome.copied.1 + size);
+                moved.push((row.id, row.store_id, stored.locator));
+                self.note(moved, BATCH).await?;
+            }
+            Done::Missing(why) => {
+                let digest = row.digest;
+                let find = move |reader: &mut Reader<'_>| blob::documents_of(reader, &digest, 5);
+                let documents = self.database.read_long(find).await?;
+                let (database, store_id) = (self.name.to_owned(), row.store_id);
+                outcome.missing.push(Missing { database, store_id, digest, why, documents });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down where BLOBs are now, once there are more than `most`.
+    async fn note(&self, moved: &mut Vec<(Id, Id, Locator)>, most: usize) -> Result<()> {
+        if moved.len() <= most {
+            return Ok(());
+        }
+        let places = std::mem::take(moved);
+        let write = move |transaction: &mut Transaction<'_>| {
+            for (id, store, locator) in &places {
+                blob::relocate(transaction, *id, *store, *store, Some(locator.as_bytes()))?;
+            }
+            Ok(())
+        };
+        self.database.write(write).await
+    }
+}
+
+async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<Done> {
+    let size = row.size.max(0) as u64;
+    let locator = row.locator.as_deref().and_then(|bytes| Locator::from_bytes(bytes).ok());
+    let mut why = match store.open(row.digest, size, locator.as_ref()).await {
+        Ok(_) => return Ok(Done::Present),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error.message().to_owned(),
+        Err(error) => return Err(error),
+    };
+    if let Some(entry) = entry {
+        match copy(vault, store, &entry).await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => why = error.message().to_owned(),
+            copied => return copied.map(Done::Copied),
+        }
+    }
+    Ok(Done::Missing(why))
+}
+
+async fn copy(vault: &Vault, store: &BlobStore, entry: &Entry) -> Result<Stored> {
+    if entry.size <= WHOLE {
+        let bytes = vault.get_all(entry, WHOLE).await?;
+        return store.put(entry.digest, bytes).await;
+    }
+    let mut opened = vault.open(entry).await?;
+    let mut writer = store.writer(Some(entry.size)).await?;
+    while let Some(piece) = opened.next().await? {
+        writer.write(piece).await?;
+    }
+    writer.finish().await
+}

@@ -1,0 +1,338 @@
+//! A whole farm: databases into scratch files or new databases of a server, BLOBs into the stores that these say, then everything
+//! into its place.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use database::configuration::farm::{self, ContentDatabaseRow};
+use database::configuration::{restored, site_collection};
+use database::content::fault::{self, FaultRow};
+use database::content::restored as content;
+use database::{Database, Location, Options, Reader, Schema, Transaction};
+use model::{Error, Id, Result, Timestamp};
+use repository::DATABASE_STORE;
+
+use super::blobs::{Missing, Outcome, Restoring};
+use super::place::Ground;
+use super::stores::{self, Store};
+use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
+use crate::Progress;
+use crate::backup::destination::{Destination, Use};
+use crate::backup::manifest::{DatabasePart, Manifest, method};
+use crate::backup::papers::blocking;
+use crate::backup::{LONGEST_FILE, Scratch};
+
+/// The name of the configuration database on the command line.
+const CONFIGURATION: &str = "configuration";
+/// BLOBs that are named when some are missing.
+const NAMED: usize = 20;
+
+/// A database that was brought back and is not in its place yet.
+struct Restored {
+    database: Database,
+    /// The file that is to be moved, and where to; none for a database of a server.
+    file: Option<(PathBuf, PathBuf)>,
+    /// What the farm writes down of where it is.
+    location: String,
+}
+
+/// Restores a whole farm into a directory.
+///
+/// # Errors
+/// `Conflict` when there is a farm or a server; `Invalid` when a database of a server has no new place; `Corrupt` naming the documents
+/// whose bytes are missing. After an error there is no farm, and restoring again goes on from what is there.
+pub async fn restore_farm(options: &RestoreOptions, progress: Arc<Progress>) -> Result<RestoreSummary> {
+    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+    let restored = restore(&destination, options, &progress).await;
+    destination.close().await;
+    restored
+}
+
+async fn restore(
+    destination: &Destination,
+    options: &RestoreOptions,
+    progress: &Arc<Progress>,
+) -> Result<RestoreSummary> {
+    let (set, manifest) = choose(destination, options.set).await?;
+    require_places(&manifest, options)?;
+    let (directory, force) = (options.directory.clone(), options.force);
+    let ground = blocking(move || Ground::prepare(&directory, set.id, force)).await?;
+    let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
+    let databases = manifest.databases.iter().chain([&manifest.configuration]);
+    progress.count(manifest.blobs.count, manifest.blobs.bytes + databases.map(|part| part.bytes).sum::<u64>());
+    progress.counted_all();
+    let work = Work { destination, options, manifest: &manifest, scratch: &scratch, progress };
+
+    let configuration = work.bring(&manifest.configuration, Schema::Configuration, "configuration.sqlite").await?;
+    let (rows, store_rows) =
+        configuration.database.read_long(|reader| Ok((farm::databases(reader)?, farm::stores(reader)?))).await?;
+    let stores = stores::open(&options.directory, &manifest.farm, &store_rows, options.use_stores).await?;
+    let mut notes = moved_stores(&stores);
+    let mut outcome = Outcome::default();
+    let mut contents: Vec<(Id, Restored)> = Vec::new();
+    for part in &manifest.databases {
+        let id: Id = part.id.parse()?;
+        let Some(row) = rows.iter().find(|row| row.id == id) else { continue };
+        let restored = work.bring(part, Schema::Content, &place_of(row)?).await?;
+        notes.extend(work.prepare(&restored.database, row, &stores).await?);
+        let (vault, database) = (&destination.vault, &restored.database);
+        let restoring = Restoring { vault, name: &row.name, database, stores: &stores, progress };
+        restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
+        contents.push((id, restored));
+    }
+    if !outcome.missing.is_empty() && !options.accept_missing {
+        return Err(incomplete(&outcome.missing));
+    }
+    work.note_missing(&contents, &rows, &outcome.missing).await?;
+    notes.extend(work.settle(&configuration.database, &rows, &contents, &stores).await?);
+    for store in &stores {
+        if let Some(open) = &store.open {
+            open.close().await;
+        }
+    }
+    work.finish(ground, configuration, contents).await?;
+    Ok(RestoreSummary {
+        set: manifest.id.parse()?,
+        started_at: Timestamp::from_micros(manifest.started),
+        databases: manifest.databases.len() as u64 + 1,
+        copied: outcome.copied,
+        present: outcome.present,
+        missing: outcome.missing.len() as u64,
+        notes,
+    })
+}
+
+struct Work<'a> {
+    destination: &'a Destination,
+    options: &'a RestoreOptions,
+    manifest: &'a Manifest,
+    scratch: &'a Scratch,
+    progress: &'a Arc<Progress>,
+}
+
+impl Work<'_> {
+    /// Brings a database back, not into its place yet.
+    async fn bring(&self, part: &DatabasePart, schema: Schema, place: &str) -> Result<Restored> {
+        let vault = &self.destination.vault;
+        let limits = Options::default();
+        if part.method == method::SQLITE {
+            let path = self.scratch.path().join(format!("{}.sqlite", part.id));
+            assemble::file(vault, part, &path, self.progress).await?;
+            let database = Database::open(&Location::Sqlite(path.clone()), schema, &limits).await?;
+            let file = Some((path, self.options.directory.join(place)));
+            return Ok(Restored { database, file, location: place.to_owned() });
+        }
+        let url = self.options.database_urls.get(&part.name).ok_or_else(|| needs_url(part))?;
+        let location = Location::parse(url)?;
+        assemble::load(vault, part, &location, self.options.force, self.progress).await?;
+        let database = Database::open(&location, schema, &limits).await?;
+        Ok(Restored { database, file: None, location: url.clone() })
+    }
+
+    /// Puts a content database right before its BLOBs come; what was changed, for a person.
+    async fn prepare(&self, database: &Database, row: &ContentDatabaseRow, stores: &[Store]) -> Result<Vec<String>> {
+        database.write(|transaction| content::forget(transaction, DATABASE_STORE)).await?;
+        let known: Vec<Id> = stores.iter().map(|store| store.id).collect();
+        let active = row.active_store_id;
+        let mut notes = Vec::new();
+        for from in database.read_long(content::stores).await?.into_iter().filter(|id| !known.contains(id)) {
+            let to = active;
+            let moved = database.write(move |transaction| content::move_all(transaction, from, to)).await?;
+            notes.push(format!(
+                "{moved} BLOBs of \"{}\" were in a store that was removed from the farm while the backup was taken; they go to its active store",
+                row.name
+            ));
+        }
+        Ok(notes)
+    }
+
+    async fn note_missing(
+        &self,
+        contents: &[(Id, Restored)],
+        rows: &[ContentDatabaseRow],
+        missing: &[Missing],
+    ) -> Result<()> {
+        for (id, restored) in contents {
+            let name = rows.iter().find(|row| row.id == *id).map_or("", |row| row.name.as_str());
+            let faults: Vec<FaultRow> = missing
+                .iter()
+                .filter(|missing| missing.database == name)
+                .map(|missing| FaultRow {
+                    store_id: missing.store_id,
+                    digest: missing.digest,
+                    state: "missing".to_owned(),
+                    detail: format!("restored without it: {}", missing.why),
+                    found_at: Timestamp::now(),
+                    accepted_at: None,
+                    accepted_by: None,
+                })
+                .collect();
+            let write =
+                move |transaction: &mut Transaction<'_>| faults.iter().try_for_each(|row| fault::put(transaction, row));
+            restored.database.write(write).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the configuration right: where everything is now, and nothing that the content databases do not have.
+    async fn settle(
+        &self,
+        configuration: &Database,
+        rows: &[ContentDatabaseRow],
+        contents: &[(Id, Restored)],
+        stores: &[Store],
+    ) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        let mut present = Vec::new();
+        for (id, restored) in contents {
+            present.push((*id, restored.database.read_long(content::collections).await?));
+        }
+        let listed = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await?;
+        let mut lost = Vec::new();
+        for row in listed {
+            let is_there = present.iter().any(|(id, there)| *id == row.database_id && there.contains(&row.id));
+            if !is_there {
+                notes.push(format!(
+                    "the site collection \"/{}\" was created or removed while the backup was taken and is not in it",
+                    row.path
+                ));
+                lost.push(row.id);
+            }
+        }
+        let gone: Vec<Id> =
+            rows.iter().map(|row| row.id).filter(|id| contents.iter().all(|(there, _)| there != id)).collect();
+        let places: Vec<(Id, String)> =
+            contents.iter().map(|(id, restored)| (*id, restored.location.clone())).collect();
+        let moved: Vec<(Id, String)> =
+            stores.iter().filter_map(|store| Some((store.id, store.moved_to.clone()?))).collect();
+        let set: Id = self.manifest.id.parse()?;
+        let write = move |transaction: &mut Transaction<'_>| {
+            for id in &lost {
+                site_collection::delete(transaction, *id)?;
+            }
+            for id in &gone {
+                restored::drop_database(transaction, *id)?;
+            }
+            for (id, location) in &places {
+                restored::place_database(transaction, *id, location)?;
+            }
+            for (id, location) in &moved {
+                restored::place_store(transaction, *id, location)?;
+            }
+            farm::change_directory(transaction)?;
+            restored::settle(transaction, set, "ended by a restoration of the farm", Timestamp::now())
+        };
+        configuration.write(write).await?;
+        Ok(notes)
+    }
+
+    /// Moves everything into its place, the configuration last: only then there is a farm.
+    async fn finish(&self, ground: Ground, configuration: Restored, contents: Vec<(Id, Restored)>) -> Result<()> {
+        let mut moves = Vec::new();
+        for (_, restored) in contents {
+            restored.database.close().await;
+            moves.extend(restored.file);
+        }
+        configuration.database.close().await;
+        let address = configuration.file.is_none().then_some(configuration.location);
+        let mut files = Vec::new();
+        let mut before = None;
+        for file in &self.manifest.files {
+            let bytes = self.destination.vault.get_all(&file.entry, LONGEST_FILE).await?;
+            match file.name.as_str() {
+                "strongroom.toml" => before = Some(bytes),
+                name if crate::backup::FILES.contains(&name) => files.push((name.to_owned(), bytes.to_vec())),
+                _ => {}
+            }
+        }
+        let text = settings::moved(before.as_deref(), address.as_deref())?;
+        blocking(move || {
+            for (name, content) in &files {
+                ground.write(name, content)?;
+            }
+            for (from, to) in moves.iter().chain(&configuration.file) {
+                Database::settle_file(from)?;
+                ground.put(from, to)?;
+            }
+            match text {
+                Some(text) => ground.write("strongroom.toml", text.as_bytes()),
+                None => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+/// Where the file of a content database goes: where it was, if that is below the data directory.
+fn place_of(row: &ContentDatabaseRow) -> Result<String> {
+    Ok(match Location::parse(&row.location)? {
+        Location::Sqlite(path) if path.is_relative() && !row.location.contains("..") => row.location.clone(),
+        _ => format!("databases/{}.sqlite", row.id),
+    })
+}
+
+/// Refuses at once what could only fail after a long time.
+fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
+    let parts: Vec<&DatabasePart> = manifest.databases.iter().chain([&manifest.configuration]).collect();
+    for part in &parts {
+        match part.method.as_str() {
+            method::SQLITE => {}
+            method::DUMP if options.database_urls.contains_key(&part.name) => {}
+            method::DUMP => return Err(needs_url(part)),
+            other => {
+                return Err(Error::invalid(format!(
+                    "the database \"{}\" was taken as {other}, which this program does not know",
+                    part.name
+                )));
+            }
+        }
+    }
+    for (name, url) in &options.database_urls {
+        let part = parts.iter().find(|part| part.name == *name);
+        let is_dump = part.is_some_and(|part| part.method == method::DUMP);
+        if !is_dump || !matches!(Location::parse(url)?, Location::Postgres(_)) {
+            let names: Vec<&str> =
+                parts.iter().filter(|part| part.method == method::DUMP).map(|part| part.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Error::invalid(format!(
+                "--database-url {name}: give the postgres:// address of a new database for each PostgreSQL database of the set, which are: {names}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn needs_url(part: &DatabasePart) -> Error {
+    let what = if part.name == CONFIGURATION { "the configuration database" } else { "the content database" };
+    Error::invalid(format!(
+        "{what} \"{}\" is one of PostgreSQL: make a new database for it and name it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
+        part.name, part.name
+    ))
+    .with_code("database_url_needed")
+}
+
+fn moved_stores(stores: &[Store]) -> Vec<String> {
+    let moved = stores.iter().filter_map(|store| Some((store, store.moved_to.as_ref()?)));
+    moved
+        .map(|(store, to)| {
+            format!("the store \"{}\" was outside of the data directory and is at {to} below it now", store.name)
+        })
+        .collect()
+}
+
+fn incomplete(missing: &[Missing]) -> Error {
+    let mut text = format!("{} BLOBs that documents need are missing or damaged in the backup:", missing.len());
+    for missing in missing.iter().take(NAMED) {
+        let names: Vec<String> = missing.documents.iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();
+        let names = if names.is_empty() { "no document".to_owned() } else { names.join(", ") };
+        text.push_str(&format!(
+            "\n  {} of \"{}\", needed by {names}: {}",
+            missing.digest, missing.database, missing.why
+        ));
+    }
+    if missing.len() > NAMED {
+        text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
+    }
+    text.push_str("\nRestore another set, or add --accept-missing to restore everything else");
+    Error::corrupt(text).with_code("restore_incomplete")
+}

@@ -1,0 +1,84 @@
+//! Bringing backups back: a whole farm into a directory, its stores first, then its databases, the configuration last.
+//!
+//! Until the configuration is in its place there is no farm, so that a restoration that was cut short is simply begun again; what
+//! is in the stores by then is not copied a second time.
+
+mod assemble;
+mod blobs;
+mod drill;
+mod farm;
+mod place;
+mod settings;
+mod stores;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use model::{Error, Id, Result, Timestamp};
+
+use crate::backup::destination::{Destination, SetName};
+use crate::backup::manifest::Manifest;
+
+pub use drill::{Drilled, drill};
+pub use farm::restore_farm;
+
+/// What to bring back, and where to.
+#[derive(Clone, Debug, Default)]
+pub struct RestoreOptions {
+    /// The directory that holds the backups.
+    pub source: PathBuf,
+    /// A file with the key or passphrase of encrypted backups.
+    pub key_file: Option<PathBuf>,
+    /// The set; the latest when absent.
+    pub set: Option<Id>,
+    /// The data directory of the farm that is made.
+    pub directory: PathBuf,
+    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`.
+    pub database_urls: BTreeMap<String, String>,
+    /// Whether stores outside of the data directory are used where they are, and only what is missing there is copied. Otherwise
+    /// their BLOBs go into stores below the data directory.
+    pub use_stores: bool,
+    /// Whether a farm that is in the directory is replaced; its databases are set aside.
+    pub force: bool,
+    /// Whether the farm is made although BLOBs are missing or damaged in the backup.
+    pub accept_missing: bool,
+}
+
+/// What was brought back.
+#[derive(Clone, Debug)]
+pub struct RestoreSummary {
+    /// The set.
+    pub set: Id,
+    /// Everything that was acknowledged before this is there again.
+    pub started_at: Timestamp,
+    /// Databases, the configuration included.
+    pub databases: u64,
+    /// BLOBs that were copied, and their bytes.
+    pub copied: (u64, u64),
+    /// BLOBs that were in their stores already, and their bytes.
+    pub present: (u64, u64),
+    /// BLOBs that documents need and that are nowhere; only when that was accepted.
+    pub missing: u64,
+    /// What was changed on the way, for a person.
+    pub notes: Vec<String>,
+}
+
+/// Finds a set by its identifier, or the latest.
+pub(crate) async fn choose(destination: &Destination, set: Option<Id>) -> Result<(SetName, Manifest)> {
+    let sets = destination.sets().await?;
+    let found = match set {
+        Some(id) => sets.into_iter().find(|set| set.id == id),
+        None => sets.into_iter().next_back(),
+    };
+    let found = found.ok_or_else(|| {
+        let place = destination.papers.place();
+        Error::not_found(match set {
+            Some(id) => {
+                format!("there is no set {id} in {place}: `strongroom backup list {place}` shows those that there are")
+            }
+            None => format!("there are no finished backups in {place}"),
+        })
+    })?;
+    let manifest = destination.manifest(&found).await?;
+    Ok((found, manifest))
+}

@@ -1,0 +1,302 @@
+//! `strongroom backup`: takes, lists, verifies and prunes backups.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use database::Location;
+use maintenance::{BackupOptions, BackupSummary, Progress, Pruned, RestoreOptions, Retain, SetSummary};
+use model::{Error, Id, Result};
+use serde_json::{Value, json};
+
+use super::output::{show, table, time};
+use super::restore::database_urls;
+use super::transfer::{Bar, shows_progress, size};
+use crate::commands;
+use crate::configuration::{Place, Settings};
+
+/// Where to back up to, or what to do with the backups that there are.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// The directory that holds the farm's backups; an empty or absent one becomes that
+    #[arg(value_name = "DEST", required = true)]
+    destination: Option<PathBuf>,
+    #[command(flatten)]
+    key: KeyFile,
+    /// Back up the databases only; their BLOBs stay in the stores, which keep them as long as this backup is kept
+    #[arg(long)]
+    databases_only: bool,
+    /// Afterwards remove the backups that no rule keeps, such as last=3,daily=7,weekly=4,monthly=12
+    #[arg(long, value_name = "RULES")]
+    retain: Option<Retain>,
+}
+
+/// The key of encrypted backups.
+#[derive(Args, Clone, Default)]
+pub struct KeyFile {
+    /// A file with the key or passphrase that everything is encrypted with
+    #[arg(long, value_name = "FILE", env = "STRONGROOM_BACKUP_KEY_FILE")]
+    pub encrypt_with: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show the backups that there are
+    List {
+        /// The directory that holds them
+        #[arg(value_name = "DEST")]
+        destination: PathBuf,
+        #[command(flatten)]
+        key: KeyFile,
+    },
+    /// Read everything again that backups need; exit status 1 when anything is missing or damaged
+    Verify {
+        /// The directory that holds them
+        #[arg(value_name = "DEST")]
+        destination: PathBuf,
+        #[command(flatten)]
+        key: KeyFile,
+        /// Only this backup
+        #[arg(long, value_name = "ID")]
+        set: Option<Id>,
+        /// Also restore the latest (or that) backup into a scratch place and compare every version of every document
+        #[arg(long)]
+        drill: bool,
+        /// Where the drill may write [default: the system's place for temporary files]
+        #[arg(long, value_name = "DIR", requires = "drill")]
+        scratch: Option<PathBuf>,
+        /// An empty PostgreSQL database for the drill, once for each such database of the backup
+        #[arg(long, value_name = "NAME=postgres://...", requires = "drill")]
+        database_url: Vec<String>,
+    },
+    /// Remove the backups that no rule keeps, and the bytes that no backup needs any more
+    Prune {
+        /// The directory that holds them
+        #[arg(value_name = "DEST")]
+        destination: PathBuf,
+        #[command(flatten)]
+        key: KeyFile,
+        /// Which to keep, such as last=3,daily=7,weekly=4,monthly=12
+        #[arg(long, value_name = "RULES")]
+        retain: Retain,
+        /// Only say which would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// Runs `strongroom backup`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let json = arguments.place.json;
+    match arguments.action {
+        None => take(arguments).await,
+        Some(Action::List { destination, key }) => {
+            let sets = maintenance::list_backups(&destination, key.encrypt_with.as_deref()).await?;
+            let value = json!({ "sets": sets.iter().map(set_json).collect::<Value>() });
+            show(json, &value, &sets_text(&sets));
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Action::Verify { destination, key, set, drill, scratch, database_url }) => {
+            let urls = database_urls(&database_url)?;
+            let sound = verify(json, &destination, &key, set).await?;
+            if drill && sound {
+                let scratch = scratch.unwrap_or_else(std::env::temp_dir);
+                let options = RestoreOptions {
+                    source: destination,
+                    key_file: key.encrypt_with,
+                    set,
+                    database_urls: urls,
+                    ..RestoreOptions::default()
+                };
+                self::drill(json, options, &scratch).await?;
+            }
+            Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        }
+        Some(Action::Prune { destination, key, retain, dry_run }) => {
+            prune(&arguments.place, &destination, &key, &retain, dry_run).await
+        }
+    }
+}
+
+async fn take(arguments: Arguments) -> Result<ExitCode> {
+    let Some(destination) = arguments.destination else {
+        return Err(Error::invalid("name the directory that the backup goes to"));
+    };
+    let farm = commands::options(&Settings::read(&arguments.place)?, false)?;
+    let in_directory = Location::Sqlite(farm.directory.join("configuration.sqlite"));
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let started = Instant::now();
+    let options = BackupOptions {
+        destination,
+        configuration: farm.configuration.unwrap_or(in_directory),
+        key_file: arguments.key.encrypt_with,
+        databases_only: arguments.databases_only,
+        retain: arguments.retain,
+    };
+    let outcome = maintenance::backup(&session, &options, progress).await;
+    drop(bar);
+    repository.close().await;
+    let summary = outcome?;
+    let seconds = started.elapsed().as_secs_f64();
+    show(arguments.place.json, &backup_json(&summary, seconds), &backup_text(&summary, seconds));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn backup_json(summary: &BackupSummary, seconds: f64) -> Value {
+    json!({
+        "id": summary.id.to_string(),
+        "started_at": time(summary.started_at),
+        "databases": summary.databases.0,
+        "database_bytes": summary.databases.1,
+        "blobs": summary.blobs.0,
+        "blob_bytes": summary.blobs.1,
+        "bytes": summary.bytes,
+        "new_bytes": summary.new_bytes,
+        "lost": summary.lost,
+        "seconds": seconds,
+        "pruned": summary.pruned.as_ref().map(pruned_json),
+    })
+}
+
+fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
+    let mut text = format!(
+        "Backup {} is complete: {} databases ({}) and {} BLOBs ({}) as of {}; {} were new, in {seconds:.1} s.\n",
+        summary.id,
+        summary.databases.0,
+        size(summary.databases.1),
+        summary.blobs.0,
+        size(summary.blobs.1),
+        time(summary.started_at),
+        size(summary.new_bytes),
+    );
+    if summary.lost > 0 {
+        text.push_str(&format!("{} BLOBs whose loss was accepted are not in it.\n", summary.lost));
+    }
+    if let Some(pruned) = &summary.pruned {
+        text.push_str(&pruned_text(pruned, false));
+    }
+    text
+}
+
+fn set_json(set: &SetSummary) -> Value {
+    json!({
+        "id": set.id.to_string(),
+        "started_at": time(set.started_at),
+        "finished_at": time(set.finished_at),
+        "databases_only": set.needs_stores,
+        "databases": set.databases,
+        "blobs": set.blobs,
+        "bytes": set.bytes,
+        "new_bytes": set.new_bytes,
+    })
+}
+
+fn sets_text(sets: &[SetSummary]) -> String {
+    let rows: Vec<_> = sets
+        .iter()
+        .map(|set| {
+            let holds = if set.needs_stores { "databases only" } else { "everything" };
+            [
+                set.id.to_string(),
+                time(set.started_at),
+                holds.to_owned(),
+                set.databases.join(", "),
+                set.blobs.to_string(),
+                size(set.bytes),
+                size(set.new_bytes),
+            ]
+        })
+        .collect();
+    table(["BACKUP", "AS OF", "HOLDS", "DATABASES", "BLOBS", "SIZE", "ADDED"], &rows)
+}
+
+async fn verify(json: bool, destination: &Path, key: &KeyFile, set: Option<Id>) -> Result<bool> {
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(json));
+    let outcome = maintenance::verify_backups(destination, key.encrypt_with.as_deref(), set, progress).await;
+    drop(bar);
+    let found = outcome?;
+    let value = json!({
+        "sets": found.sets.iter().map(Id::to_string).collect::<Vec<_>>(),
+        "things": found.things,
+        "bytes": found.bytes,
+        "fault_count": found.fault_count,
+        "faults": found.faults,
+    });
+    let mut text =
+        format!("{} backups: {} things ({}) read again, ", found.sets.len(), found.things, size(found.bytes));
+    match found.fault_count {
+        0 => text.push_str("all are there and undamaged.\n"),
+        n => {
+            text.push_str(&format!("{n} faults:\n"));
+            found.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
+            text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
+        }
+    }
+    show(json, &value, &text);
+    Ok(found.fault_count == 0)
+}
+
+async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()> {
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(json));
+    let outcome = maintenance::drill(options, scratch, progress).await;
+    drop(bar);
+    let drilled = outcome?;
+    if !json {
+        let text = format!(
+            "Drill: restored into a scratch place, {} versions of documents ({}) have the bytes that they must have.\n",
+            drilled.versions,
+            size(drilled.bytes)
+        );
+        show(false, &Value::Null, &text);
+    }
+    Ok(())
+}
+
+async fn prune(place: &Place, destination: &Path, key: &KeyFile, rules: &Retain, dry_run: bool) -> Result<ExitCode> {
+    let key = key.encrypt_with.as_deref();
+    let pruned = match commands::open(place).await {
+        Ok((repository, session)) => {
+            let storage = session.storage().await?;
+            let pruned = maintenance::prune_backups(destination, key, Some(&storage), rules, dry_run).await;
+            repository.close().await;
+            pruned?
+        }
+        // Backups can be pruned where there is no farm.
+        Err(error) if error.kind() == model::ErrorKind::NotFound => {
+            maintenance::prune_backups(destination, key, None, rules, dry_run).await?
+        }
+        Err(error) => return Err(error),
+    };
+    show(place.json, &pruned_json(&pruned), &pruned_text(&pruned, dry_run));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pruned_json(pruned: &Pruned) -> Value {
+    let texts = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
+    json!({
+        "kept": texts(&pruned.kept),
+        "removed": texts(&pruned.removed),
+        "things": pruned.things,
+        "bytes": pruned.bytes,
+    })
+}
+
+fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
+    let (kept, removed) = (pruned.kept.len(), pruned.removed.len());
+    if dry_run {
+        let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
+        return format!("{kept} backups would be kept, {removed} removed: {}\n", ids.join(", "));
+    }
+    format!("{kept} backups are kept, {removed} were removed; {} were given back.\n", size(pruned.bytes))
+}

@@ -1,0 +1,343 @@
+//! Backups and restorations: under load, on both engines, cut short at any time, with damage in the destination.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use database::Engine;
+use reqwest::StatusCode;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{Client, Farm, Ledger, Random, Server, bytes, files_below};
+
+/// In the database, in segments, and in files of their own that stream through the codec.
+const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 700_000, 5_000_000];
+
+/// A place for backups and farms that come from them.
+struct Place {
+    scratch: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { scratch: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
+
+/// Uploads documents of all sizes; their number.
+async fn fill(client: &Client, folder: &str, count: usize) -> usize {
+    for number in 0..count {
+        let answer = client.put(&format!("{folder}/{number}.bin"), document(folder, number)).await.unwrap();
+        assert!(answer.status.is_success(), "{}", answer.text());
+    }
+    count
+}
+
+fn document(folder: &str, number: usize) -> Vec<u8> {
+    let seed = folder.bytes().fold(number as u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    bytes(seed, SIZES[number % SIZES.len()])
+}
+
+async fn compare(client: &Client, folder: &str, count: usize) {
+    for number in 0..count {
+        let answer = client.get(&format!("{folder}/{number}.bin")).await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK, "{folder}/{number}");
+        assert!(answer.body == document(folder, number), "{folder}/{number} is not what it was");
+    }
+}
+
+/// A farm with some documents, and no server.
+async fn filled(engine: Engine, count: usize) -> (Farm, Server, Client) {
+    let farm = Farm::on(engine).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    fill(&client, "kept", count).await;
+    (farm, server, client)
+}
+
+/// Restores into a new directory, on new databases where they are PostgreSQL's, and checks every byte of the result.
+async fn restored(engine: Engine, place: &Place, source: &str, name: &str, words: &[&str]) -> Farm {
+    let farm = Farm::at(place.path(name));
+    let mut all: Vec<String> = ["restore", &place.text(source)].map(str::to_owned).into();
+    if engine == Engine::Postgres {
+        for database in ["main", "configuration"] {
+            let url = database::testing::fresh_postgres().await;
+            all.extend(["--database-url".to_owned(), format!("{database}={url}")]);
+        }
+    }
+    all.extend(words.iter().map(|word| (*word).to_owned()));
+    farm.json(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    farm.check_blobs();
+    farm
+}
+
+async fn comes_back_as_of_one_point_in_time(engine: Engine) {
+    let place = Place::new();
+    let (farm, _server, client) = filled(engine, 24).await;
+    let (ledger, stop) = (Ledger::new(6, 6, SIZES), Arc::new(AtomicBool::new(false)));
+    let load = ledger.load(&client, &mut Random::fresh(), &stop);
+    ledger.wait_for(20).await;
+    let before = ledger.acknowledged();
+    let taken = farm.json(&["backup", &place.text("backups")]);
+    assert!(taken["blobs"].as_u64().unwrap() >= 16, "{taken:#}");
+    ledger.wait_for(5).await;
+    println!("{} changes came while the backup was taken", ledger.acknowledged() - before - 5);
+    client.delete("kept/3.bin").await.unwrap();
+    stop.store(true, Ordering::Relaxed);
+    load.join_all().await;
+    assert_eq!(ledger.refused(), Vec::<String>::new());
+
+    let copy = restored(engine, &place, "backups", "copy", &[]).await;
+    let server = copy.start();
+    let client = server.client(&copy.token());
+    compare(&client, "kept", 24).await;
+    // Whatever of the load was caught is whole; what was not is not there.
+    for path in (0..6).flat_map(|writer| (0..6).map(move |path| format!("load/w{writer}/{path}.bin"))) {
+        let answer = client.get(&path).await.unwrap();
+        assert!([StatusCode::OK, StatusCode::NOT_FOUND].contains(&answer.status), "{path}: {}", answer.status);
+    }
+    fill(&client, "new", 6).await;
+    compare(&client, "new", 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farm_comes_back_as_of_one_point_in_time_on_sqlite() {
+    comes_back_as_of_one_point_in_time(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farm_comes_back_as_of_one_point_in_time_on_postgres() {
+    comes_back_as_of_one_point_in_time(Engine::Postgres).await;
+}
+
+/// Starts a command and ends it at once after some time; whether it was still running then.
+fn cut(words: &[String], after: Duration) -> bool {
+    let mut child: Child = Command::new(env!("CARGO_BIN_EXE_strongroom"))
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // sleep: the end must come at a random moment
+    std::thread::sleep(after);
+    let runs = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    runs
+}
+
+fn sets(farm: &Farm, place: &str) -> Vec<String> {
+    let listed = farm.json(&["backup", "list", place]);
+    let ids = listed["sets"].as_array().unwrap().iter().map(|set| set["id"].as_str().unwrap().to_owned());
+    ids.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_or_restoration_that_is_killed_leaves_nothing_half_and_goes_on_from_there() {
+    let (place, mut random) = (Place::new(), Random::fresh());
+    let (farm, _server, client) = filled(Engine::Sqlite, 60).await;
+    let words = |words: &[&str], data: &Path| -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).chain(["--data".into(), data.display().to_string()]).collect()
+    };
+    let destination = place.text("backups");
+    let mut caught = 0;
+    for _ in 0..12 {
+        let after = Duration::from_millis(random.below(400));
+        caught += usize::from(cut(&words(&["backup", &destination], &farm.data), after));
+    }
+    println!("{caught} of 12 backups were cut short");
+    farm.json(&["backup", &destination]);
+    let finished = sets(&farm, &destination);
+    let verified = farm.json(&["backup", "verify", &destination]);
+    assert_eq!(verified["fault_count"], 0, "{verified:#}");
+    assert_eq!(verified["sets"].as_array().unwrap().len(), finished.len());
+
+    let copy = place.path("copy");
+    for _ in 0..8 {
+        let after = Duration::from_millis(random.below(300));
+        if !cut(&words(&["restore", &destination], &copy), after) {
+            break;
+        }
+    }
+    let copy = Farm::at(&copy);
+    // A farm that was complete before its process was killed is not replaced without being told.
+    if let Err(refused) = copy.run(&["restore", &destination]) {
+        assert!(refused.said.contains("--force"), "{}", refused.said);
+    }
+    copy.check_blobs();
+    let server = copy.start();
+    compare(&server.client(&copy.token()), "kept", 60).await;
+    compare(&client, "kept", 60).await;
+}
+
+/// Changes one bit in the middle of the longest file below a directory.
+fn damage(directory: &Path) -> PathBuf {
+    let mut files = files_below(directory);
+    files.sort_by_key(|file| std::fs::metadata(file).unwrap().len());
+    let file = files.pop().unwrap();
+    let mut content = std::fs::read(&file).unwrap();
+    let middle = content.len() / 2;
+    content[middle] ^= 0x10;
+    std::fs::write(&file, content).unwrap();
+    file
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_in_a_backup_is_found_never_restored_and_mended_by_the_next_one() {
+    let place = Place::new();
+    let (farm, _server, _client) = filled(Engine::Sqlite, 12).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    let damaged = damage(&place.path("backups/data/large"));
+    println!("damaged {}", damaged.display());
+
+    let refused = Farm::at(place.path("copy")).run(&["restore", &destination]).unwrap_err();
+    assert!(
+        refused.said.contains("needed by \"5.bin\"") || refused.said.contains("needed by \"11.bin\""),
+        "{}",
+        refused.said
+    );
+    assert!(!place.path("copy/configuration.sqlite").exists(), "a farm that lacks content must not come into being");
+    let found = farm.run(&["backup", "verify", &destination, "--json"]).unwrap_err();
+    let found: Value = serde_json::from_str(&found.said).unwrap();
+    assert_eq!(found["fault_count"], 1, "{found:#}");
+
+    let partly = Farm::at(place.path("copy"));
+    let accepted = partly.run(&["restore", &destination, "--accept-missing", "--json"]).unwrap_err();
+    let accepted: Value = serde_json::from_str(&accepted.said).unwrap();
+    assert_eq!(accepted["missing_blobs"], 1, "{accepted:#}");
+
+    farm.json(&["backup", &destination]);
+    let found = farm.json(&["backup", "verify", &destination, "--drill"]);
+    assert_eq!(found["fault_count"], 0, "{found:#}");
+    restored(Engine::Sqlite, &place, "backups", "whole", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_encrypted_backup_opens_with_its_key_only_and_shows_nothing_without() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 12).await;
+    let secret = b"the recipe is a secret that nobody may read ".repeat(2_000);
+    client.put("kept/recipe.txt", secret.clone()).await.unwrap();
+    let (destination, key, other) = (place.text("backups"), place.text("key"), place.text("other"));
+    std::fs::write(&key, "an uncommon passphrase\n").unwrap();
+    std::fs::write(&other, "a common passphrase\n").unwrap();
+    farm.json(&["backup", &destination, "--encrypt-with", &key]);
+    farm.json(&["backup", &destination, "--encrypt-with", &key]);
+    for file in files_below(&place.path("backups")) {
+        let content = std::fs::read(&file).unwrap();
+        let shows = |word: &[u8]| content.windows(word.len()).any(|window| window == word);
+        assert!(!shows(b"recipe") && !shows(b"SQLite format"), "{} shows what is in it", file.display());
+    }
+    for (words, why) in [
+        (vec!["backup", "list", &destination], "--encrypt-with"),
+        (vec!["backup", &destination], "--encrypt-with"),
+        (vec!["backup", "verify", &destination, "--encrypt-with", &other], "does not hold the key"),
+    ] {
+        let refused = farm.run(&words).unwrap_err();
+        assert!(refused.said.contains(why), "{words:?}: {}", refused.said);
+    }
+    let verified = farm.json(&["backup", "verify", &destination, "--encrypt-with", &key]);
+    assert_eq!(verified["fault_count"], 0, "{verified:#}");
+    let copy = restored(Engine::Sqlite, &place, "backups", "copy", &["--encrypt-with", &key]).await;
+    let server = copy.start();
+    let client = server.client(&copy.token());
+    compare(&client, "kept", 12).await;
+    assert!(client.get("kept/recipe.txt").await.unwrap().body == secret);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_backup_adds_what_changed_and_pruning_removes_what_nothing_keeps() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 60).await;
+    let destination = place.text("backups");
+    let first = farm.json(&["backup", &destination]);
+    client.put("kept/2.bin", bytes(99, 20_000)).await.unwrap();
+    let second = farm.json(&["backup", &destination]);
+    let added = |backup: &Value| backup["new_bytes"].as_u64().unwrap();
+    println!("{} bytes at first, then {}", added(&first), added(&second));
+    // The document, the pages that changed, and the lists.
+    assert!(added(&second) > 20_000 && added(&second) < added(&first) / 30, "{second:#}");
+    assert_eq!(sets(&farm, &destination).len(), 2);
+
+    // The old content of the document is needed by the first set alone; the database keeps the version.
+    let pruned = farm.json(&["backup", "prune", &destination, "--retain", "last=1"]);
+    assert_eq!(pruned["removed"].as_array().unwrap().len(), 1, "{pruned:#}");
+    assert!(pruned["things"].as_u64().unwrap() > 0, "{pruned:#}");
+    let verified = farm.json(&["backup", "verify", &destination]);
+    assert_eq!((&verified["fault_count"], verified["sets"].as_array().unwrap().len()), (&Value::from(0), 1));
+    let copy = restored(Engine::Sqlite, &place, "backups", "copy", &[]).await;
+    let server = copy.start();
+    let answer = server.client(&copy.token()).get("kept/2.bin").await.unwrap();
+    assert!(answer.body == bytes(99, 20_000));
+
+    let third = farm.json(&["backup", &destination, "--retain", "last=1"]);
+    assert_eq!(third["pruned"]["removed"].as_array().unwrap().len(), 1, "{third:#}");
+    assert_eq!(sets(&farm, &destination), [third["id"].as_str().unwrap()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn databases_alone_are_restored_against_stores_that_survived() {
+    let place = Place::new();
+    let (farm, server, client) = filled(Engine::Sqlite, 12).await;
+    let destination = place.text("backups");
+    let taken = farm.json(&["backup", &destination, "--databases-only"]);
+    assert_eq!(taken["blobs"], 0, "{taken:#}");
+    fill(&client, "later", 6).await;
+    assert!(server.stop().success());
+    for file in ["configuration.sqlite", "databases/main.sqlite"] {
+        std::fs::remove_file(farm.data.join(file)).unwrap();
+    }
+    let back = farm.json(&["restore", &destination]);
+    assert_eq!(back["copied_blobs"], 0, "{back:#}");
+    assert!(back["present_blobs"].as_u64().unwrap() > 0, "{back:#}");
+    farm.check_blobs();
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    compare(&client, "kept", 12).await;
+    assert_eq!(client.get("later/0.bin").await.unwrap().status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_place_of_backups_is_refused_with_the_reason() {
+    let place = Place::new();
+    let (farm, _server, _client) = filled(Engine::Sqlite, 1).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    std::fs::create_dir(place.path("full")).unwrap();
+    std::fs::write(place.path("full/letter.txt"), "dear").unwrap();
+    let inside = farm.data.join("backups").display().to_string();
+    let above = farm.data.parent().unwrap().display().to_string();
+    for (words, why) in [
+        (vec!["backup", &place.text("full")], "holds something else"),
+        (vec!["backup", &inside], "within each other"),
+        (vec!["backup", &above], "within each other"),
+        (vec!["backup", "list", &place.text("nowhere")], "no backups"),
+        (vec!["backup", &destination, "--retain", "daily=0"], "keep no backup"),
+        (vec!["restore", &destination], "a server is running"),
+        (vec!["restore", &destination, "--set", "1"], "no set 1"),
+    ] {
+        let refused = farm.run(&words).unwrap_err();
+        assert!(refused.said.contains(why), "{words:?}: {}", refused.said);
+    }
+    let other = Farm::on(Engine::Sqlite).await;
+    drop(other.start());
+    let refused = other.run(&["backup", &destination]).unwrap_err();
+    assert!(refused.said.contains("another farm"), "{}", refused.said);
+    let lock = std::fs::File::open(place.path("backups/lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = farm.run(&["backup", &destination]).unwrap_err();
+    assert!(refused.said.contains("is using"), "{}", refused.said);
+}

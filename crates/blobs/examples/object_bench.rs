@@ -4,7 +4,7 @@
 //! `AWS_SECRET_ACCESS_KEY`. What `up` stored is noted in `DIRECTORY.list`, where `down` finds it; `down` writes into `DIRECTORY.out`.
 //! Keys: `compression` (a level), `encryption` (1). `bench/s3` runs it.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring tool: a failure is a panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measuring tool: a failure is a panic")]
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

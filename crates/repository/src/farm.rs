@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub(crate) ways: Ways,
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
+    /// Whether this process serves requests, and may keep caches on the disk.
+    pub(crate) serving: bool,
     pub(crate) accesses: crate::accesses::Accesses,
     /// Requests so far.
     pub(crate) activity: AtomicU64,
@@ -70,7 +72,7 @@ impl Repository {
     ///
     /// Errors: `NotFound` when there is no farm and none may be created; what the databases and stores report.
     pub async fn open(options: &Options) -> Result<(Repository, Option<Created>)> {
-        Self::open_with(options, DirectoryOptions::default()).await
+        Self::open_with(options, DirectoryOptions::default(), true).await
     }
 
     /// Opens a farm that is there for a command: nothing is prepared for many small writes to come. That makes each flush
@@ -80,10 +82,14 @@ impl Repository {
     pub async fn open_for_command(options: &Options) -> Result<Repository> {
         let options = Options { create: false, ..options.clone() };
         let blobs = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-        Ok(Self::open_with(&options, blobs).await?.0)
+        Ok(Self::open_with(&options, blobs, false).await?.0)
     }
 
-    async fn open_with(options: &Options, blobs: DirectoryOptions) -> Result<(Repository, Option<Created>)> {
+    async fn open_with(
+        options: &Options,
+        blobs: DirectoryOptions,
+        serving: bool,
+    ) -> Result<(Repository, Option<Created>)> {
         let location = match &options.configuration {
             Some(location) => location.clone(),
             None => embedded(&options.directory, "configuration.sqlite", options.create)?,
@@ -112,6 +118,7 @@ impl Repository {
             access: AccessCache::default(),
             ways: Ways::default(),
             identities: Identities::new()?,
+            serving,
             blobs,
             accesses: crate::accesses::Accesses::default(),
             activity: AtomicU64::new(0),

@@ -18,6 +18,7 @@ mod items;
 mod libraries;
 mod locate;
 mod map;
+mod object_settings;
 mod people;
 mod permissions;
 mod placement;

@@ -1,13 +1,14 @@
 //! Opening a BLOB store from what the configuration database says about it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use blobs::{BlobStore, Owner};
+use blobs::{BlobStore, CacheOptions, CachedProvider, Owner};
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
 
 use crate::farm::Inner;
-use crate::seal;
+use crate::{object_settings as object, seal};
 
 /// Names and values of a provider's settings.
 pub(crate) type Settings = BTreeMap<String, String>;
@@ -46,7 +47,17 @@ impl Inner {
                 BlobStore::open_directory(&path, &owner, self.blobs.clone()).await
             }
             kind => {
-                Err(Error::invalid(format!("there is no kind of BLOB store called \"{kind}\"; there is: directory")))
+                let options = object::options(kind, &row.location, &settings)?;
+                let store = BlobStore::open_object(&options, &object::secrets(&secrets)?, &owner).await?;
+                let bytes = object::cache_bytes(&settings)?;
+                // The cache is one process's own.
+                if bytes == 0 || !self.serving {
+                    return Ok(store);
+                }
+                let path = self.directory.join("cache").join(row.id.to_string());
+                let cache = CacheOptions { path, bytes, largest: bytes / 4 };
+                let cached = CachedProvider::open(store.provider(), cache).await?;
+                Ok(BlobStore::from_provider(Arc::new(cached)))
             }
         }
     }

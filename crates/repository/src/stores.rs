@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use blobs::ProbeReport;
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -10,6 +11,7 @@ use model::{Error, Id, Name, Result, Timestamp};
 
 use crate::Session;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
+use crate::object_settings::{KEYS, with_new_key};
 use crate::policies::users_of;
 
 /// A BLOB store to be added.
@@ -25,6 +27,8 @@ pub struct NewStore {
     pub settings: BTreeMap<String, String>,
     /// Credentials and keys by name; they are kept sealed.
     pub secrets: BTreeMap<String, String>,
+    /// Whether BLOBs are encrypted before they leave, with a key that is made now. Object storage only.
+    pub encrypt: bool,
 }
 
 /// Whether a BLOB store takes new BLOBs.
@@ -54,8 +58,12 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or setting; `Conflict` when the
     /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
-    pub async fn add_store(&self, new: NewStore) -> Result<()> {
+    pub async fn add_store(&self, mut new: NewStore) -> Result<()> {
         self.require_farm_administrator("add BLOB stores")?;
+        if new.encrypt {
+            let keys = with_new_key(new.secrets.get(KEYS))?;
+            new.secrets.insert(KEYS.to_owned(), keys);
+        }
         let name = Name::new(new.name.clone())?;
         let row = self.store_row(self.repository.next_id(), &name, &new).await?;
         refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
@@ -100,6 +108,7 @@ impl Session {
             location: old.location.clone(),
             settings: new_settings,
             secrets: new_secrets,
+            encrypt: false,
         };
         let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
         self.repository.inner.open_store(&row).await?.close().await;
@@ -113,6 +122,43 @@ impl Session {
         };
         self.repository.inner.configuration.write(change).await?;
         self.repository.refresh_map().await
+    }
+
+    /// Gives a store a new encryption key for the BLOBs that come from now on. Those that are there stay readable by the keys
+    /// that they were encrypted with.
+    ///
+    /// Errors: those of [`Self::change_store`]; `Conflict` for a store without encryption.
+    pub async fn rotate_store_key(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        let (_, secrets) = self.repository.inner.store_settings(&row).await?;
+        let keys = secrets.get(KEYS).ok_or_else(|| {
+            Error::conflict(format!(
+                "BLOBs in the store \"{name}\" are not encrypted, so that there is no key to rotate"
+            ))
+        })?;
+        let fresh = BTreeMap::from([(KEYS.to_owned(), with_new_key(Some(keys))?)]);
+        self.change_store(name, &BTreeMap::new(), &fresh).await
+    }
+
+    /// Writes, reads, lists and deletes a probe in a store, and tells how long each took.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Unavailable` when the store cannot be opened.
+    /// What goes wrong with the probe is in the report.
+    pub async fn test_store(&self, name: &str) -> Result<ProbeReport> {
+        self.require_farm_administrator("test BLOB stores")?;
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?;
+        if row.id == DATABASE_STORE {
+            let first = map.databases.first().ok_or_else(|| Error::not_found("the farm has no content database"))?;
+            return Ok(first.own_store.test().await);
+        }
+        // Opened here, so that what prevents it is told.
+        let store = self.repository.inner.open_store(row).await?;
+        let report = store.test().await;
+        store.close().await;
+        Ok(report)
     }
 
     /// Opens a store up for new BLOBs, or closes it.

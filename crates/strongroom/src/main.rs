@@ -15,6 +15,9 @@ use commands::Command;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Characters of an error's cause that are shown: services answer with whole documents.
+const CAUSE: usize = 400;
+
 /// Self-hosted document management with its BLOBs outside the database.
 #[derive(Parser)]
 #[command(name = "strongroom", version, about, max_term_width = 100)]
@@ -37,7 +40,9 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("strongroom: {error}");
             if let Some(cause) = std::error::Error::source(&error) {
-                eprintln!("  because: {cause}");
+                let cause = cause.to_string();
+                let shown: String = cause.chars().take(CAUSE).collect();
+                eprintln!("  because: {shown}{}", if shown.len() < cause.len() { " ..." } else { "" });
             }
             ExitCode::from(2)
         }

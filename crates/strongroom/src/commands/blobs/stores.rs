@@ -24,6 +24,16 @@ pub enum Action {
         #[command(flatten)]
         settings: Settings,
     },
+    /// Write, read, list and delete a probe, and say how long each took
+    Test {
+        /// The store
+        name: String,
+    },
+    /// Encrypt with a new key from now on; what is there stays readable by its old one
+    RotateKey {
+        /// The store
+        name: String,
+    },
     /// Let a store take new BLOBs, where a policy says so
     Activate {
         /// The store
@@ -62,12 +72,15 @@ pub enum Action {
 pub struct Add {
     /// What to call it
     name: String,
-    /// Kind of store
+    /// Kind of store: directory, s3, azure or gcs
     #[arg(long)]
     kind: String,
     /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (bucket/prefix)
     #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "PLACE")]
     location: String,
+    /// Encrypt BLOBs before they leave, with a key that the farm makes and keeps (object storage only)
+    #[arg(long)]
+    encrypt: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -75,10 +88,10 @@ pub struct Add {
 /// Settings of a store's provider.
 #[derive(Args)]
 pub struct Settings {
-    /// A setting of the provider, such as endpoint=http://127.0.0.1:9000; an empty value removes it. May be given again
+    /// A setting of the provider, such as endpoint=https://minio.example:9000; an empty value removes it. May be given again
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     settings: Vec<(String, String)>,
-    /// A credential or key, such as secret_access_key=...; - reads the value from the standard input. May be given again
+    /// A credential or key, such as key_id=... or secret=...; - reads the value from the standard input. May be given again
     #[arg(long = "secret", value_name = "NAME=VALUE", value_parser = pair)]
     secrets: Vec<(String, String)>,
 }
@@ -105,15 +118,29 @@ impl Settings {
 pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Shown> {
     match action {
         Action::List => list(session).await,
-        Action::Add(Add { name, kind, location, settings }) => {
+        Action::Add(Add { name, kind, location, encrypt, settings }) => {
             let (settings, secrets) = settings.maps()?;
-            session.add_store(NewStore { name: name.clone(), kind, location, settings, secrets }).await?;
+            session.add_store(NewStore { name: name.clone(), kind, location, settings, secrets, encrypt }).await?;
             done(&name, "active", format!("The store \"{name}\" is there. A policy may send new BLOBs to it now.\n"))
         }
         Action::Set { name, settings } => {
             let (settings, secrets) = settings.maps()?;
             session.change_store(&name, &settings, &secrets).await?;
             done(&name, "changed", format!("The settings of the store \"{name}\" were changed.\n"))
+        }
+        Action::Test { name } => {
+            let report = session.test_store(&name).await?;
+            let steps = report
+                .steps
+                .iter()
+                .map(|step| json!({ "what": step.what, "micros": step.time.as_micros() as u64, "bytes": step.bytes }));
+            let failure = report.failure.as_ref().map(|(what, error)| json!({ "what": what, "error": error.report() }));
+            let value = json!({ "store": name, "steps": steps.collect::<Value>(), "failure": failure });
+            Ok((value, report.to_string(), report.is_good()))
+        }
+        Action::RotateKey { name } => {
+            session.rotate_store_key(&name).await?;
+            done(&name, "key rotated", format!("New BLOBs in \"{name}\" are encrypted with a new key.\n"))
         }
         Action::Activate { name } => {
             session.set_store_state(&name, StoreState::Active).await?;

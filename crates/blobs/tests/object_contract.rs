@@ -49,3 +49,41 @@ async fn contract_encrypted() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listings_of_many_pages_are_complete_and_tell_strangers_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = S3Server::start(dir.path());
+    let store =
+        BlobStore::open_object(&server.options("many"), &server.secrets(), &Owner::new("farm").unwrap()).await.unwrap();
+    let folder = server.bucket().join("many/blobs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut digests: Vec<_> = (0..2500u32).map(|i| blobs::digest_of(&i.to_le_bytes())).collect();
+    digests.sort_unstable();
+    digests.iter().for_each(|digest| std::fs::write(folder.join(format!("{digest}.0")), b"").unwrap());
+    std::fs::write(folder.join("notes.txt"), b"a stranger").unwrap();
+    std::fs::write(folder.join(format!("{}.00", digests[3])), b"").unwrap();
+    assert_eq!(store.usage().await.unwrap().blobs, 2500);
+    for limit in [999, 1000, 3000] {
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.enumerate(after, limit).await.unwrap();
+            assert!(page.entries.len() <= limit);
+            listed.extend(page.entries.iter().map(|entry| entry.digest));
+            match page.next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+        assert!(listed == digests, "{limit} at a time");
+    }
+    let mut verification = store.verify();
+    let (mut strangers, mut damaged) = (0, 0);
+    while let Some(checked) = verification.next().await {
+        match checked.unwrap().digest {
+            Some(_) => damaged += 1,
+            None => strangers += 1,
+        }
+    }
+    assert_eq!((strangers, damaged), (2, 2500), "none of these has its digest");
+}

@@ -196,6 +196,23 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bits_that_turn_on_the_way_in_are_never_acknowledged() {
+    let service = service().await;
+    for (seed, (size, target)) in
+        [(SMALL, "farm/blobs/"), (LARGE, "partNumber"), (2_000_000, "farm/data/")].into_iter().enumerate()
+    {
+        let bytes = random_bytes(seed as u64, size);
+        service.proxy.set([Rule::always("PUT", target, Trouble::FlipRequest(1000))]);
+        let error = service.store.put(digest_of(&bytes), bytes.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), Unavailable, "{target}: {error:?}");
+        assert!(service.proxy.spoilt() > 0, "{target}");
+        service.proxy.set([]);
+        let absent = get_by_digest(&service.store, digest_of(&bytes), size as u64).await.map(drop);
+        assert_eq!(absent.unwrap_err().kind(), NotFound);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reply_that_was_lost_is_not_a_reason_to_fail() {
     let service = service().await;
     let bytes = random_bytes(1, SMALL);

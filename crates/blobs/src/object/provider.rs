@@ -25,10 +25,10 @@ use crate::verification::Reporter;
 
 /// No BLOB above this many bytes becomes one object with its own key, whatever the options say.
 pub const INLINE: u64 = 16 << 20;
-/// Parts of all uploads together that are on their way at once.
-const PARTS: usize = 32;
-/// Pieces of all readers together that are read ahead.
-const AHEAD: usize = 32;
+/// Parts of all uploads together that are on their way at once have this many MiB; a longer part goes alone.
+pub const SENDING: u32 = 128;
+/// Pieces of all readers together that are read ahead have this many MiB.
+const AHEAD: usize = 128;
 /// The marker has some hundred bytes.
 const MARKER_LIMIT: u64 = 64 << 10;
 
@@ -41,8 +41,10 @@ pub struct Store {
     pub names: Names,
     pub keys: Vec<StoreKey>,
     pub options: ObjectOptions,
-    pub part_slots: Arc<Semaphore>,
-    pub ahead_slots: Arc<Semaphore>,
+    /// MiB of parts that may still be sent.
+    pub sending: Arc<Semaphore>,
+    /// MiB that may still be read ahead.
+    pub ahead: Arc<Semaphore>,
     closed: AtomicBool,
 }
 
@@ -54,8 +56,8 @@ impl ObjectProvider {
             names: Names::new(&options.prefix),
             keys: secrets.encryption_keys.clone(),
             options: options.clone(),
-            part_slots: Arc::new(Semaphore::new(PARTS.max(options.parts_in_flight))),
-            ahead_slots: Arc::new(Semaphore::new(AHEAD)),
+            sending: Arc::new(Semaphore::new(SENDING as usize)),
+            ahead: Arc::new(Semaphore::new(AHEAD)),
             closed: AtomicBool::new(false),
         };
         store.claim(owner).await?;

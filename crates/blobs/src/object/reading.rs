@@ -109,8 +109,9 @@ impl LargeSource {
     fn look_ahead(&mut self, end: u64) {
         let mut end = self.ahead.back().map_or(end, |last| last.range.end);
         while self.ahead.len() < AHEAD && end < self.envelope.content {
-            let Ok(permit) = self.store.ahead_slots.clone().try_acquire_owned() else { return };
             let range = self.aligned(end..end.saturating_add(self.step));
+            let mebibytes = (range.end - range.start).div_ceil(1 << 20) as u32;
+            let Ok(permit) = self.store.ahead.clone().try_acquire_many_owned(mebibytes) else { return };
             end = range.end;
             let (store, envelope, wanted) = (self.store.clone(), self.envelope.clone(), range.clone());
             let task = tokio::spawn(async move { fetch(&store, &envelope, &wanted).await });

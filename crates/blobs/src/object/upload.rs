@@ -13,7 +13,7 @@ use super::frames::Encoder;
 use super::keys::fill_random;
 use super::names::DataId;
 use super::opening::Opened;
-use super::provider::{Store, blocking};
+use super::provider::{SENDING, Store, blocking};
 use crate::provider::{Pending, Stored, Upload};
 
 /// What is compressed or encrypted goes to the blocking pool in batches of about this many bytes.
@@ -147,7 +147,8 @@ impl ObjectUpload {
             self.settle_one().await?;
         }
         let closed = |_| Error::unavailable("the BLOB store is closed");
-        let permit = self.store.part_slots.clone().acquire_owned().await.map_err(closed)?;
+        let mebibytes = length.div_ceil(1 << 20).clamp(1, u64::from(SENDING)) as u32;
+        let permit = self.store.sending.clone().acquire_many_owned(mebibytes).await.map_err(closed)?;
         let number = self.begun_parts;
         self.begun_parts += 1;
         let store = self.store.clone();

@@ -27,6 +27,8 @@ pub enum Trouble {
     Stall(usize),
     /// The lowest bit of this byte of the body is turned round (counted from the end of the body when it is shorter).
     Flip(usize),
+    /// The same of the request's body, before the server sees it.
+    FlipRequest(usize),
     /// The body is another one, of the same length.
     OtherBytes,
     /// The server does what it is asked; the client never hears of it.
@@ -160,10 +162,13 @@ impl Shared {
     }
 
     async fn exchange(&self, mut client: TcpStream) -> io::Result<()> {
-        let Some(request) = read_message(&mut client, None).await? else { return Ok(()) };
+        let Some(mut request) = read_message(&mut client, None).await? else { return Ok(()) };
         let trouble = self.trouble(&request);
         if let Some(Trouble::Status(status, code)) = trouble {
             return reply(&mut client, status, error_xml(code).as_bytes()).await;
+        }
+        if let Some(Trouble::FlipRequest(at)) = trouble {
+            flip(&mut request.body, at);
         }
         let mut server = TcpStream::connect(&self.server).await?;
         let head = request.head.replacen("\r\n", "\r\nConnection: close\r\n", 1);
@@ -183,10 +188,7 @@ impl Shared {
             Some(Trouble::ErrorInside(code)) => return reply(&mut client, 200, error_xml(code).as_bytes()).await,
             Some(Trouble::Garbage) => return reply(&mut client, 200, b"<html><p>Welcome to the hotel's network").await,
             Some(Trouble::Cut(at) | Trouble::Stall(at)) => sent = sent.min(at),
-            Some(Trouble::Flip(at)) => {
-                let at = at.min(sent.saturating_sub(1));
-                answer.body.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1);
-            }
+            Some(Trouble::Flip(at)) => flip(&mut answer.body, at),
             Some(Trouble::OtherBytes) => answer.body.iter_mut().enumerate().for_each(|(at, byte)| *byte = at as u8),
             _ => {}
         }
@@ -199,6 +201,11 @@ impl Shared {
         }
         client.shutdown().await
     }
+}
+
+fn flip(body: &mut [u8], at: usize) {
+    let at = at.min(body.len().saturating_sub(1));
+    body.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1);
 }
 
 fn error_xml(code: &str) -> String {

@@ -40,6 +40,12 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
 
 /// Pages of the file that hold nothing. PostgreSQL keeps the space of deleted rows inside its tables.
 pub(crate) const FREE_PAGES: Sql = Sql::each("SELECT freelist_count FROM pragma_freelist_count", "SELECT 0::bigint");
+/// Bytes that hold nothing: empty pages, or rows that were deleted and not reused, by their share in each table.
+pub(crate) const FREE_BYTES: Sql = Sql::each(
+    "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size",
+    "SELECT COALESCE(SUM(pg_total_relation_size(relid) * n_dead_tup / GREATEST(n_live_tup + n_dead_tup, 1)), 0)::bigint
+        FROM pg_stat_user_tables",
+);
 /// Gives space that deleted BLOBs left back to the system: some pages of the file, or the whole table, which is copied.
 pub(crate) const GIVE_BACK: Sql =
     Sql::each("PRAGMA incremental_vacuum(2000)", "CLUSTER stored_chunk USING stored_chunk_pkey");

@@ -12,9 +12,6 @@ const FIRST: Duration = Duration::from_secs(10);
 /// Time between two of them.
 const EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
-pub const RECYCLE_DAYS: u32 = 93;
-
 /// Cleans up until it is dropped. Several servers of a farm may do so at once. What fails is logged and tried again.
 pub async fn clean_up_hourly(repository: Repository, recycle_days: u32) {
     let mut tick = interval_at(Instant::now() + FIRST, EVERY);

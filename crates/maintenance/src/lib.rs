@@ -19,7 +19,7 @@ pub use backup::{
     BackupOptions, BackupSummary, Pruned, Retain, SetSummary, Verified, backup, list_backups, prune_backups,
     verify_backups,
 };
-pub use clean_up::{RECYCLE_DAYS, clean_up_hourly};
+pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use faults::{BlobFault, accept_loss, blob_faults, repair};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};

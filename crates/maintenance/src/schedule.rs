@@ -8,14 +8,16 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::farm;
 use model::{Result, TierBasis, Timestamp};
-use repository::{Repository, Session, Storage, StoragePolicy};
-use tokio::time::{MissedTickBehavior, interval};
+use repository::{HEALTH_RULES, Repository, Session, Storage, StoragePolicy};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::jobs::{self, CheckWork, CollectWork, MigrateWork, Work};
 
 /// Time between two looks at what is due.
 const LOOK: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time between two looks at the health rules.
+const HEALTH: Duration = Duration::from_secs(10 * 60);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Bytes a second that the monthly check reads.
 const SCRUB_RATE: u64 = 20 << 20;
@@ -24,20 +26,22 @@ const COLLECT_LIMIT: u64 = 4 * 60 * 60;
 
 /// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
 pub async fn keep_schedule(repository: Repository) {
+    let mut health = None;
     let mut tick = interval(LOOK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if let Err(error) = begin_due(&repository).await {
+        if let Err(error) = begin_due(&repository, &mut health).await {
             tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
         }
     }
 }
 
-async fn begin_due(repository: &Repository) -> Result<()> {
+async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let storage = session.storage().await?;
     storage.write_accesses().await?;
+    report_health(&session, health).await;
     if is_due(&storage, "schedule.collect", DAY).await? {
         let collect = CollectWork { time_limit: Some(COLLECT_LIMIT), ..CollectWork::default() };
         jobs::start(&session, Work::Collect(collect)).await?;
@@ -51,6 +55,23 @@ async fn begin_due(repository: &Repository) -> Result<()> {
         jobs::start(&session, Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;
     }
     Ok(())
+}
+
+/// Puts what the health rules find into the metrics, now and then.
+async fn report_health(session: &Session, last: &mut Option<Instant>) {
+    if last.is_some_and(|last| last.elapsed() < HEALTH) {
+        return;
+    }
+    *last = Some(Instant::now());
+    match session.health().await {
+        Ok(findings) => {
+            for rule in HEALTH_RULES {
+                let count = findings.iter().filter(|finding| finding.rule == rule).count();
+                metrics::gauge!("strongroom_health_findings", "rule" => rule).set(count as f64);
+            }
+        }
+        Err(error) => tracing::warn!(error = error.report(), "the health rules could not be asked"),
+    }
 }
 
 /// Whether so much time went by since this was begun last; it counts as begun then. On a new farm it is due after the time.

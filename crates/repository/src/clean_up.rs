@@ -12,6 +12,8 @@ use model::{Id, Result, Timestamp};
 use crate::Session;
 use crate::map::ContentDatabase;
 
+/// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
+pub const RECYCLE_DAYS: u32 = 93;
 /// Entries of one page of expired ones.
 const PAGE: usize = 100;
 /// How long the answer to a request with an idempotency key is kept.

@@ -13,6 +13,7 @@ mod databases;
 mod documents;
 mod events;
 mod farm;
+mod health;
 mod import;
 mod items;
 mod libraries;
@@ -37,7 +38,7 @@ mod view;
 mod ways;
 
 pub use address::Target;
-pub use clean_up::CleanedUp;
+pub use clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use columns::{Column, ColumnChange, ContentType};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
@@ -45,6 +46,7 @@ pub use documents::{
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
+pub use health::{HEALTH_RULES, HealthFinding, Severity};
 pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
 pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
 pub use people::*;

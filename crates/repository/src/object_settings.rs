@@ -14,7 +14,7 @@ const BETWEEN_KEYS: char = ',';
 pub(crate) const KEYS: &str = "encryption_keys";
 
 /// Every setting, for messages.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "endpoint",
     "region",
     "path_style",
@@ -23,6 +23,7 @@ const SETTINGS: [&str; 8] = [
     "server_side_encryption",
     "compression",
     "cache_bytes",
+    "retention_days",
 ];
 const SECRETS: [&str; 4] = ["key_id", "secret", "session_token", KEYS];
 

@@ -6,6 +6,7 @@ use crate::{Reader, Transaction, params, statements};
 
 statements! {
     FIND_FARM = "SELECT id, directory_version FROM farm";
+    CREATED_AT = "SELECT created_at FROM farm";
     INSERT_FARM = "INSERT INTO farm (id, created_at, server_count, directory_version) VALUES ($1, $2, 0, 1)";
     COUNT_SERVER = "UPDATE farm SET server_count = server_count + 1";
     SERVER_COUNT = "SELECT server_count FROM farm";
@@ -70,6 +71,11 @@ pub struct StoreRow {
 /// The farm's row, or none when the farm was not created yet.
 pub fn find(reader: &mut Reader<'_>) -> Result<Option<FarmRow>> {
     reader.find(FIND_FARM, &[], |row| Ok(FarmRow { id: row.get(0)?, directory_version: row.get(1)? }))
+}
+
+/// When the farm was created.
+pub fn created_at(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
+    reader.find(CREATED_AT, &[], |row| row.get(0))
 }
 
 /// Creates the farm's row.

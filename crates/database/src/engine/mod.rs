@@ -185,6 +185,12 @@ impl Database {
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
     }
 
+    /// Bytes inside the database that hold nothing and could be given back, as far as the engine tells.
+    pub async fn free_bytes(&self) -> Result<u64> {
+        let free = self.read(|reader| reader.find(dialect::FREE_BYTES, &[], |row| row.get::<i64>(0))).await?;
+        Ok(u64::try_from(free.unwrap_or_default()).unwrap_or_default())
+    }
+
     /// Gives the space of deleted BLOBs back to the system, in steps between which other transactions run; answers with the
     /// bytes that were freed. Only a content database has such space. A SQLite file of a version before this could free none is
     /// left as it is.

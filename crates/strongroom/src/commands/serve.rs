@@ -74,7 +74,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let ready = move |address: SocketAddr| say(&format!("Strongroom serves at {scheme}://{address}/\n"));
     let stop = stop_signal()?;
-    let recycle_days = settings.recycle_days.unwrap_or(maintenance::RECYCLE_DAYS);
+    let recycle_days = settings.recycle_days.unwrap_or(repository::RECYCLE_DAYS);
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));

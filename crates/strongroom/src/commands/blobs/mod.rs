@@ -52,6 +52,8 @@ enum Action {
     Migrate(migrate::Migrate),
     /// Remove BLOBs that nothing refers to any more
     Collect(collect::Collect),
+    /// What an administrator should look at, and what to do; exit status 1 when there is something
+    Health,
     /// List BLOBs that a check found missing or damaged
     Faults,
     /// Bring a missing or damaged BLOB back from another store
@@ -77,6 +79,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Stores { action } => stores::run(&session, action, as_json).await,
         Action::Migrate(migrate) => migrate.run(&session, as_json).await,
         Action::Collect(collect) => collect.run(&session, as_json).await,
+        Action::Health => status::health(&session).await,
         Action::Faults => faults::list(&session).await,
         Action::Repair { digest } => faults::repair(&session, digest).await,
         Action::AcceptLoss { digest } => faults::accept(&session, digest).await,

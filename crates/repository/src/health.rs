@@ -1,0 +1,239 @@
+//! Health rules: what an administrator should look at before it hurts, each with what to do.
+
+use std::time::Duration;
+
+use database::configuration::{backup, farm, job};
+use database::content::{fault, reclaim};
+use model::{ErrorKind, Result, Timestamp};
+
+use crate::Session;
+use crate::view::size;
+
+const GIB: u64 = 1 << 30;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A limit of a rule: the name of the setting that changes it, and what applies without.
+struct Limit(&'static str, u64);
+
+/// Bytes that a content database should not exceed: beyond it, backups and rebuilds of one file take too long.
+const DATABASE_BYTES: Limit = Limit("health.database_bytes", 200 * GIB);
+/// Percent of a content database that may be empty pages.
+const FREE_PERCENT: Limit = Limit("health.free_percent", 30);
+/// Percent of a store's disk that should stay free.
+const STORE_FREE_PERCENT: Limit = Limit("health.store_free_percent", 10);
+/// Hours after which a backup is overdue.
+const BACKUP_HOURS: Limit = Limit("health.backup_hours", 48);
+/// BLOBs that no database knows, from which on somebody should ask why.
+const ORPHANS: Limit = Limit("health.orphans", 10_000);
+/// Less empty space than this is not worth a word, in bytes.
+const SMALL: u64 = 64 << 20;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// Documents are at risk, or cannot be read or stored.
+    Critical,
+}
+
+impl Severity {
+    /// The public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Something that a rule found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthFinding {
+    /// The rule, one of [`HEALTH_RULES`].
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about: a content database, a store, or the farm.
+    pub subject: String,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+/// All rules, as metrics and programs name them.
+pub const HEALTH_RULES: [&str; 9] = [
+    "backup-overdue",
+    "blobs-damaged",
+    "database-fragmented",
+    "database-large",
+    "job-failed",
+    "orphans",
+    "retention-mismatch",
+    "store-away",
+    "store-full",
+];
+
+impl Session {
+    /// What the health rules find, the worst first. Asks every store how much it holds, which may take seconds.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn health(&self) -> Result<Vec<HealthFinding>> {
+        self.require_farm_administrator("see the farm's health")?;
+        let mut findings = Vec::new();
+        self.look_at_databases(&mut findings).await?;
+        self.look_at_stores(&mut findings).await?;
+        self.look_at_backups(&mut findings).await?;
+        self.look_at_jobs(&mut findings).await?;
+        findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
+        Ok(findings)
+    }
+
+    async fn limit(&self, limit: &Limit) -> Result<u64> {
+        let name = limit.0;
+        let text = self.repository.inner.configuration.read(move |reader| farm::setting(reader, name)).await?;
+        Ok(text.and_then(|text| text.parse().ok()).unwrap_or(limit.1))
+    }
+
+    async fn look_at_databases(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let (largest, free_percent) = (self.limit(&DATABASE_BYTES).await?, self.limit(&FREE_PERCENT).await?);
+        let most_orphans = self.limit(&ORPHANS).await?;
+        for content in &self.map().await?.databases {
+            let subject = format!("content database {}", content.row.name);
+            let bytes = content.database.size_bytes().await?;
+            if bytes > largest {
+                let message = format!(
+                    "It has {} GiB, more than the {} GiB that are recommended: move BLOBs out of it, or put new site \
+                     collections into another content database.",
+                    bytes / GIB,
+                    largest / GIB
+                );
+                findings.push(warning("database-large", &subject, message));
+            }
+            let free = content.database.free_bytes().await?;
+            if free > SMALL && free * 100 > bytes * free_percent {
+                let message = format!(
+                    "{} of its {} MiB are empty: a collection gives them back while people work.",
+                    free >> 20,
+                    bytes >> 20
+                );
+                findings.push(warning("database-fragmented", &subject, message));
+            }
+            let faults = size(content.database.read(fault::count).await?);
+            if faults > 0 {
+                let message = format!(
+                    "{faults} BLOBs are missing or damaged: bring them back from another store or a backup, or accept the loss."
+                );
+                findings.push(critical("blobs-damaged", &subject, message));
+            }
+            let pending = content.database.read_long(reclaim::totals).await?;
+            let orphans: u64 =
+                pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| size(row.blobs)).sum();
+            if orphans > most_orphans {
+                let message = format!(
+                    "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
+                     database was restored to an older state."
+                );
+                findings.push(warning("orphans", &subject, message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let percent = self.limit(&STORE_FREE_PERCENT).await?;
+        for (row, store) in &self.map().await?.stores {
+            let subject = format!("BLOB store {}", row.name);
+            if row.kind == "database" {
+                continue;
+            }
+            let usage = match store {
+                Some(store) => store.usage().await.ok(),
+                None => None,
+            };
+            let Some(usage) = usage else {
+                let message =
+                    "It does not answer: what lies in it cannot be read, and uploads that should go there fail.";
+                findings.push(critical("store-away", &subject, message.to_owned()));
+                continue;
+            };
+            if let Some(free) = usage.free_bytes
+                && (free < GIB || free * 100 < (free + usage.disk_bytes) * percent)
+            {
+                let message = format!("{} MiB are free: make room, or send new BLOBs to another store.", free >> 20);
+                let severity = if free < GIB { Severity::Critical } else { Severity::Warning };
+                findings.push(HealthFinding { rule: "store-full", severity, subject: subject.clone(), message });
+            }
+            let (settings, _) = match self.repository.inner.store_settings(row).await {
+                Ok(found) => found,
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    findings.push(critical("store-away", &subject, error.message().to_owned()));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let kept: Option<u64> = settings.get("retention_days").and_then(|days| days.parse().ok());
+            let needed = u64::from(crate::RECYCLE_DAYS);
+            if let Some(kept) = kept.filter(|kept| *kept < needed) {
+                let message = format!(
+                    "It keeps objects for {kept} days only, but what is deleted can be restored from the recycle bins for \
+                     {needed} days: lengthen its retention."
+                );
+                findings.push(critical("retention-mismatch", &subject, message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at_backups(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let hours = self.limit(&BACKUP_HOURS).await?;
+        let due = Timestamp::now().before(Duration::from_secs(hours * 3600));
+        let (last, created) = self
+            .repository
+            .inner
+            .configuration
+            .read(|reader| Ok((backup::last_kept(reader)?, farm::created_at(reader)?)))
+            .await?;
+        let message = match last {
+            Some(last) if last < due => {
+                let days = (Timestamp::now().micros() - last.micros()) as u64 / DAY.as_micros() as u64;
+                format!("The last backup is {days} days old: run `strongroom backup`.")
+            }
+            None if created.is_some_and(|created| created < due) => {
+                "There is no backup: run `strongroom backup DEST`.".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        findings.push(HealthFinding {
+            rule: "backup-overdue",
+            severity: Severity::Critical,
+            subject: "farm".to_owned(),
+            message,
+        });
+        Ok(())
+    }
+
+    async fn look_at_jobs(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
+        let mut kinds = Vec::new();
+        for row in jobs {
+            // Only the latest of each kind tells how things are.
+            if kinds.contains(&row.kind) {
+                continue;
+            }
+            if row.state == "failed" {
+                let message = format!("It failed: {}. Let it go on when that is mended.", row.message);
+                findings.push(warning("job-failed", &format!("job {} {}", row.kind, row.id), message));
+            }
+            kinds.push(row.kind);
+        }
+        Ok(())
+    }
+}
+
+fn warning(rule: &'static str, subject: &str, message: String) -> HealthFinding {
+    HealthFinding { rule, severity: Severity::Warning, subject: subject.to_owned(), message }
+}
+
+fn critical(rule: &'static str, subject: &str, message: String) -> HealthFinding {
+    HealthFinding { rule, severity: Severity::Critical, subject: subject.to_owned(), message }
+}

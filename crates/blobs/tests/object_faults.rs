@@ -172,6 +172,10 @@ async fn a_write_in_trouble_is_refused_or_stored_but_never_both() {
             [("PUT", "farm/blobs/"), ("PUT", "farm/data/"), ("POST", "uploads"), ("POST", "uploadId")]
         {
             for times in [1, usize::MAX] {
+                // Waiting for nothing takes its time, and is waited for below as well.
+                if times > 1 && trouble == Trouble::Stall(0) && method == "POST" {
+                    continue;
+                }
                 seed += 1;
                 let bytes = random_bytes(seed, if target == "farm/blobs/" && seed % 2 == 0 { SMALL } else { LARGE });
                 service.proxy.set([Rule { times, ..Rule::always(method, target, trouble.clone()) }]);
@@ -259,7 +263,6 @@ async fn a_listing_in_trouble_is_never_an_empty_one() {
         Trouble::Status(404, "NoSuchBucket"),
         Trouble::Status(404, "NoSuchKey"),
         Trouble::Cut(100),
-        Trouble::Stall(100),
         Trouble::LoseReply,
         Trouble::Garbage,
         Trouble::ErrorInside("InternalError"),
@@ -274,6 +277,8 @@ async fn a_listing_in_trouble_is_never_an_empty_one() {
             assert_eq!(error.kind(), Unavailable, "{trouble:?}: {error:?}");
         }
     }
+    service.proxy.set([Rule::always("GET", "list-type=2", Trouble::Stall(100))]);
+    assert_eq!(service.store.enumerate(None, 10).await.map(drop).unwrap_err().kind(), Unavailable);
 }
 
 #[tokio::test(flavor = "multi_thread")]

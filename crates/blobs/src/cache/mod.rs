@@ -31,7 +31,8 @@ pub struct CacheOptions {
     pub largest: u64,
 }
 
-/// A provider with a cache in front. Keeps what is read from begin to end; drops what was not read for the longest time first.
+/// A provider with a cache in front. Keeps what is read from begin to end; drops what was not read for the longest time first. What another
+/// process deletes from the store may still be read here until it is dropped.
 pub struct CachedProvider {
     inner: Arc<dyn Provider>,
     files: Arc<CacheFiles>,

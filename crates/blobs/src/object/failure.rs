@@ -6,7 +6,7 @@ use object_store::Error as Cause;
 /// The error for a request that failed. A 404 is `Unavailable` here: callers that can confirm the absence of an object ask
 /// [`is_absent`] first.
 pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
-    let text = cause.to_string();
+    let text = with_sources(&cause);
     let code = code_in(&text);
     let named = code.map_or_else(String::new, |code| format!(" ({code})"));
     let refused = matches!(cause, Cause::PermissionDenied { .. } | Cause::Unauthenticated { .. })
@@ -28,6 +28,11 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
         let message =
             format!("cannot {what}: the bucket of {store} does not exist{named}: create it, or correct its name");
         (ErrorKind::Unavailable, "store_bucket_missing", message)
+    } else if text.contains("invalid peer certificate") {
+        let message = format!(
+            "cannot {what}: the certificate of {store} is not trusted: add its certificate authority to the store's settings"
+        );
+        (ErrorKind::Unavailable, "store_certificate", message)
     } else if text.contains("incorrectly configured region") {
         let message = format!("cannot {what}: {store} is in another region or at another address than it is set to");
         (ErrorKind::Unavailable, "store_region", message)
@@ -36,6 +41,18 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
         (ErrorKind::Unavailable, "unavailable", message)
     };
     Error::new(kind, message).with_code(stable).with_source(cause)
+}
+
+/// The error with everything that led to it; what a TLS library has to say comes last.
+fn with_sources(cause: &Cause) -> String {
+    let mut text = cause.to_string();
+    let mut source = std::error::Error::source(cause);
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
 }
 
 /// Whether the service said that there is no such object, which a missing bucket or a broken gateway may say as well.

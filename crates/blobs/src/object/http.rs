@@ -45,11 +45,16 @@ impl Connector {
         if roots.is_empty() {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         }
-        for certificate in CertificateDer::pem_slice_iter(more.unwrap_or_default().as_bytes()) {
-            let added = certificate.map_err(|e| e.to_string()).and_then(|c| roots.add(c).map_err(|e| e.to_string()));
-            added.map_err(|why| {
-                Error::invalid(format!("a certificate authority of the store is not readable: {why}"))
-            })?;
+        if let Some(more) = more {
+            let unreadable = |why: String| Error::invalid(format!("a certificate of the store is not readable: {why}"));
+            let before = roots.len();
+            for certificate in CertificateDer::pem_slice_iter(more.as_bytes()) {
+                let certificate = certificate.map_err(|e| unreadable(e.to_string()))?;
+                roots.add(certificate).map_err(|e| unreadable(e.to_string()))?;
+            }
+            if roots.len() == before {
+                return Err(unreadable("there is none in PEM form".to_owned()));
+            }
         }
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

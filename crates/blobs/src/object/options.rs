@@ -155,6 +155,11 @@ impl ObjectOptions {
             if !known {
                 return refuse(format!("the endpoint {endpoint:?} must begin with https:// or http://"));
             }
+            if endpoint.contains('@') {
+                return refuse(
+                    "the endpoint holds a credential: give it as the key and secret of the store".to_owned(),
+                );
+            }
             if endpoint.starts_with("http://") && !self.allow_http {
                 return refuse(format!(
                     "the endpoint {endpoint} is not encrypted: use https, or allow http explicitly"

@@ -22,12 +22,22 @@ impl S3Server {
     /// Starts a server that keeps its objects as files below `root`, which must exist. Panics when there is none: `./check`
     /// installs it.
     pub fn start(root: &Path) -> Self {
+        Self::start_with(root, &[])
+    }
+
+    /// The same over TLS, with this certificate and its key, both PEM files.
+    pub fn start_tls(root: &Path, certificate: &Path, key: &Path) -> Self {
+        let text = |path: &Path| path.display().to_string();
+        Self::start_with(root, &["--cert".to_owned(), text(certificate), "--key".to_owned(), text(key)])
+    }
+
+    fn start_with(root: &Path, arguments: &[String]) -> Self {
         let root = root.join("s3");
         std::fs::create_dir_all(root.join("blobs")).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
         // Another process may take the port between asking for it and using it.
         for _ in 0..10 {
             let port = free_port();
-            let mut process = spawn(&root, port);
+            let mut process = spawn(&root, port, arguments);
             if answers(&mut process, port) {
                 return Self { process, port, root };
             }
@@ -84,9 +94,11 @@ fn program() -> PathBuf {
     installed.unwrap_or_else(|| PathBuf::from("versitygw"))
 }
 
-fn spawn(root: &Path, port: u16) -> Child {
+fn spawn(root: &Path, port: u16, arguments: &[String]) -> Child {
     let started = Command::new(program())
-        .args(["--quiet", "--keep-alive", "--port", &format!("127.0.0.1:{port}"), "posix"])
+        .args(["--quiet", "--keep-alive", "--port", &format!("127.0.0.1:{port}")])
+        .args(arguments)
+        .arg("posix")
         .arg(root)
         .env("ROOT_ACCESS_KEY", KEY_ID)
         .env("ROOT_SECRET_KEY", SECRET)

@@ -7,7 +7,6 @@
 mod backup;
 mod clean_up;
 mod export;
-mod faults;
 mod import;
 pub mod jobs;
 mod posix;
@@ -21,7 +20,6 @@ pub use backup::{
 };
 pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
-pub use faults::{BlobFault, accept_loss, blob_faults, repair};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason};
 pub use restore::{Drilled, RestoreOptions, RestoreSummary, drill, restore_farm};

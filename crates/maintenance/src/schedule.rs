@@ -8,10 +8,10 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::farm;
 use model::{Result, TierBasis, Timestamp};
-use repository::{HEALTH_RULES, Repository, Session, Storage, StoragePolicy};
+use repository::{
+    CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
+};
 use tokio::time::{Instant, MissedTickBehavior, interval};
-
-use crate::jobs::{self, CheckWork, CollectWork, MigrateWork, Work};
 
 /// Time between two looks at what is due.
 const LOOK: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Res
     report_health(&session, health).await;
     if is_due(&storage, "schedule.collect", DAY).await? {
         let collect = CollectWork { time_limit: Some(COLLECT_LIMIT), ..CollectWork::default() };
-        jobs::start(&session, Work::Collect(collect)).await?;
+        session.start_job(Work::Collect(collect)).await?;
     }
     if is_due(&storage, "schedule.tiers", DAY).await? {
         for policy in session.storage_policies().await? {
@@ -52,7 +52,7 @@ async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Res
         }
     }
     if is_due(&storage, "schedule.check", MONTH).await? {
-        jobs::start(&session, Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;
+        session.start_job(Work::Check(CheckWork { store: None, rate: Some(SCRUB_RATE) })).await?;
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
             library,
             ..MigrateWork::default()
         };
-        if let Err(error) = jobs::start(session, Work::Migrate(work)).await {
+        if let Err(error) = session.start_job(Work::Migrate(work)).await {
             tracing::warn!(error = error.report(), policy = policy.name, "the move of aged BLOBs could not be begun");
         }
     }
@@ -145,7 +145,7 @@ mod tests {
         let library = PolicyTarget::Library(Target::Path(model::NodePath::parse("Documents").unwrap()));
         let policy = session.set_storage_policy(&library, change).await.unwrap();
         begin_tiers(&session, &policy).await.unwrap();
-        let jobs = jobs::list(&session, None, 10).await.unwrap();
+        let jobs = session.jobs(None, 10).await.unwrap();
         let Work::Migrate(work) = &jobs[0].work else { panic!("{jobs:?}") };
         assert_eq!((work.unread_days, work.older_than_days), (Some(90), None));
         assert_eq!((work.to.as_deref(), work.library), (Some("files"), Some(policy.target.get())));

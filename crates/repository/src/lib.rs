@@ -13,9 +13,11 @@ mod databases;
 mod documents;
 mod events;
 mod farm;
+mod faults;
 mod health;
 mod import;
 mod items;
+mod jobs;
 mod libraries;
 mod locate;
 mod map;
@@ -25,6 +27,7 @@ mod permissions;
 mod placement;
 mod policies;
 mod provider;
+mod reclaim;
 mod recycle;
 mod repetition;
 mod resumable;
@@ -46,12 +49,17 @@ pub use documents::{
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
+pub use faults::BlobFault;
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
 pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
 pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
+pub use jobs::{
+    CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
+};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
+pub use reclaim::PendingReclaim;
 pub use recycle::{Bin, RecycledItem};
 pub use resumable::{Part, Resumable};
 pub use session::Session;

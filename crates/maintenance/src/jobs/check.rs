@@ -8,7 +8,7 @@ use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use repository::{CheckWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
 use super::collect::unknown;
@@ -17,15 +17,6 @@ use super::ticket::{Flow, Ticket};
 
 /// BLOBs of one page of a listing, and references of one page of the census.
 const PAGE: usize = 500;
-
-/// What to check.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CheckWork {
-    /// Only this store; all when absent.
-    pub store: Option<String>,
-    /// Bytes a second; as fast as it goes when absent.
-    pub rate: Option<u64>,
-}
 
 /// Where a check goes on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -38,12 +29,6 @@ struct Cursor {
     digest: String,
     /// The last reference that was followed there.
     after: i64,
-}
-
-impl CheckWork {
-    pub(super) fn check(&self, storage: &Storage) -> Result<()> {
-        self.store.as_ref().map_or(Ok(()), |name| storage.store_named(name).map(drop))
-    }
 }
 
 /// One store as its databases see it.

@@ -11,23 +11,13 @@ use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
 use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Halt, Ticket};
 
-/// Days that a BLOB is kept after the last document that had it is gone for good.
-pub const DEFAULT_WINDOW_DAYS: u32 = 30;
-/// Days that a BLOB which no database knows stays in quarantine.
-const QUARANTINE_DAYS: u32 = 7;
-/// Hours after which bytes that no document refers to are no upload under way any more.
-const ORPHAN_HOURS: u32 = 24;
-/// The same at the least, in seconds: between the bytes and their document lies no more than this.
-const ORPHAN_LEAST: Duration = Duration::from_secs(3600);
-/// Percent of all BLOBs that one collection deletes without being told that this is meant.
-const SHARE: u8 = 20;
 /// Fewer BLOBs than this are no unlikely share of anything.
 const FEW: u64 = 50;
 /// References of one page of the scan.
@@ -35,39 +25,6 @@ const SCAN: usize = 4_000;
 /// References of one transaction of deletions, and entries of one page of a listing.
 const PAGE: usize = 256;
 const LISTED: usize = 1_000;
-
-/// How to collect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CollectWork {
-    /// Days that BLOBs are kept after the last document that had them is gone for good.
-    pub window_days: u32,
-    /// Hours after which what no database knows is put into quarantine; at least 1.
-    pub orphan_hours: u32,
-    /// Days that it stays there.
-    pub quarantine_days: u32,
-    /// Only say what would be done.
-    pub dry_run: bool,
-    /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything.
-    pub share: u8,
-    /// Seconds after which the job pauses; the next one goes on where it was.
-    pub time_limit: Option<u64>,
-    /// Bytes a second that may be deleted.
-    pub rate: Option<u64>,
-}
-
-impl Default for CollectWork {
-    fn default() -> Self {
-        Self {
-            window_days: DEFAULT_WINDOW_DAYS,
-            orphan_hours: ORPHAN_HOURS,
-            quarantine_days: QUARANTINE_DAYS,
-            dry_run: false,
-            share: SHARE,
-            time_limit: None,
-            rate: None,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,20 +47,6 @@ struct Cursor {
     after: i64,
     /// The last BLOB that was listed there.
     digest: String,
-}
-
-impl CollectWork {
-    pub(super) fn check(&self) -> Result<()> {
-        if self.share > 100 {
-            return Err(Error::invalid("the share of BLOBs that may be deleted is between 0 and 100 percent"));
-        }
-        if Duration::from_secs(u64::from(self.orphan_hours) * 3600) < ORPHAN_LEAST {
-            return Err(Error::invalid(
-                "BLOBs that no document refers to are kept for at least an hour: their document may be on its way",
-            ));
-        }
-        Ok(())
-    }
 }
 
 struct Collection<'a> {

@@ -11,7 +11,7 @@ use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
 use futures_util::stream::{self, StreamExt};
 use model::{Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use repository::{DATABASE_STORE, MigrateWork, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
 use super::reclaim as release;
@@ -25,32 +25,6 @@ const AT_ONCE: usize = 32;
 /// Microseconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// Which BLOBs to move where. Sizes are in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MigrateWork {
-    /// Only references of this content database; of all when absent.
-    pub database: Option<String>,
-    /// Only what is in this store; in any other than the target when absent.
-    pub from: Option<String>,
-    /// The store that they move to; the active store of each content database when absent.
-    pub to: Option<String>,
-    /// Only what has at least so many bytes; when absent, what leaves a content database must have the minimum size of
-    /// its policy.
-    pub minimum_size: Option<u64>,
-    /// Only what has at most so many bytes.
-    pub maximum_size: Option<u64>,
-    /// Only what was stored at least so many days ago.
-    pub older_than_days: Option<u32>,
-    /// Only what was not read for so many days.
-    pub unread_days: Option<u32>,
-    /// Only documents of this library or site collection, by identifier.
-    pub library: Option<i64>,
-    /// Bytes a second; as fast as it goes when absent.
-    pub rate: Option<u64>,
-    /// Stop after so many BLOBs.
-    pub limit: Option<u64>,
-}
-
 /// Where a migration goes on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cursor {
@@ -59,27 +33,6 @@ struct Cursor {
     store: i64,
     /// The last reference that was dealt with.
     after: i64,
-}
-
-impl MigrateWork {
-    /// Refuses names that there are not, and a target that takes nothing.
-    pub(super) fn check(&self, storage: &Storage) -> Result<()> {
-        if let Some(name) = &self.database {
-            storage.database(name)?;
-        }
-        let from = self.from.as_ref().map(|name| storage.store_named(name)).transpose()?;
-        let to = self.to.as_ref().map(|name| storage.store_named(name)).transpose()?;
-        if let Some(to) = to.filter(|to| to.state != "active") {
-            return Err(Error::conflict(format!("the BLOB store \"{}\" is {}: activate it first", to.name, to.state))
-                .with_code("store_not_active"));
-        }
-        if let (Some(from), Some(to)) = (from, to)
-            && from.id == to.id
-        {
-            return Err(Error::invalid(format!("\"{}\" is both where BLOBs come from and where they go to", to.name)));
-        }
-        Ok(())
-    }
 }
 
 /// One leg: from one store of one database to another.

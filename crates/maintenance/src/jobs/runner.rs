@@ -6,11 +6,11 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::job;
 use model::{Error, Id, Result, Timestamp};
-use repository::{Repository, Session, Storage};
+use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
-use super::ticket::{Figures, Flow, Halt, LEASE, Ticket};
-use super::{Job, Work, check, collect, find, from_text, insert, migrate};
+use super::ticket::{Flow, Halt, LEASE, Ticket};
+use super::{check, collect, migrate};
 
 /// Time between two looks for jobs.
 const LOOK: Duration = Duration::from_secs(1);
@@ -80,8 +80,7 @@ async fn run_next(repository: &Repository) -> Result<()> {
 async fn run(storage: &Storage, id: Id, runner: Id, watch: impl Fn(&Figures) + Send + Sync) -> Result<()> {
     let row = storage.configuration().read(move |reader| job::find(reader, id)).await?;
     let row = row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?;
-    let figures = if row.progress.is_empty() { Ok(Figures::default()) } else { from_text(&row.progress) };
-    let (work, figures) = match (from_text::<Work>(&row.payload), figures) {
+    let (work, figures) = match (Work::from_text(&row.payload), Figures::from_text(&row.progress)) {
         (Ok(work), Ok(figures)) => (work, figures),
         (Err(error), _) | (_, Err(error)) => {
             let ticket = Ticket::new(storage.clone(), id, runner, Figures::default());
@@ -125,13 +124,13 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
 
 /// Asks for a job and runs it in this process; `watch` sees its figures several times a second.
 ///
-/// Errors: those of [`super::start`]. How the job ended is in the answer.
+/// Errors: those of [`Session::start_job`]. How the job ended is in the answer.
 pub async fn run_here(session: &Session, work: Work, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
     let storage = session.storage().await?;
     let runner = storage.next_id();
-    let id = insert(&storage, work, Some(runner)).await?;
+    let id = storage.add_job(work, Some((runner, LEASE))).await?;
     run(&storage, id, runner, watch).await?;
-    find(&storage, id).await
+    storage.job(id).await
 }
 
 /// Waits for the end of a job that waits or runs somewhere; runs it here when nobody does.
@@ -145,7 +144,7 @@ pub async fn follow(session: &Session, id: Id, watch: impl Fn(&Figures) + Send +
     tick.tick().await;
     let begun = tokio::time::Instant::now();
     loop {
-        let job = find(&storage, id).await?;
+        let job = storage.job(id).await?;
         watch(&job.figures);
         if job.has_ended() || job.state == "paused" {
             return Ok(job);

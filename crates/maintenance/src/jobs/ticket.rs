@@ -9,39 +9,13 @@ use std::time::{Duration, Instant};
 use database::Transaction;
 use database::configuration::job;
 use model::{Error, Id, Result, Timestamp};
-use repository::Storage;
-use serde::{Deserialize, Serialize};
+use repository::{Figures, Storage};
 use tokio::sync::watch;
-
-use super::to_text;
 
 /// A runner that gave no sign of life for so long counts as dead.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
 /// Time between two signs of life.
 const RENEW: Duration = Duration::from_secs(2);
-
-/// How far a job is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// What it does now, in words.
-    pub phase: String,
-    /// BLOBs that there are to do, as far as that is known.
-    pub total_items: u64,
-    /// Their bytes.
-    pub total_bytes: u64,
-    /// BLOBs that are done.
-    pub items: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// BLOBs that could not be done; each is listed with its error.
-    pub failed: u64,
-    /// Seconds that it worked, pauses not counted.
-    pub seconds: u64,
-    /// Results by name, such as `deleted_bytes`.
-    pub results: std::collections::BTreeMap<String, u64>,
-    /// Where to go on.
-    pub cursor: serde_json::Value,
-}
 
 /// Why a job stops before its end.
 pub(super) enum Halt {
@@ -155,7 +129,7 @@ impl Ticket {
 
     /// Writes down how far the job is; called before work that must not be done twice is forgotten.
     pub(super) async fn save(&self) -> Flow<()> {
-        let (id, runner, progress) = (self.id, self.runner, to_text(&self.figures())?);
+        let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
         let errors = std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner));
         let write = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
@@ -202,7 +176,7 @@ impl Ticket {
     pub(super) async fn end(&self, outcome: &Flow<String>) -> Result<()> {
         // Errors that were not written yet; a lost job is no longer ours to write about.
         let _ = self.save().await;
-        let (id, runner, progress) = (self.id, self.runner, to_text(&self.figures())?);
+        let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
         let (state, message) = match outcome {
             Ok(message) => ("finished", message.clone()),
             Err(Halt::Fault(error)) => ("failed", error.report()),

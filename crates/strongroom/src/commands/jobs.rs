@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use maintenance::jobs::{self, Job, Request};
+use maintenance::jobs;
 use model::{Id, Result};
-use repository::Session;
+use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
 use super::blobs::{ended, job_json, watcher};
@@ -69,18 +69,18 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
     let asked = |job: Job| (job_json(&job), listed(std::slice::from_ref(&job)), true);
     match action {
         Action::List => {
-            let jobs = jobs::list(session, None, LISTED).await?;
+            let jobs = session.jobs(None, LISTED).await?;
             Ok((jobs.iter().map(job_json).collect(), listed(&jobs), true))
         }
         Action::Show { id } => {
-            let job = jobs::show(session, id).await?;
+            let job = session.job(id).await?;
             let (value, text, _) = ended(session, &job).await?;
             Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, true))
         }
-        Action::Pause { id } => jobs::ask(session, id, Request::Pause).await.map(asked),
-        Action::Abort { id } => jobs::ask(session, id, Request::Abort).await.map(asked),
+        Action::Pause { id } => session.ask_job(id, JobRequest::Pause).await.map(asked),
+        Action::Abort { id } => session.ask_job(id, JobRequest::Abort).await.map(asked),
         Action::Resume { id, background } => {
-            let job = jobs::ask(session, id, Request::Resume).await?;
+            let job = session.ask_job(id, JobRequest::Resume).await?;
             if background {
                 return Ok(asked(job));
             }

@@ -1,9 +1,8 @@
 //! `strongroom blobs collect`: removes BLOBs that nothing refers to.
 
 use clap::Args;
-use maintenance::jobs::{CollectWork, Work};
 use model::Result;
-use repository::Session;
+use repository::{CollectWork, Session, Work};
 
 use super::{Shown, parse_size, work};
 

@@ -1,6 +1,5 @@
 //! `strongroom blobs faults`, `repair` and `accept-loss`: BLOBs that are missing or damaged.
 
-use maintenance::{accept_loss, blob_faults, repair as repair_blob};
 use model::{Digest, Result};
 use repository::Session;
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ const PAGE: usize = 1_000;
 
 /// Lists faults; all is well when each is accepted.
 pub async fn list(session: &Session) -> Result<Shown> {
-    let faults = blob_faults(session, None, PAGE).await?;
+    let faults = session.blob_faults(None, PAGE).await?;
     let rows: Vec<_> = faults
         .iter()
         .map(|fault| {
@@ -50,13 +49,13 @@ pub async fn list(session: &Session) -> Result<Shown> {
 
 /// Brings a BLOB back from another store.
 pub async fn repair(session: &Session, digest: Digest) -> Result<Shown> {
-    let from = repair_blob(session, digest).await?;
+    let from = session.repair_blob(digest).await?;
     let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
     Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), true))
 }
 
 /// Puts a loss on record.
 pub async fn accept(session: &Session, digest: Digest) -> Result<Shown> {
-    accept_loss(session, digest).await?;
+    session.accept_loss(digest).await?;
     Ok((json!({ "digest": digest.to_string(), "state": "accepted" }), "The loss is on record.\n".to_owned(), true))
 }

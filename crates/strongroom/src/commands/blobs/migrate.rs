@@ -1,9 +1,8 @@
 //! `strongroom blobs migrate`: moves BLOBs from store to store.
 
 use clap::Args;
-use maintenance::jobs::{MigrateWork, Work};
 use model::{Id, NodePath, Result};
-use repository::{Session, Target};
+use repository::{MigrateWork, Session, Target, Work};
 
 use super::{Shown, parse_size, work};
 

@@ -1,6 +1,5 @@
 //! `strongroom blobs status`: content databases and stores, and what waits to be deleted.
 
-use maintenance::jobs::pending_reclaim;
 use model::Result;
 use repository::Session;
 use serde_json::{Value, json};
@@ -38,7 +37,7 @@ pub async fn status(session: &Session) -> Result<Shown> {
         .collect();
     text.push('\n');
     text.push_str(&table(["STORE", "KIND", "STATE", "BLOBS", "CONTENT", "ON DISK", "PLACE"], &store_rows));
-    let pending = pending_reclaim(session).await?;
+    let pending = session.pending_reclaim().await?;
     if !pending.is_empty() {
         let rows: Vec<_> = pending
             .iter()

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use maintenance::jobs::{MigrateWork, Work};
 use model::Result;
-use repository::{NewStore, Session, StoreState};
+use repository::{MigrateWork, NewStore, Session, StoreState, Work};
 use serde_json::{Value, json};
 
 use super::{Shown, work};

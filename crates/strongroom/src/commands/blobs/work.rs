@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use maintenance::jobs::{self, Figures, Job, Work};
+use maintenance::jobs;
 use model::Result;
-use repository::Session;
+use repository::{Figures, Job, Session, Work};
 use serde_json::{Value, json};
 
 use super::Shown;
@@ -17,7 +17,7 @@ const SHOWN: usize = 20;
 /// Runs a job to its end, or leaves it to a server.
 pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<Shown> {
     if background {
-        let job = jobs::start(session, work).await?;
+        let job = session.start_job(work).await?;
         let text = format!(
             "Job {} waits for a server of the farm: `strongroom jobs show {}` tells how it goes.\n",
             job.id, job.id
@@ -32,7 +32,7 @@ pub async fn run(session: &Session, work: Work, background: bool, as_json: bool)
 
 /// How a job ended, with what it could not do.
 pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
-    let errors = jobs::errors(session, job.id, "", SHOWN).await?;
+    let errors = session.job_errors(job.id, "", SHOWN).await?;
     let mut text =
         format!("{}: {}.\n", capital(&job.state), if job.message.is_empty() { "as asked" } else { &job.message });
     if !errors.is_empty() {

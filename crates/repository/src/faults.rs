@@ -6,7 +6,9 @@ use database::content::fault::{self, FaultRow};
 use database::content::{blob, reclaim};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
+
+use crate::farm::DATABASE_STORE;
+use crate::{Session, Storage, StorageDatabase};
 
 /// Documents named for each BLOB.
 const NAMED: usize = 20;
@@ -32,47 +34,81 @@ pub struct BlobFault {
     pub documents: Vec<(Id, String)>,
 }
 
-/// Faults by digest, behind `after`, at most `limit` of each content database.
-///
-/// Errors: `Forbidden` for others than farm administrators.
-pub async fn blob_faults(session: &Session, after: Option<Digest>, limit: usize) -> Result<Vec<BlobFault>> {
-    let storage = session.storage().await?;
-    let mut faults = Vec::new();
-    for database in storage.databases()? {
-        let read = move |reader: &mut Reader<'_>| {
-            let rows = fault::list(reader, after, limit)?;
-            rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
-        };
-        let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
-        faults.extend(rows.into_iter().map(|(documents, row)| BlobFault {
-            database: database.name.clone(),
-            store: storage.store_name(row.store_id),
-            digest: row.digest,
-            state: row.state,
-            detail: row.detail,
-            found_at: row.found_at,
-            accepted: row.accepted_at.zip(row.accepted_by),
-            documents,
-        }));
+impl Session {
+    /// Faults by digest, behind `after`, at most `limit` of each content database.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn blob_faults(&self, after: Option<Digest>, limit: usize) -> Result<Vec<BlobFault>> {
+        let storage = self.storage().await?;
+        let mut faults = Vec::new();
+        for database in storage.databases()? {
+            let read = move |reader: &mut Reader<'_>| {
+                let rows = fault::list(reader, after, limit)?;
+                rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
+            };
+            let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
+            faults.extend(rows.into_iter().map(|(documents, row)| BlobFault {
+                database: database.name.clone(),
+                store: storage.store_name(row.store_id),
+                digest: row.digest,
+                state: row.state,
+                detail: row.detail,
+                found_at: row.found_at,
+                accepted: row.accepted_at.zip(row.accepted_by),
+                documents,
+            }));
+        }
+        Ok(faults)
     }
-    Ok(faults)
-}
 
-/// Puts on record that a BLOB is lost. Its documents keep saying so to who opens them.
-///
-/// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault that is open.
-pub async fn accept_loss(session: &Session, digest: Digest) -> Result<()> {
-    let storage = session.storage().await?;
-    let (actor, mut accepted) = (storage.actor(), 0);
-    for database in storage.databases()? {
-        let write =
-            move |transaction: &mut Transaction<'_>| fault::accept(transaction, &digest, Timestamp::now(), actor);
-        accepted += database.database.write_vital(write).await?;
+    /// Puts on record that a BLOB is lost. Its documents keep saying so to who opens them.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault that is open.
+    pub async fn accept_loss(&self, digest: Digest) -> Result<()> {
+        let storage = self.storage().await?;
+        let (actor, mut accepted) = (storage.actor(), 0);
+        for database in storage.databases()? {
+            let write =
+                move |transaction: &mut Transaction<'_>| fault::accept(transaction, &digest, Timestamp::now(), actor);
+            accepted += database.database.write_vital(write).await?;
+        }
+        if accepted == 0 {
+            return Err(no_fault(digest));
+        }
+        audit(&storage, "blob.accept-loss", digest, "").await
     }
-    if accepted == 0 {
-        return Err(no_fault(digest));
+
+    /// Looks for a BLOB in every other store of the farm and brings it back from there. Answers with the name of the store that
+    /// had it.
+    ///
+    /// What is damaged is never read as good: the bytes must have the digest before they are taken.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault, or no other store has it whole.
+    pub async fn repair_blob(&self, digest: Digest) -> Result<String> {
+        let storage = self.storage().await?;
+        let mut found = None;
+        let mut has_fault = false;
+        for database in storage.databases()? {
+            let rows = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+            for row in rows {
+                has_fault = true;
+                if let Some(name) = repair_in(&storage, &database, &row).await? {
+                    found = Some(name);
+                }
+            }
+        }
+        if !has_fault {
+            return Err(no_fault(digest));
+        }
+        let name = found.ok_or_else(|| {
+            Error::not_found(format!(
+                "no other store has the BLOB {digest} whole: restore it from a backup, upload one of its documents again, or \
+                 accept the loss"
+            ))
+        })?;
+        audit(&storage, "blob.repair", digest, &format!("from {name}")).await?;
+        Ok(name)
     }
-    audit(&storage, "blob.accept-loss", digest, "").await
 }
 
 fn no_fault(digest: Digest) -> Error {
@@ -85,38 +121,6 @@ async fn audit(storage: &Storage, action: &'static str, digest: Digest, detail: 
         recording.record(transaction, action, &format!("blob {digest}"), &detail)
     };
     storage.configuration().write_vital(write).await
-}
-
-/// Looks for a BLOB in every other store of the farm and brings it back from there. Answers with the name of the store that
-/// had it.
-///
-/// What is damaged is never read as good: the bytes must have the digest before they are taken.
-///
-/// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault, or no other store has it whole.
-pub async fn repair(session: &Session, digest: Digest) -> Result<String> {
-    let storage = session.storage().await?;
-    let mut found = None;
-    let mut has_fault = false;
-    for database in storage.databases()? {
-        let rows = database.database.read(move |reader| fault::find(reader, &digest)).await?;
-        for row in rows {
-            has_fault = true;
-            if let Some(name) = repair_in(&storage, &database, &row).await? {
-                found = Some(name);
-            }
-        }
-    }
-    if !has_fault {
-        return Err(no_fault(digest));
-    }
-    let name = found.ok_or_else(|| {
-        Error::not_found(format!(
-            "no other store has the BLOB {digest} whole: restore it from a backup, upload one of its documents again, or \
-             accept the loss"
-        ))
-    })?;
-    audit(&storage, "blob.repair", digest, &format!("from {name}")).await?;
-    Ok(name)
 }
 
 async fn repair_in(storage: &Storage, database: &StorageDatabase, fault: &FaultRow) -> Result<Option<String>> {

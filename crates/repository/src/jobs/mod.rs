@@ -1,0 +1,176 @@
+//! Jobs: long work on the farm's storage that is asked for once, goes on in the background, can be paused and ended, and
+//! survives the process that does it.
+//!
+//! What a job is asked to do is its [`Work`], stored as JSON with a version; how far it is, its [`Figures`]. This module
+//! knows what a job is and what people ask of one, not how it is done.
+
+mod work;
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::job::{self, JobRow};
+use model::{Error, Id, Result, Timestamp};
+
+use crate::{Session, Storage};
+
+pub use database::configuration::job::JobError;
+pub use work::{CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, MigrateWork, QUARANTINE_DAYS, Work};
+
+/// A job as people see it.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Identifier.
+    pub id: Id,
+    /// What it does.
+    pub work: Work,
+    /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
+    pub state: String,
+    /// What its runner was asked for last: `run`, `pause` or `abort`.
+    pub wish: String,
+    /// How far it is.
+    pub figures: Figures,
+    /// How it ended.
+    pub message: String,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When it was begun first.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+impl Job {
+    fn read(row: JobRow) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            work: Work::from_text(&row.payload)?,
+            state: row.state,
+            wish: row.wish,
+            figures: Figures::from_text(&row.progress)?,
+            message: row.message,
+            created_at: row.created_at,
+            created_by: row.created_by,
+            started_at: row.started_at,
+            finished_at: row.finished_at,
+        })
+    }
+
+    /// Whether nothing happens any more unless somebody asks for it.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state.as_str(), "finished" | "failed" | "aborted")
+    }
+}
+
+/// What can be asked of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobRequest {
+    /// Stop where it is, and stay there.
+    Pause,
+    /// Go on, also after it failed; what could not be done is tried again.
+    Resume,
+    /// Stop for good. What is done stays done.
+    Abort,
+}
+
+impl Session {
+    /// Asks for a job. A server of the farm begins it within seconds.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound` and `Invalid` for work that cannot be done.
+    pub async fn start_job(&self, work: Work) -> Result<Job> {
+        let storage = self.storage().await?;
+        let id = storage.add_job(work, None).await?;
+        storage.job(id).await
+    }
+
+    /// Jobs, newest first, before `before`.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn jobs(&self, before: Option<Id>, limit: usize) -> Result<Vec<Job>> {
+        let storage = self.storage().await?;
+        let rows = storage.configuration().read(move |reader| job::list(reader, before, limit)).await?;
+        rows.into_iter().map(Job::read).collect()
+    }
+
+    /// One job.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+    pub async fn job(&self, id: Id) -> Result<Job> {
+        self.storage().await?.job(id).await
+    }
+
+    /// What a job could not do, by item, behind `after`.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn job_errors(&self, id: Id, after: &str, limit: usize) -> Result<Vec<JobError>> {
+        let (storage, after) = (self.storage().await?, after.to_owned());
+        storage.configuration().read(move |reader| job::errors(reader, id, &after, limit)).await
+    }
+
+    /// Asks something of a job.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when it has ended and cannot be
+    /// paused or aborted, or runs and cannot be resumed.
+    pub async fn ask_job(&self, id: Id, request: JobRequest) -> Result<Job> {
+        let storage = self.storage().await?;
+        let before = storage.job(id).await?;
+        let recording = storage.clone();
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            let (done, action) = match request {
+                JobRequest::Pause => {
+                    let wished = job::wish(transaction, id, "pause")?;
+                    job::settle(transaction, id, "paused", None)?;
+                    (wished, "job.pause")
+                }
+                JobRequest::Abort => {
+                    let wished = job::wish(transaction, id, "abort")?;
+                    job::settle(transaction, id, "aborted", Some(now))?;
+                    (wished, "job.abort")
+                }
+                JobRequest::Resume => (job::retry(transaction, id)?, "job.resume"),
+            };
+            if !done {
+                return Err(Error::conflict(match request {
+                    JobRequest::Resume => "the job is running or waits to be run",
+                    JobRequest::Pause | JobRequest::Abort => "the job has ended",
+                })
+                .with_code("job_state"));
+            }
+            recording.record(transaction, action, &format!("{} {id}", before.work.kind()), "")
+        };
+        storage.configuration().write(write).await?;
+        storage.job(id).await
+    }
+}
+
+impl Storage {
+    /// Adds a job; with a runner and the time that its lease lasts, one that is claimed by it at once.
+    ///
+    /// Errors: `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
+    pub async fn add_job(&self, work: Work, runner: Option<(Id, Duration)>) -> Result<Id> {
+        work.check(self)?;
+        let (id, kind, payload) = (self.next_id(), work.kind(), work.to_text()?);
+        let recording = self.clone();
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            job::insert(transaction, id, kind, &payload, now, recording.actor())?;
+            if let Some((runner, lease)) = runner {
+                job::claim(transaction, id, runner, now, now.after(lease))?;
+            }
+            recording.record(transaction, "job.start", &format!("{kind} {id}"), &payload)
+        };
+        self.configuration().write(write).await?;
+        Ok(id)
+    }
+
+    /// One job.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn job(&self, id: Id) -> Result<Job> {
+        let row = self.configuration().read(move |reader| job::find(reader, id)).await?;
+        Job::read(row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?)
+    }
+}

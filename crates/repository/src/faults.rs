@@ -5,13 +5,16 @@ use blobs::{BlobHasher, BlobStore};
 use database::content::fault::{self, FaultRow};
 use database::content::{blob, reclaim};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
 
+use crate::documents::require_draft;
 use crate::farm::DATABASE_STORE;
-use crate::{Session, Storage, StorageDatabase};
+use crate::{Session, Storage, StorageDatabase, Target};
 
 /// Documents named for each BLOB.
 const NAMED: usize = 20;
+/// Stores of one farm that miss the same BLOB, at most.
+const MOST_STORES: usize = 64;
 
 /// A BLOB that is not as it must be.
 #[derive(Clone, Debug)]
@@ -35,15 +38,16 @@ pub struct BlobFault {
 }
 
 impl Session {
-    /// Faults by digest, behind `after`, at most `limit` of each content database.
+    /// A page of faults by digest, behind `after`: at most `limit` of them, and more only where several content databases need
+    /// the last BLOB; with the digest that the next page begins behind.
     ///
     /// Errors: `Forbidden` for others than farm administrators.
-    pub async fn blob_faults(&self, after: Option<Digest>, limit: usize) -> Result<Vec<BlobFault>> {
+    pub async fn blob_faults(&self, after: Option<Digest>, limit: usize) -> Result<(Vec<BlobFault>, Option<Digest>)> {
         let storage = self.storage().await?;
         let mut faults = Vec::new();
         for database in storage.databases()? {
             let read = move |reader: &mut Reader<'_>| {
-                let rows = fault::list(reader, after, limit)?;
+                let rows = whole_groups(fault::list(reader, after, limit + MOST_STORES)?, limit);
                 rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
             };
             let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
@@ -58,6 +62,39 @@ impl Session {
                 documents,
             }));
         }
+        faults.sort_by_key(|fault| *fault.digest.as_bytes());
+        let Some(last) = faults.get(limit.saturating_sub(1)).map(|fault| fault.digest) else {
+            return Ok((faults, None));
+        };
+        let end = faults.partition_point(|fault| fault.digest.as_bytes() <= last.as_bytes());
+        let next = (end < faults.len()).then_some(last);
+        faults.truncate(end);
+        Ok((faults, next))
+    }
+
+    /// Which versions of a document have content that is missing or damaged, among those that the caller may know of: their
+    /// identifiers, and `missing` or `damaged`.
+    ///
+    /// Errors: `NotFound`; `Forbidden`.
+    pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, String)>> {
+        let (_, faults) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                let node = located.node();
+                let visible = located.visible_version(node);
+                let may_see_all = located.require(Right::ViewVersions).is_ok();
+                let of_node = fault::of_node(reader, node.id)?;
+                let mut faults = Vec::new();
+                for version in of_node {
+                    let may_see = Some(version.id) == visible
+                        || may_see_all && !version.working && require_draft(located, version.number).is_ok();
+                    if may_see {
+                        faults.push((version.id, version.state));
+                    }
+                }
+                Ok(faults)
+            })
+            .await?;
         Ok(faults)
     }
 
@@ -109,6 +146,16 @@ impl Session {
         audit(&storage, "blob.repair", digest, &format!("from {name}")).await?;
         Ok(name)
     }
+}
+
+/// At least `limit` rows, and one more if there is one, without cutting those of one BLOB apart.
+fn whole_groups(mut rows: Vec<FaultRow>, limit: usize) -> Vec<FaultRow> {
+    if rows.len() == limit + MOST_STORES
+        && let Some(last) = rows.last().map(|row| row.digest)
+    {
+        rows.retain(|row| row.digest != last);
+    }
+    rows
 }
 
 fn no_fault(digest: Digest) -> Error {

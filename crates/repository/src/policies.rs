@@ -33,7 +33,7 @@ pub struct NamedTier {
 }
 
 /// What to change in a policy; what is absent stays as it is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyChange {
     /// The store that new BLOBs go to, by name.
     pub active_store: Option<String>,
@@ -66,6 +66,8 @@ pub struct StoragePolicy {
     pub types: Vec<String>,
     /// Where BLOBs move as they age.
     pub tiers: Vec<NamedTier>,
+    /// What of this it says itself; the rest comes from above.
+    pub own: PolicyChange,
 }
 
 /// A target that was found.
@@ -215,7 +217,22 @@ fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
 fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
     let content = map.database(found.database)?;
     let Effective { store, minimum_size, rules } = map.effective_policy(content, found.collection, found.library);
-    let tiers = rules.tiers.unwrap_or_default();
+    let named = |tiers: Vec<Tier>| {
+        let name = |tier: &Tier| NamedTier { basis: tier.basis, days: tier.days, store: map.store_name(tier.store) };
+        tiers.iter().map(name).collect::<Vec<_>>()
+    };
+    let said = map.policies.get(&found.id);
+    let mut own = PolicyChange {
+        active_store: said.and_then(|policy| policy.store).map(|store| map.store_name(store)),
+        minimum_size: said.and_then(|policy| policy.minimum_size).map(crate::view::size),
+        types: said.and_then(|policy| policy.rules.types.clone()),
+        tiers: said.and_then(|policy| policy.rules.tiers.clone()).map(named),
+        reset: false,
+    };
+    if found.kind == "database" {
+        own.active_store = Some(map.store_name(store));
+        own.minimum_size = Some(minimum_size);
+    }
     Ok(StoragePolicy {
         kind: found.kind,
         target: found.id,
@@ -224,10 +241,8 @@ fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
         active_store: map.store_name(store),
         minimum_size,
         types: rules.types.unwrap_or_default(),
-        tiers: tiers
-            .iter()
-            .map(|tier| NamedTier { basis: tier.basis, days: tier.days, store: map.store_name(tier.store) })
-            .collect(),
+        tiers: named(rules.tiers.unwrap_or_default()),
+        own,
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn settings_text(settings: &Settings) -> Result<String> {
     serde_json::to_string(settings).map_err(|error| Error::invalid("the settings cannot be stored").with_source(error))
 }
 
-fn settings_from(text: &[u8], name: &str) -> Result<Settings> {
+pub(crate) fn settings_from(text: &[u8], name: &str) -> Result<Settings> {
     serde_json::from_slice(text).map_err(|error| {
         Error::unavailable(format!("the settings of the BLOB store \"{name}\" cannot be read")).with_source(error)
     })

@@ -1,10 +1,19 @@
-//! What waits to be deleted, and since when.
+//! What waits to be deleted: since when, until when, and what holds it back.
 
+use std::time::Duration;
+
+use database::configuration::backup;
 use database::content::blob;
-use database::content::reclaim::{self, Pending};
+use database::content::reclaim::{self, Pending, reason};
 use model::{Result, Timestamp};
 
-use crate::Session;
+use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
+use crate::{Session, Storage};
+
+/// A backup that gave no sign of life for so long has died.
+const BACKUP_ALIVE: Duration = Duration::from_secs(600);
+/// What still has its reference, which no version has.
+const UNREFERENCED: &str = "unreferenced";
 
 /// What waits to be deleted.
 #[derive(Clone, Debug)]
@@ -21,6 +30,10 @@ pub struct PendingReclaim {
     pub bytes: u64,
     /// Since when the oldest of them waits.
     pub since: Timestamp,
+    /// From when on a collection with the usual windows deletes the oldest of them.
+    pub due: Timestamp,
+    /// Whether a backup that runs, or is kept without a copy of the BLOBs, still needs all of them.
+    pub held: bool,
 }
 
 impl Session {
@@ -29,32 +42,46 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn pending_reclaim(&self) -> Result<Vec<PendingReclaim>> {
         let storage = self.storage().await?;
-        let mut pending = Vec::new();
+        let held = storage.held_since().await?;
+        let mut found = Vec::new();
         for database in storage.databases()? {
+            let pending = |store: String, reason: &str, blobs: i64, bytes: i64, since: Timestamp| PendingReclaim {
+                database: database.name.clone(),
+                store,
+                reason: reason.to_owned(),
+                blobs: crate::view::size(blobs),
+                bytes: crate::view::size(bytes),
+                since,
+                due: since.after(window(reason)),
+                held: held.is_some_and(|held| since >= held),
+            };
             let (blobs, bytes, since) = database.database.read_long(blob::marked).await?;
-            if let Some(since) = since {
-                pending.push(PendingReclaim {
-                    database: database.name.clone(),
-                    store: String::new(),
-                    reason: "unreferenced".to_owned(),
-                    blobs: blobs.max(0) as u64,
-                    bytes: bytes.max(0) as u64,
-                    since,
-                });
-            }
+            found.extend(since.map(|since| pending(String::new(), UNREFERENCED, blobs, bytes, since)));
             for Pending { store_id, reason, blobs, bytes, since } in
                 database.database.read_long(reclaim::totals).await?
             {
-                pending.push(PendingReclaim {
-                    database: database.name.clone(),
-                    store: storage.store_name(store_id),
-                    reason,
-                    blobs: blobs.max(0) as u64,
-                    bytes: bytes.max(0) as u64,
-                    since,
-                });
+                found.push(pending(storage.store_name(store_id), &reason, blobs, bytes, since));
             }
         }
-        Ok(pending)
+        Ok(found)
+    }
+}
+
+/// How long a collection with the usual settings keeps what waits for this reason.
+fn window(why: &str) -> Duration {
+    let days = match why {
+        UNREFERENCED => DEFAULT_WINDOW_DAYS,
+        reason::ORPHAN => QUARANTINE_DAYS,
+        _ => 0,
+    };
+    Duration::from_secs(u64::from(days) * 24 * 60 * 60)
+}
+
+impl Storage {
+    /// What was referred to at this time is kept for a backup that runs, or that holds no copy of it; none when there is no
+    /// such backup.
+    pub async fn held_since(&self) -> Result<Option<Timestamp>> {
+        let alive = Timestamp::now().before(BACKUP_ALIVE);
+        self.configuration().read(move |reader| backup::holds_since(reader, alive)).await
     }
 }

@@ -48,8 +48,8 @@ impl Session {
     /// This session for one request that creates something: the same `key` never creates twice, it finds what was created. Another
     /// `request` under the same key is an error with the code `idempotency_key_reused`.
     ///
-    /// It holds for folders, sites, libraries, columns, content types, copies, site collections, accounts, groups and roles; an
-    /// upload has its key in its options. Keys are remembered for seven days.
+    /// It holds for folders, sites, libraries, columns, content types, copies, site collections, accounts, groups, roles, BLOB
+    /// stores and jobs; an upload has its key in its options. Keys are remembered for seven days.
     #[must_use]
     pub fn once(mut self, key: &str, request: Digest) -> Self {
         let name = key_of(self.principal.id, key);

@@ -1,5 +1,7 @@
 //! What the farm holds where, and whether all bytes that content databases refer to are there and undamaged.
 
+use std::collections::BTreeMap;
+
 use blobs::{Outcome, Usage};
 use database::Transaction;
 use database::content::fault::{self, FaultRow};
@@ -44,6 +46,10 @@ pub struct StoreStatus {
     pub state: String,
     /// Where it is.
     pub location: String,
+    /// Settings of its provider by name. Credentials and keys are not among them.
+    pub settings: BTreeMap<String, String>,
+    /// Whether it has credentials or keys.
+    pub has_secrets: bool,
     /// What it holds; none when it does not answer.
     pub usage: Option<Usage>,
 }
@@ -121,6 +127,8 @@ impl Session {
                 kind: row.kind.clone(),
                 state: row.state.clone(),
                 location: row.location.clone(),
+                settings: crate::provider::settings_from(row.settings.as_bytes(), &row.name)?,
+                has_secrets: row.secret.is_some(),
                 usage,
             });
         }

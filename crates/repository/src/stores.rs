@@ -55,11 +55,16 @@ impl StoreState {
 
 impl Session {
     /// Adds a BLOB store after opening it, which leaves the farm's mark in it. It takes BLOBs as soon as a policy names it.
+    /// Answers with its identifier.
     ///
     /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or setting; `Conflict` when the
     /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
-    pub async fn add_store(&self, mut new: NewStore) -> Result<()> {
+    pub async fn add_store(&self, mut new: NewStore) -> Result<Id> {
         self.require_farm_administrator("add BLOB stores")?;
+        let (earlier, repetition) = (self.repetition.clone(), self.repetition.clone());
+        if let Some(added) = self.repository.inner.configuration.read(move |reader| earlier.find(reader)).await? {
+            return Ok(added);
+        }
         if new.encrypt {
             let keys = with_new_key(new.secrets.get(KEYS))?;
             new.secrets.insert(KEYS.to_owned(), keys);
@@ -71,14 +76,20 @@ impl Session {
         self.repository.inner.open_store(&row).await?.close().await;
         let actor = self.principal.id;
         let insert = move |transaction: &mut Transaction<'_>| {
+            if let Some(added) = repetition.find(transaction)? {
+                return Ok(added);
+            }
             farm::change_directory(transaction)?;
             refuse_known(&farm::stores(transaction)?, &row)?;
             farm::insert_store(transaction, &row, Timestamp::now())?;
             let detail = format!("{} at {}", row.kind, row.location);
-            event::record(transaction, Timestamp::now(), actor, "store.add", &row.name, &detail)
+            event::record(transaction, Timestamp::now(), actor, "store.add", &row.name, &detail)?;
+            repetition.keep(transaction, row.id)?;
+            Ok(row.id)
         };
-        self.repository.inner.configuration.write(insert).await?;
-        self.repository.refresh_map().await
+        let added = self.repository.inner.configuration.write(insert).await?;
+        self.repository.refresh_map().await?;
+        Ok(added)
     }
 
     /// Changes settings and credentials of a store while it is in use: what is given replaces what was there, an empty

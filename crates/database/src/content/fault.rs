@@ -1,7 +1,8 @@
 //! BLOBs that a check found missing or damaged, until they are whole again or their loss is accepted.
 
-use model::{Digest, Id, Result, Timestamp};
+use model::{Digest, Id, Result, Timestamp, VersionNumber};
 
+use super::node::number;
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
@@ -13,8 +14,8 @@ statements! {
     LIST = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest > $1
         ORDER BY digest LIMIT $2";
     COUNT = "SELECT COUNT(*) FROM blob_fault WHERE accepted_at IS NULL";
-    OF_NODE = "SELECT f.store_id, f.digest, f.state, f.detail, f.found_at, f.accepted_at, f.accepted_by FROM version v
-        JOIN blob b ON b.id = v.blob_id JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1";
+    OF_NODE = "SELECT v.id, v.major, v.minor, v.working, f.state FROM version v JOIN blob b ON b.id = v.blob_id
+        JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1 ORDER BY v.id";
 }
 
 /// A BLOB that is not as it must be.
@@ -80,7 +81,27 @@ pub fn count(reader: &mut Reader<'_>) -> Result<i64> {
     Ok(reader.find(COUNT, &[], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Faults of the versions of a document.
-pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Vec<FaultRow>> {
-    reader.query(OF_NODE, &params![node], read)
+/// A version whose BLOB is not as it must be.
+#[derive(Clone, Debug)]
+pub struct FaultyVersion {
+    /// Identifier of the version.
+    pub id: Id,
+    /// Its number.
+    pub number: VersionNumber,
+    /// Whether it is a working copy, which only its holder knows.
+    pub working: bool,
+    /// `missing` or `damaged`.
+    pub state: String,
+}
+
+/// Versions of a document whose BLOB is not as it must be, in the order of their identifiers.
+pub fn of_node(reader: &mut Reader<'_>, node: Id) -> Result<Vec<FaultyVersion>> {
+    reader.query(OF_NODE, &params![node], |row| {
+        Ok(FaultyVersion {
+            id: row.get(0)?,
+            number: VersionNumber::new(number(row, 1)?, number(row, 2)?),
+            working: row.get(3)?,
+            state: row.get(4)?,
+        })
+    })
 }

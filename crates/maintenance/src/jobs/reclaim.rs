@@ -4,10 +4,7 @@
 //! content database that might refer to the copy is asked and from then on refuses new references to it; the store deletes
 //! it; the databases forget it. What was cut short is taken up again by the next run.
 
-use std::time::Duration;
-
 use blobs::BlobStore;
-use database::configuration::backup;
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
@@ -22,14 +19,11 @@ use super::ticket::{Flow, Ticket};
 const PAGE: usize = 256;
 /// Deletions that a store is asked for at once.
 const AT_ONCE: usize = 16;
-/// A backup that gave no sign of life for so long has died.
-const BACKUP_ALIVE: Duration = Duration::from_secs(600);
 
 /// Until when something must have been unneeded to be deleted now: `wanted`, or earlier when a backup needs what was
 /// referred to since.
 pub(super) async fn limit(storage: &Storage, wanted: Timestamp) -> Result<Timestamp> {
-    let alive = Timestamp::now().before(BACKUP_ALIVE);
-    let held = storage.configuration().read(move |reader| backup::holds_since(reader, alive)).await?;
+    let held = storage.held_since().await?;
     Ok(held.map_or(wanted, |held| wanted.min(held)))
 }
 

@@ -13,6 +13,7 @@ pub use rules::Preconditions;
 pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
+pub(crate) use open::require_draft;
 pub(crate) use rules::{charge, require_free};
 pub(crate) use save::{Placed, Plan, Shelf, Tally, held_parent, join, key_of, library_of, taken};
 pub(crate) use upload::{explain, media_type};

@@ -12,6 +12,7 @@ use database::Transaction;
 use database::configuration::job::{self, JobRow};
 use model::{Error, Id, Result, Timestamp};
 
+use crate::repetition::Repetition;
 use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;
@@ -81,7 +82,7 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators; `NotFound` and `Invalid` for work that cannot be done.
     pub async fn start_job(&self, work: Work) -> Result<Job> {
         let storage = self.storage().await?;
-        let id = storage.add_job(work, None).await?;
+        let id = insert(&storage, work, None, self.repetition.clone()).await?;
         storage.job(id).await
     }
 
@@ -151,19 +152,7 @@ impl Storage {
     ///
     /// Errors: `NotFound`, `Conflict` and `Invalid` for work that cannot be done.
     pub async fn add_job(&self, work: Work, runner: Option<(Id, Duration)>) -> Result<Id> {
-        work.check(self)?;
-        let (id, kind, payload) = (self.next_id(), work.kind(), work.to_text()?);
-        let recording = self.clone();
-        let write = move |transaction: &mut Transaction<'_>| {
-            let now = Timestamp::now();
-            job::insert(transaction, id, kind, &payload, now, recording.actor())?;
-            if let Some((runner, lease)) = runner {
-                job::claim(transaction, id, runner, now, now.after(lease))?;
-            }
-            recording.record(transaction, "job.start", &format!("{kind} {id}"), &payload)
-        };
-        self.configuration().write(write).await?;
-        Ok(id)
+        insert(self, work, runner, Repetition::default()).await
     }
 
     /// One job.
@@ -173,4 +162,25 @@ impl Storage {
         let row = self.configuration().read(move |reader| job::find(reader, id)).await?;
         Job::read(row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?)
     }
+}
+
+/// Adds a job, unless the same request has done so before.
+async fn insert(storage: &Storage, work: Work, runner: Option<(Id, Duration)>, repetition: Repetition) -> Result<Id> {
+    work.check(storage)?;
+    let (id, kind, payload) = (storage.next_id(), work.kind(), work.to_text()?);
+    let recording = storage.clone();
+    let write = move |transaction: &mut Transaction<'_>| {
+        if let Some(added) = repetition.find(transaction)? {
+            return Ok(added);
+        }
+        let now = Timestamp::now();
+        job::insert(transaction, id, kind, &payload, now, recording.actor())?;
+        if let Some((runner, lease)) = runner {
+            job::claim(transaction, id, runner, now, now.after(lease))?;
+        }
+        recording.record(transaction, "job.start", &format!("{kind} {id}"), &payload)?;
+        repetition.keep(transaction, id)?;
+        Ok(id)
+    };
+    storage.configuration().write(write).await
 }

@@ -12,7 +12,7 @@ const PAGE: usize = 1_000;
 
 /// Lists faults; all is well when each is accepted.
 pub async fn list(session: &Session) -> Result<Shown> {
-    let faults = session.blob_faults(None, PAGE).await?;
+    let (faults, _) = session.blob_faults(None, PAGE).await?;
     let rows: Vec<_> = faults
         .iter()
         .map(|fault| {

@@ -17,6 +17,8 @@ pub enum PolicyTarget {
     Database(String),
     /// The site collection with this address; the empty one is the root.
     SiteCollection(NodePath),
+    /// The site collection with this identifier.
+    SiteCollectionId(Id),
     /// The library at this place.
     Library(Target),
 }
@@ -181,6 +183,7 @@ impl Session {
                 Some((collection, names)) if names == path.names().len() => Ok(in_collection(collection)),
                 _ => Err(Error::not_found(format!("there is no site collection at \"{path}\""))),
             },
+            PolicyTarget::SiteCollectionId(id) => map.collection(*id).map(in_collection),
             PolicyTarget::Library(target) => self.policy_library(target).await,
         }
     }

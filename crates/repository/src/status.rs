@@ -38,6 +38,8 @@ pub struct DatabaseStatus {
 /// A BLOB store and what it holds.
 #[derive(Clone, Debug)]
 pub struct StoreStatus {
+    /// Identifier.
+    pub id: Id,
     /// Name.
     pub name: String,
     /// Kind of its provider.
@@ -123,6 +125,7 @@ impl Session {
                 None => self.database_store_usage().await.ok(),
             };
             stores.push(StoreStatus {
+                id: row.id,
                 name: row.name.clone(),
                 kind: row.kind.clone(),
                 state: row.state.clone(),

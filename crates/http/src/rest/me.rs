@@ -109,7 +109,7 @@ async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
     }))
 }
 
-/// List what happened to accounts, groups, roles and sign-ins
+/// List what happened to accounts, groups, roles, sign-ins and storage
 ///
 /// For administrators of the farm. Newest first.
 #[utoipa::path(

@@ -10,6 +10,7 @@ mod documents;
 mod extract;
 mod groups;
 mod items;
+mod jobs;
 mod libraries;
 mod me;
 mod moving;
@@ -17,6 +18,7 @@ mod openapi;
 mod permissions;
 mod receive;
 pub(crate) mod send;
+mod storage;
 mod uploads;
 mod users;
 mod wire;
@@ -48,6 +50,8 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(users::routes())
         .merge(groups::routes())
         .merge(me::routes())
+        .merge(storage::routes())
+        .merge(jobs::routes())
         .merge(uploads::routes())
 }
 

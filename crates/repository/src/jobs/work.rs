@@ -166,6 +166,17 @@ impl Work {
 }
 
 impl Figures {
+    /// Bytes a second since its beginning, pauses not counted; none in the first second, and where it moves none.
+    pub fn bytes_per_second(&self) -> Option<u64> {
+        self.bytes.checked_div(self.seconds).filter(|rate| *rate > 0)
+    }
+
+    /// Seconds that are left at that rate; none where that is not known.
+    pub fn seconds_left(&self) -> Option<u64> {
+        let rate = self.bytes_per_second()?;
+        (self.total_bytes >= self.bytes).then(|| (self.total_bytes - self.bytes).div_ceil(rate))
+    }
+
     /// The stored text.
     ///
     /// Errors: none that a caller can bring about.

@@ -1,5 +1,7 @@
 //! The farm's storage.
 
+use std::collections::BTreeMap;
+
 use repository::{DatabaseStatus, StoreStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -46,6 +48,8 @@ pub struct ReferenceJson {
 /// A BLOB store.
 #[derive(Serialize, ToSchema)]
 pub struct StoreJson {
+    /// Identifier.
+    pub id: String,
     /// Name.
     pub name: String,
     /// Kind of its provider.
@@ -62,6 +66,14 @@ pub struct StoreJson {
     pub content_bytes: Option<u64>,
     /// Bytes that they take.
     pub disk_bytes: Option<u64>,
+    /// Bytes of these that a compaction gives back.
+    pub reclaimable_bytes: Option<u64>,
+    /// Bytes that are free where it is; null where nobody knows.
+    pub free_bytes: Option<u64>,
+    /// Settings of its provider by name.
+    pub settings: BTreeMap<String, String>,
+    /// Whether it has credentials or keys; they are never told.
+    pub has_secrets: bool,
 }
 
 impl From<DatabaseStatus> for DatabaseJson {
@@ -81,6 +93,7 @@ impl From<DatabaseStatus> for DatabaseJson {
 impl From<StoreStatus> for StoreJson {
     fn from(status: StoreStatus) -> Self {
         Self {
+            id: status.id.to_string(),
             name: status.name,
             kind: status.kind,
             state: status.state,
@@ -89,6 +102,10 @@ impl From<StoreStatus> for StoreJson {
             blobs: status.usage.as_ref().map(|usage| usage.blobs),
             content_bytes: status.usage.as_ref().map(|usage| usage.content_bytes),
             disk_bytes: status.usage.as_ref().map(|usage| usage.disk_bytes),
+            reclaimable_bytes: status.usage.as_ref().map(|usage| usage.reclaimable_bytes),
+            free_bytes: status.usage.as_ref().and_then(|usage| usage.free_bytes),
+            settings: status.settings,
+            has_secrets: status.has_secrets,
         }
     }
 }

@@ -6,7 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Id, MAX_PAGE, Role};
-use repository::{AccountChange, AuditFilter, Bin, Client, NewAccount, Session, Sort};
+use repository::{
+    AccountChange, AuditFilter, Bin, CheckWork, Client, JobRequest, NewAccount, NewStore, Session, Sort, StoreState,
+    StoreStatus, Work,
+};
 use serde_json::{Value, json};
 
 use super::super::{Farm, PASSWORD};
@@ -78,17 +81,23 @@ pub struct Case {
     words: HashMap<&'static str, String>,
     people: HashMap<&'static str, Id>,
     admin: Session,
+    speaks_of_storage: bool,
 }
 
 impl Case {
     /// Makes what the row speaks of.
     pub async fn prepare(farm: &Farm, people: &People, row: &Row, n: usize) -> Self {
         let admin = farm.repository.as_caller(people.admin.principal().clone());
-        let mut case = Self { words: HashMap::new(), people: HashMap::new(), admin };
+        let mut case = Self { words: HashMap::new(), people: HashMap::new(), admin, speaks_of_storage: false };
         case.words.insert("n", n.to_string());
         case.words.insert("site", people.site.clone());
         case.words.insert("nobody", people.nobody.to_string());
         case.words.insert("number", "1.0".into());
+        for word in ["main", "database", "collection"] {
+            case.words.insert(word, word.into());
+        }
+        case.words.insert("of-library", "library".into());
+        case.words.insert("digest", "ab".repeat(32));
         case.words.insert("path", format!("Documents/case-{n}/a.txt"));
         let text = format!("{}{}{}", row.route, row.query, row.body);
         let speaks_of = |words: &[&str]| {
@@ -104,6 +113,10 @@ impl Case {
         }
         if speaks_of(&["user", "token", "session", "group", "member", "role"]) || row.route.contains("{id=user}") {
             case.make_people(farm, n, row.route.contains("/sessions")).await;
+        }
+        case.speaks_of_storage = row.route.contains("/farm/");
+        if speaks_of(&["store", "closed", "job", "paused"]) {
+            case.make_storage(n).await;
         }
         if text.contains("{id=upload}") {
             case.make_upload(farm, people, n).await;
@@ -179,6 +192,23 @@ impl Case {
             self.words.insert(word, id.to_string());
         }
         self.people.extend([("user", user), ("group", group)]);
+    }
+
+    async fn make_storage(&mut self, n: usize) {
+        for (word, state) in [("store", StoreState::Active), ("closed", StoreState::ReadOnly)] {
+            let (name, location) = (format!("{word} {n}"), format!("stores/{word}-{n}"));
+            let new = NewStore { name: name.clone(), kind: "directory".into(), location, ..NewStore::default() };
+            self.admin.add_store(new).await.unwrap();
+            self.admin.set_store_state(&name, state).await.unwrap();
+            self.words.insert(word, name.replace(' ', "%20"));
+        }
+        for word in ["job", "paused"] {
+            let job = self.admin.start_job(Work::Check(CheckWork::default())).await.unwrap().id;
+            self.words.insert(word, job.to_string());
+            if word == "paused" {
+                self.admin.ask_job(job, JobRequest::Pause).await.unwrap();
+            }
+        }
     }
 
     async fn make_upload(&mut self, farm: &Farm, people: &People, n: usize) {
@@ -278,6 +308,13 @@ impl Case {
             let sessions = admin.web_sessions(*user).await.unwrap();
             lines.push(format!("{:?} {}", admin.tokens(*user).await, sessions.len()));
             lines.push(format!("{:?}", admin.members(self.people["group"], "", MAX_PAGE).await));
+        }
+        if self.speaks_of_storage {
+            lines.push(format!("{:?}", admin.jobs(None, MAX_PAGE).await));
+            lines.push(format!("{:?}", admin.storage_policies().await));
+            let stores = admin.storage_status().await.unwrap().1;
+            let told = |store: &StoreStatus| format!("{} {} {:?}", store.name, store.state, store.settings);
+            lines.extend(stores.iter().map(told));
         }
         lines.push(format!("{:?}", uploads(farm)));
         lines.join("\n")

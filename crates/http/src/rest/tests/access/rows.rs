@@ -40,6 +40,8 @@ const MANAGE_ADD: Expected = [404, 403, 403, 201, 201];
 const FARM: Expected = [403, 403, 403, 403, 200];
 const FARM_CHANGE: Expected = [403, 403, 403, 403, 204];
 const FARM_ADD: Expected = [403, 403, 403, 403, 201];
+/// The same for what is not there.
+const FARM_NOTHING: Expected = [403, 403, 403, 403, 404];
 
 pub const ROWS: &[Row] = &[
     row("GET", "/api/v1/content/{path}", "", READ),
@@ -149,6 +151,30 @@ pub const ROWS: &[Row] = &[
     row("PUT", "/api/v1/me/preferences", r#"{"language":"de","theme":"dark"}"#, [204; 5]),
     row("GET", "/api/v1/farm/status", "", FARM),
     row("GET", "/api/v1/farm/audit-log", "", FARM),
+    row("GET", "/api/v1/farm/stores", "", FARM),
+    row("POST", "/api/v1/farm/stores", r#"{"name":"new {n}","kind":"directory","location":"stores/{n}"}"#, FARM_ADD),
+    row("PATCH", "/api/v1/farm/stores/{store}", r#"{"state":"read-only"}"#, FARM),
+    row("PATCH", "/api/v1/farm/stores/{store}", r#"{"settings":{}}"#, FARM),
+    row("DELETE", "/api/v1/farm/stores/{store=closed}", "", FARM_CHANGE),
+    row("GET", "/api/v1/farm/storage-policies", "", FARM),
+    row("GET", "/api/v1/farm/storage-policies/{kind=database}/{target=main}", "", FARM),
+    row("GET", "/api/v1/farm/storage-policies/{kind=of-library}/{target=library}", "", FARM),
+    row("PUT", "/api/v1/farm/storage-policies/{kind=database}/{target=main}", r#"{"types":["pdf"]}"#, FARM),
+    row("PUT", "/api/v1/farm/storage-policies/{kind=collection}/{target=site}", r#"{"minimum_size":7}"#, FARM),
+    row("PUT", "/api/v1/farm/storage-policies/{kind=of-library}/{target=library}", r#"{"active_store":"files"}"#, FARM),
+    row("GET", "/api/v1/farm/jobs", "", FARM),
+    row("POST", "/api/v1/farm/jobs", r#"{"kind":"check"}"#, FARM_ADD),
+    row("POST", "/api/v1/farm/jobs", r#"{"kind":"migrate","to":"files"}"#, FARM_ADD),
+    row("POST", "/api/v1/farm/jobs", r#"{"kind":"collect","dry_run":true}"#, FARM_ADD),
+    row("GET", "/api/v1/farm/jobs/{id=job}", "", FARM),
+    row("GET", "/api/v1/farm/jobs/{id=job}/errors", "", FARM),
+    row("POST", "/api/v1/farm/jobs/{id=job}/pause", "", FARM),
+    row("POST", "/api/v1/farm/jobs/{id=paused}/resume", "", FARM),
+    row("POST", "/api/v1/farm/jobs/{id=job}/abort", "", FARM),
+    row("GET", "/api/v1/farm/reclaim", "", FARM),
+    row("GET", "/api/v1/farm/faults", "", FARM),
+    row("POST", "/api/v1/farm/faults/{digest}/accept", "", FARM_NOTHING),
+    row("POST", "/api/v1/farm/faults/{digest}/repair", "", FARM_NOTHING),
     row("OPTIONS", "/api/v1/uploads", "", [204; 5]),
     row("POST", "/api/v1/uploads", "", ADD),
     // Another's upload is not there, whoever asks; the administrator of these cases began it.

@@ -57,6 +57,28 @@ pub(crate) const STORED_BYTES: Sql = Sql::each(
 /// A name by which another connection to the server sees the state of this transaction. SQLite has no other connections to show it to.
 pub(crate) const EXPORT_SNAPSHOT: Sql = Sql::each("SELECT ''", "SELECT pg_export_snapshot()");
 
+macro_rules! reindex {
+    ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE ", $table))),+] };
+}
+
+/// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, SQLite must not see it.
+pub(crate) const REINDEX: [Sql; 14] = reindex!(
+    "blob",
+    "blob_fault",
+    "column_definition",
+    "column_value",
+    "event",
+    "idempotency",
+    "library",
+    "node",
+    "reclaim",
+    "recycled",
+    "scope_grant",
+    "stored_blob",
+    "stored_chunk",
+    "version"
+);
+
 /// Lets no transaction in that enters the same place alone. SQLite has one writer at a time and needs no such lock.
 pub(crate) const ENTER: Sql = Sql::new("SELECT 1 FROM pg_advisory_xact_lock_shared($1)");
 /// Waits until all others have left the place, and keeps them out until the end of the transaction.

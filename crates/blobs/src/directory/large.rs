@@ -133,7 +133,12 @@ impl LargeFile {
         let file = match &self.bytes {
             Access::Opened(file) => file,
             Access::Mapped(_) => {
-                opened = File::open(&self.path).map_err(|e| failed("read", &self.path, e))?;
+                opened = File::open(&self.path).map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        Error::not_found(format!("the BLOB {} was deleted while it was read", self.footer.digest))
+                    }
+                    _ => failed("read", &self.path, error),
+                })?;
                 &opened
             }
         };
@@ -207,7 +212,7 @@ impl Source for LargeSource {
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
         let file = self.0.clone();
         let range = offset..(offset + limit as u64).min(file.footer.length);
-        Box::pin(super::blocking(move || file.load(range)))
+        Box::pin(super::cold::cold(move || file.load(range)))
     }
 }
 

@@ -15,6 +15,7 @@
 //! Knows nothing of who refers to a BLOB.
 
 mod catalog;
+mod cold;
 mod committer;
 mod compaction;
 mod deletions;

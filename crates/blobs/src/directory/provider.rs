@@ -238,7 +238,7 @@ impl Provider for DirectoryProvider {
                 return Ok(source);
             }
             let inner = self.0.clone();
-            blocking(move || inner.open_anywhere(digest, size, place)).await
+            super::cold::cold(move || inner.open_anywhere(digest, size, place)).await
         })
     }
 

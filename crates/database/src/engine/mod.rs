@@ -185,6 +185,14 @@ impl Database {
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
     }
 
+    /// Writes the indexes of a content database anew, table by table; whoever changes a table waits while its own are written.
+    pub async fn rebuild_indexes(&self) -> Result<()> {
+        for statement in dialect::REINDEX {
+            self.write_vital(move |transaction| transaction.execute(statement, &[])).await?;
+        }
+        Ok(())
+    }
+
     /// Bytes inside the database that hold nothing and could be given back, as far as the engine tells.
     pub async fn free_bytes(&self) -> Result<u64> {
         let free = self.read(|reader| reader.find(dialect::FREE_BYTES, &[], |row| row.get::<i64>(0))).await?;

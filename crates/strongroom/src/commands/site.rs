@@ -1,6 +1,7 @@
 //! `strongroom site`: site collections, their quotas and libraries, and the content databases that hold them.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use model::{Error, LibrarySettings, Result, SitePath, Versioning};
@@ -80,6 +81,11 @@ enum DatabaseAction {
         #[arg(long, value_name = "PATH|postgres://...")]
         location: Option<String>,
     },
+    /// Write the indexes of a content database anew, table by table, while people work
+    RebuildIndexes {
+        /// The content database
+        name: String,
+    },
 }
 
 /// A number of bytes, or no limit.
@@ -147,6 +153,13 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
                 "content database {name} added; make sites in it with: site create ADDRESS --database {name}\n"
             );
             Ok((json!({ "name": name }), text))
+        }
+        Action::Database { action: DatabaseAction::RebuildIndexes { name } } => {
+            let started = Instant::now();
+            session.storage().await?.database(&name)?.database.rebuild_indexes().await?;
+            let seconds = started.elapsed().as_secs_f64();
+            let text = format!("the indexes of the content database {name} were written anew in {seconds:.1} s\n");
+            Ok((json!({ "name": name, "seconds": seconds }), text))
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Makes trees of files for imports: `tree mixed|flat|one DIRECTORY FILES`.
+//! Makes trees of files for imports: `tree mixed|flat|one|MEAN DIRECTORY FILES`.
 //!
 //! `mixed`: half of the files of 1 to 16 KB, a third up to 100 KB, the rest up to 1 MB, 50 in a folder. `flat`: files of 100
-//! bytes, DIRECTORY/000/0.bin and so on, 1,000 in a folder. `one`: the same in one folder. No two files are alike and nothing
+//! bytes, DIRECTORY/000/0.bin and so on, 1,000 in a folder. `one`: the same in one folder. A number MEAN: half to one and
+//! a half of so many bytes (at most a million), 100 in a folder. No two files are alike and nothing
 //! compresses. Built by `bench/lib.sh` with rustc alone.
 
 use std::path::Path;
@@ -24,7 +25,7 @@ impl Random {
 fn main() -> std::io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [kind, directory, files] = words.as_slice() else {
-        eprintln!("tree mixed|flat|one DIRECTORY FILES");
+        eprintln!("tree mixed|flat|one|MEAN DIRECTORY FILES");
         std::process::exit(2);
     };
     let files: u64 = files.parse().map_err(std::io::Error::other)?;
@@ -41,7 +42,11 @@ fn main() -> std::io::Result<()> {
                 (format!("{:03}/{:02}/{}.bin", number / 5_000, number / 50 % 100, number % 50), size)
             }
             "flat" => (format!("{:03}/{}.bin", number / 1_000, number % 1_000), 100),
-            _ => (format!("{number}.bin"), 100),
+            "one" => (format!("{number}.bin"), 100),
+            mean => {
+                let mean: u64 = mean.parse().map_err(std::io::Error::other)?;
+                (format!("{:04}/{}.bin", number / 100, number % 100), random.between(mean / 2, mean * 3 / 2))
+            }
         };
         let path = Path::new(directory).join(path);
         if let Some(folder) = path.parent() {

@@ -22,5 +22,8 @@ pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason};
-pub use restore::{Drilled, RestoreOptions, RestoreSummary, drill, restore_farm};
+pub use restore::{
+    Drilled, ItemsOptions, ItemsSummary, RestoreOptions, RestoreSummary, drill, restore_content_database, restore_farm,
+    restore_items,
+};
 pub use schedule::keep_schedule;

@@ -51,7 +51,10 @@ pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
 pub use faults::BlobFault;
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
-pub use import::{HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder};
+pub use import::{
+    HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
+    ReturningDocument, ReturningVersion,
+};
 pub use items::{BulkOutcome, Listed, Page, Sort, SortKey};
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,

@@ -28,12 +28,12 @@ const CONFIGURATION: &str = "configuration";
 const NAMED: usize = 20;
 
 /// A database that was brought back and is not in its place yet.
-struct Restored {
-    database: Database,
+pub(super) struct Restored {
+    pub database: Database,
     /// The file that is to be moved, and where to; none for a database of a server.
-    file: Option<(PathBuf, PathBuf)>,
+    pub file: Option<(PathBuf, PathBuf)>,
     /// What the farm writes down of where it is.
-    location: String,
+    pub location: String,
 }
 
 /// Restores a whole farm into a directory.
@@ -102,17 +102,18 @@ async fn restore(
     })
 }
 
-struct Work<'a> {
-    destination: &'a Destination,
-    options: &'a RestoreOptions,
-    manifest: &'a Manifest,
-    scratch: &'a Scratch,
-    progress: &'a Arc<Progress>,
+/// What bringing databases back needs.
+pub(super) struct Work<'a> {
+    pub destination: &'a Destination,
+    pub options: &'a RestoreOptions,
+    pub manifest: &'a Manifest,
+    pub scratch: &'a Scratch,
+    pub progress: &'a Arc<Progress>,
 }
 
 impl Work<'_> {
     /// Brings a database back, not into its place yet.
-    async fn bring(&self, part: &DatabasePart, schema: Schema, place: &str) -> Result<Restored> {
+    pub async fn bring(&self, part: &DatabasePart, schema: Schema, place: &str) -> Result<Restored> {
         let vault = &self.destination.vault;
         let limits = Options::default();
         if part.method == method::SQLITE {
@@ -130,7 +131,12 @@ impl Work<'_> {
     }
 
     /// Puts a content database right before its BLOBs come; what was changed, for a person.
-    async fn prepare(&self, database: &Database, row: &ContentDatabaseRow, stores: &[Store]) -> Result<Vec<String>> {
+    pub async fn prepare(
+        &self,
+        database: &Database,
+        row: &ContentDatabaseRow,
+        stores: &[Store],
+    ) -> Result<Vec<String>> {
         database.write(|transaction| content::forget(transaction, DATABASE_STORE)).await?;
         let known: Vec<Id> = stores.iter().map(|store| store.id).collect();
         let active = row.active_store_id;
@@ -320,7 +326,7 @@ fn moved_stores(stores: &[Store]) -> Vec<String> {
         .collect()
 }
 
-fn incomplete(missing: &[Missing]) -> Error {
+pub(super) fn incomplete(missing: &[Missing]) -> Error {
     let mut text = format!("{} BLOBs that documents need are missing or damaged in the backup:", missing.len());
     for missing in missing.iter().take(NAMED) {
         let names: Vec<String> = missing.documents.iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();

@@ -5,8 +5,10 @@
 
 mod assemble;
 mod blobs;
+mod content;
 mod drill;
 mod farm;
+mod items;
 mod place;
 mod settings;
 mod stores;
@@ -19,8 +21,10 @@ use model::{Error, Id, Result, Timestamp};
 use crate::backup::destination::{Destination, SetName};
 use crate::backup::manifest::Manifest;
 
+pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
 pub use farm::restore_farm;
+pub use items::{ItemsOptions, ItemsSummary, restore_items};
 
 /// What to bring back, and where to.
 #[derive(Clone, Debug, Default)]

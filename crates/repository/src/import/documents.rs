@@ -28,7 +28,7 @@ impl HashedBytes {
 }
 
 /// Bytes that are durable in a store, or go into the content database with their document.
-pub struct ImportContent(Placed);
+pub struct ImportContent(pub(super) Placed);
 
 /// Bytes of a large document on their way into a store. Dropping it stores nothing.
 pub struct ImportWriter {

@@ -5,6 +5,7 @@
 
 mod documents;
 mod folders;
+mod returning;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use model::{Error, Id, MAX_DEPTH, Name, Result, Right};
 
 pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
 pub use folders::NewFolder;
+pub use returning::{Returned, ReturningDocument, ReturningVersion};
 
 use crate::map::{ContentDatabase, Map};
 use crate::placement::Placement;

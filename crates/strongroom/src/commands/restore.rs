@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use maintenance::{Progress, RestoreOptions, RestoreSummary};
-use model::{Error, Id, Result};
+use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
+use model::{Error, Id, NodeKind, NodePath, Result};
 use serde_json::json;
 
 use super::backup::KeyFile;
 use super::output::{show, time};
 use super::transfer::{Bar, shows_progress, size};
+use crate::commands;
 use crate::configuration::{Place, Settings};
 
 /// What to restore, and where to.
@@ -29,6 +30,21 @@ pub struct Arguments {
     /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
     #[arg(long, value_name = "ID")]
     set: Option<Id>,
+    /// Only this content database, in its place in the farm that is there, while no server runs
+    #[arg(long, value_name = "NAME", group = "part")]
+    content_database: Option<String>,
+    /// Only this site or site collection, with everything below it, into the farm as it runs
+    #[arg(long, value_name = "PATH", group = "part")]
+    site: Option<String>,
+    /// Only this library, into the farm as it runs
+    #[arg(long, value_name = "PATH", group = "part")]
+    library: Option<String>,
+    /// Only this document, with its versions, into the farm as it runs; one that is there gets a new version
+    #[arg(long, value_name = "PATH", group = "part")]
+    document: Option<String>,
+    /// Put the site, library or document beside what is there, under a name that says when it is from
+    #[arg(long, requires = "part", conflicts_with = "content_database")]
+    beside: bool,
     /// A new, empty PostgreSQL database, once for each such database of the backup; "configuration" names the configuration database
     #[arg(long, value_name = "NAME=postgres://...")]
     database_url: Vec<String>,
@@ -45,6 +61,14 @@ pub struct Arguments {
 
 /// Runs `strongroom restore`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let parts = [
+        (&arguments.site, NodeKind::Site),
+        (&arguments.library, NodeKind::Library),
+        (&arguments.document, NodeKind::Document),
+    ];
+    if let Some((path, kind)) = parts.into_iter().find_map(|(path, kind)| Some((path.as_deref()?, kind))) {
+        return items(&arguments, path, kind).await;
+    }
     let directory = Settings::read(&arguments.place)?.directory();
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
@@ -59,7 +83,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         force: arguments.force,
         accept_missing: arguments.accept_missing,
     };
-    let outcome = maintenance::restore_farm(&options, progress).await;
+    let outcome = match &arguments.content_database {
+        Some(name) => {
+            let (_, session) = commands::open(&arguments.place).await?;
+            maintenance::restore_content_database(session, &options, name, progress).await
+        }
+        None => maintenance::restore_farm(&options, progress).await,
+    };
     drop(bar);
     let summary = outcome?;
     let seconds = started.elapsed().as_secs_f64();
@@ -77,6 +107,50 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     });
     show(arguments.place.json, &value, &text(&summary, seconds));
     Ok(if summary.missing == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Brings a part back into the farm as it runs.
+async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
+    let options = ItemsOptions {
+        source: arguments.source.clone(),
+        key_file: arguments.key.encrypt_with.clone(),
+        set: arguments.set,
+        path: NodePath::parse(path)?,
+        kind,
+        beside: arguments.beside,
+        database_urls: database_urls(&arguments.database_url)?,
+    };
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let outcome = maintenance::restore_items(&session, &options, progress).await;
+    drop(bar);
+    repository.close().await;
+    let summary = outcome?;
+    let value = json!({
+        "id": summary.set.map(|id| id.to_string()),
+        "path": summary.path,
+        "created": summary.created,
+        "replaced": summary.replaced,
+        "unchanged": summary.unchanged,
+        "versions": summary.versions,
+        "bytes": summary.bytes,
+        "faults": summary.faults,
+        "notes": summary.notes,
+    });
+    let mut text = format!(
+        "\"/{}\" is back: {} documents made, {} got a new version, {} are the same; {} versions, {}.\n",
+        summary.path,
+        summary.created,
+        summary.replaced,
+        summary.unchanged,
+        summary.versions,
+        size(summary.bytes),
+    );
+    summary.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
+    summary.faults.iter().for_each(|fault| text.push_str(&format!("Not brought back: {fault}\n")));
+    show(arguments.place.json, &value, &text);
+    Ok(if summary.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn text(summary: &RestoreSummary, seconds: f64) -> String {

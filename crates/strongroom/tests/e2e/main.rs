@@ -11,6 +11,7 @@ mod full;
 mod kill;
 mod power;
 mod refusals;
+mod restored_parts;
 mod resumable;
 mod storage;
 mod support;

@@ -1,0 +1,132 @@
+//! One content database of a farm that is there, brought back to what it was, while no server runs.
+
+use std::sync::Arc;
+
+use database::configuration::{farm, restored, site_collection};
+use database::content::restored as content;
+use database::{Database, Location, Reader, Schema, Transaction};
+use model::{Error, Id, Result, Timestamp};
+use repository::{Repository, Session};
+
+use super::blobs::{Outcome, Restoring};
+use super::farm::{Work, incomplete};
+use super::place::Ground;
+use super::stores::Store;
+use super::{RestoreOptions, RestoreSummary, choose};
+use crate::Progress;
+use crate::backup::Scratch;
+use crate::backup::destination::{Destination, Use};
+use crate::backup::papers::blocking;
+
+/// Replaces one content database of the farm by what a set has of it. Its BLOBs are copied as far as their stores lack them. The file
+/// that is there is set aside.
+///
+/// # Errors
+/// `Conflict` when a server runs, or when the backups are those of another farm; those of [`super::restore_farm`].
+pub async fn restore_content_database(
+    session: Session,
+    options: &RestoreOptions,
+    name: &str,
+    progress: Arc<Progress>,
+) -> Result<RestoreSummary> {
+    let repository = session.repository().clone();
+    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+    let restored = restore(&repository, &session, &destination, options, name, &progress).await;
+    destination.close().await;
+    restored
+}
+
+async fn restore(
+    repository: &Repository,
+    session: &Session,
+    destination: &Destination,
+    options: &RestoreOptions,
+    name: &str,
+    progress: &Arc<Progress>,
+) -> Result<RestoreSummary> {
+    let storage = session.storage().await?;
+    let (set, manifest) = choose(destination, options.set).await?;
+    if manifest.farm != storage.farm_id().to_string() {
+        return Err(Error::conflict("these are the backups of another farm"));
+    }
+    let live = storage.database(name)?;
+    let part = manifest.databases.iter().find(|part| part.id == live.id.to_string());
+    let part =
+        part.ok_or_else(|| Error::not_found(format!("the set {} has no content database \"{name}\"", set.id)))?;
+    let directory = options.directory.clone();
+    let ground = blocking(move || Ground::prepare(&directory, set.id, true)).await?;
+    let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
+    progress.count(0, part.bytes);
+    let work = Work { destination, options, manifest: &manifest, scratch: &scratch, progress };
+    let rows = storage.configuration().read_long(|reader: &mut Reader<'_>| farm::databases(reader)).await?;
+    let row = rows.into_iter().find(|row| row.id == live.id);
+    let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
+    let restored = work.bring(part, Schema::Content, &row.location).await?;
+    let opened = storage.stores().iter().map(|(row, store)| Store {
+        id: row.id,
+        name: row.name.clone(),
+        open: store.clone(),
+        moved_to: None,
+    });
+    let stores: Vec<Store> = opened.collect();
+    let mut notes = work.prepare(&restored.database, &row, &stores).await?;
+    let mut outcome = Outcome::default();
+    let (vault, database) = (&destination.vault, &restored.database);
+    let restoring = Restoring { vault, name, database, stores: &stores, progress };
+    restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
+    if !outcome.missing.is_empty() && !options.accept_missing {
+        return Err(incomplete(&outcome.missing));
+    }
+    let there = restored.database.read_long(content::collections).await?;
+    restored.database.close().await;
+    let lost = settle(&storage, live.id, there, &restored.location, restored.file.is_none()).await?;
+    notes.extend(
+        lost.into_iter().map(|path| format!("the site collection \"/{path}\" was not in this backup and is gone")),
+    );
+    // The file can only be replaced when nobody has it open.
+    repository.close().await;
+    if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, live.location) {
+        blocking(move || {
+            Database::settle_file(&from)?;
+            ground.put(&from, &to)
+        })
+        .await?;
+    }
+    Ok(RestoreSummary {
+        set: set.id,
+        started_at: Timestamp::from_micros(manifest.started),
+        databases: 1,
+        copied: outcome.copied,
+        present: outcome.present,
+        missing: outcome.missing.len() as u64,
+        notes,
+    })
+}
+
+/// Takes site collections out of the farm's map that the database does not have any more, and notes its new place if it has one; the
+/// addresses that are gone.
+async fn settle(
+    storage: &repository::Storage,
+    database: Id,
+    there: Vec<Id>,
+    location: &str,
+    moved: bool,
+) -> Result<Vec<String>> {
+    let (location, actor) = (location.to_owned(), storage.clone());
+    let write = move |transaction: &mut Transaction<'_>| {
+        let mut lost = Vec::new();
+        for row in site_collection::list(transaction)? {
+            if row.database_id == database && !there.contains(&row.id) {
+                site_collection::delete(transaction, row.id)?;
+                lost.push(row.path);
+            }
+        }
+        if moved {
+            restored::place_database(transaction, database, &location)?;
+        }
+        farm::change_directory(transaction)?;
+        actor.record(transaction, "database.restore", &database.to_string(), "")?;
+        Ok(lost)
+    };
+    storage.configuration().write(write).await
+}

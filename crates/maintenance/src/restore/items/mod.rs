@@ -1,0 +1,111 @@
+//! Bringing a site, a library or one document from a set back into the farm as it runs: with versions, permissions, columns,
+//! authors and times. Everything that is made goes through a [`Session`], which decides whether the caller may.
+
+mod places;
+mod source;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::{Error, Id, NodeKind, NodePath, Result, Timestamp};
+use repository::Session;
+use time::OffsetDateTime;
+
+use crate::Progress;
+use crate::backup::Scratch;
+use crate::backup::destination::{Destination, Use};
+use source::Source;
+use walk::Walk;
+
+/// What to bring back into a farm.
+#[derive(Clone, Debug)]
+pub struct ItemsOptions {
+    /// The directory that holds the backups.
+    pub source: PathBuf,
+    /// A file with the key or passphrase of encrypted backups.
+    pub key_file: Option<PathBuf>,
+    /// The set; the latest when absent.
+    pub set: Option<Id>,
+    /// A site, library or document, as its path was then.
+    pub path: NodePath,
+    /// What the path is expected to be.
+    pub kind: NodeKind,
+    /// Whether it comes beside what is there now, under a name that says when it is from.
+    pub beside: bool,
+    /// New, empty PostgreSQL databases to look into, by the name of the content database or `configuration`.
+    pub database_urls: BTreeMap<String, String>,
+}
+
+/// What was brought back.
+#[derive(Clone, Debug, Default)]
+pub struct ItemsSummary {
+    /// The set.
+    pub set: Option<Id>,
+    /// Where it is now.
+    pub path: String,
+    /// Documents that were made with all their versions.
+    pub created: u64,
+    /// Documents that got their latest version from the set as the next one.
+    pub replaced: u64,
+    /// Documents whose latest version is the same.
+    pub unchanged: u64,
+    /// Versions and bytes that were stored.
+    pub versions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Documents that could not be brought back, and why.
+    pub faults: Vec<String>,
+    /// What could not be kept as it was, for a person.
+    pub notes: Vec<String>,
+}
+
+/// Brings a site, library or document back, with everything below it.
+///
+/// # Errors
+/// `NotFound` when the set has nothing at the path; `Conflict` when it is something else there; what the session refuses. One document
+/// that cannot be brought back is a fault, and the rest is.
+pub async fn restore_items(session: &Session, options: &ItemsOptions, progress: Arc<Progress>) -> Result<ItemsSummary> {
+    let storage = session.storage().await?;
+    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+    let scratch = Scratch::new(storage.directory().join(format!("restore-items-{}", storage.next_id()))).await?;
+    let restored = async {
+        let source = Source::open(session, storage, &destination, &scratch, options, &progress).await?;
+        let restored = bring(session, &source, options, &progress).await;
+        source.close().await;
+        restored
+    };
+    let restored = restored.await;
+    destination.close().await;
+    restored
+}
+
+async fn bring(
+    session: &Session,
+    source: &Source<'_>,
+    options: &ItemsOptions,
+    progress: &Arc<Progress>,
+) -> Result<ItemsSummary> {
+    let top = source.find(&options.path).await?;
+    if top.kind != options.kind {
+        return Err(Error::conflict(format!(
+            "\"{}\" is a {} in this backup, not a {}",
+            options.path,
+            top.kind.as_str(),
+            options.kind.as_str()
+        ))
+        .with_code("wrong_kind"));
+    }
+    let mut walk = Walk::new(session, source, progress.clone());
+    walk.summary.set = Some(source.set);
+    let suffix = options.beside.then(|| label(source.started));
+    walk.top(&options.path, &top, suffix.as_deref()).await?;
+    Ok(walk.summary)
+}
+
+/// What is added to the name of what comes beside.
+fn label(at: Timestamp) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(at.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    format!(" (backup of {})", at.date())
+}

@@ -1,0 +1,189 @@
+//! A set that is looked into: the content database that holds a path, and the bytes of its versions from wherever they are nearest.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ::blobs::{BlobReader, BlobStore};
+use bytes::{Bytes, BytesMut};
+use database::configuration::site_collection::{self, SiteCollectionRow};
+use database::content::node::{self, NodeRow};
+use database::content::version::VersionRow;
+use database::{Database, Location, Options, Reader, Schema};
+use model::{Digest, Error, Id, NodePath, Result, Timestamp};
+use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
+
+use super::ItemsOptions;
+use crate::Progress;
+use crate::backup::Scratch;
+use crate::backup::destination::Destination;
+use crate::backup::index::{Entry, List};
+use crate::backup::manifest::{DatabasePart, Manifest, method};
+use crate::backup::vault::{Opened, Vault};
+use crate::restore::{assemble, choose};
+
+/// A set that is open at one site collection.
+pub(super) struct Source<'a> {
+    pub set: Id,
+    pub started: Timestamp,
+    /// The site collection as the set has it, and the name of its content database.
+    pub collection: SiteCollectionRow,
+    pub database_name: String,
+    pub database: Database,
+    own: BlobStore,
+    storage: Storage,
+    live: Option<StorageDatabase>,
+    vault: &'a Vault,
+    index: Vec<Entry>,
+}
+
+/// The bytes of a version on their way.
+pub(super) enum Content {
+    Store(BlobReader),
+    Backup(Box<Opened>),
+}
+
+impl<'a> Source<'a> {
+    /// Opens the content database that held the path.
+    pub async fn open(
+        session: &Session,
+        storage: Storage,
+        destination: &'a Destination,
+        scratch: &Scratch,
+        options: &ItemsOptions,
+        progress: &Progress,
+    ) -> Result<Source<'a>> {
+        let (set, manifest) = choose(destination, options.set).await?;
+        if manifest.farm != storage.farm_id().to_string() {
+            return Err(Error::conflict(
+                "these are the backups of another farm, whose users, groups and roles are others",
+            ));
+        }
+        let (vault, folder) = (&destination.vault, scratch.path());
+        let configuration =
+            bring(vault, &manifest.configuration, Schema::Configuration, folder, options, progress).await?;
+        let collections = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await;
+        configuration.close().await;
+        let collection = holder(collections?, &options.path)
+            .ok_or_else(|| Error::not_found(format!("this backup has nothing at \"{}\"", options.path)))?;
+        let part = part_of(&manifest, collection.database_id)?;
+        let database = bring(vault, part, Schema::Content, folder, options, progress).await?;
+        let live = storage.databases()?.into_iter().find(|live| live.id == collection.database_id);
+        let (started, index) = (Timestamp::from_micros(manifest.started), manifest.blobs.index.clone());
+        let (own, database_name) = (session.store_within(&database)?, part.name.clone());
+        Ok(Self { set: set.id, started, collection, database_name, database, own, storage, live, vault, index })
+    }
+
+    pub async fn close(&self) {
+        self.database.close().await;
+    }
+
+    /// The item at a path.
+    pub async fn find(&self, path: &NodePath) -> Result<NodeRow> {
+        let address = self.collection.folded.split('/').filter(|name| !name.is_empty()).count();
+        let names: Vec<String> = path.names().iter().skip(address).map(model::Name::folded).collect();
+        let top = self.collection.id;
+        let find = move |reader: &mut Reader<'_>| {
+            let mut found = node::find(reader, top)?;
+            for name in &names {
+                let Some(row) = found else { break };
+                found = node::find_child(reader, row.id, name)?;
+            }
+            Ok(found)
+        };
+        let found = self.database.read_long(find).await?;
+        found.ok_or_else(|| Error::not_found(format!("this backup has nothing at \"{path}\"")))
+    }
+
+    /// Where the set has the bytes of some versions, for those that are not in the database itself.
+    pub async fn entries(&self, mut digests: Vec<Digest>) -> Result<HashMap<Digest, Entry>> {
+        digests.sort_unstable();
+        digests.dedup();
+        let mut list = List::new(self.index.clone());
+        let mut entries = HashMap::with_capacity(digests.len());
+        for digest in digests {
+            if let Some(entry) = list.seek(self.vault, &digest).await? {
+                entries.insert(digest, entry);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// The bytes of a version: from the database of the set, from the farm's store where it still has them, or from the backup.
+    pub async fn content(&self, version: &VersionRow, entries: &HashMap<Digest, Entry>) -> Result<Content> {
+        let size = version.size.max(0) as u64;
+        if version.store_id == DATABASE_STORE {
+            return self.own.open(version.digest, size, None).await.map(Content::Store);
+        }
+        if let Some(live) = &self.live
+            && let Ok(store) = self.storage.store(version.store_id, live)
+            && let Ok(reader) = store.open(version.digest, size, None).await
+        {
+            return Ok(Content::Store(reader));
+        }
+        let entry = entries.get(&version.digest).ok_or_else(|| {
+            Error::corrupt(format!("neither the farm nor this backup has the bytes of version {}", version.number))
+        })?;
+        self.vault.open(entry).await.map(|opened| Content::Backup(Box::new(opened)))
+    }
+}
+
+impl Content {
+    /// The next bytes; none at the end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        match self {
+            Self::Store(reader) => reader.next_chunk().await,
+            Self::Backup(opened) => opened.next().await,
+        }
+    }
+
+    /// All bytes.
+    pub async fn all(mut self) -> Result<Bytes> {
+        let mut bytes = BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes.freeze())
+    }
+}
+
+/// The site collection with the longest address that begins a path.
+fn holder(collections: Vec<SiteCollectionRow>, path: &NodePath) -> Option<SiteCollectionRow> {
+    let folded: Vec<String> = path.names().iter().map(model::Name::folded).collect();
+    let fits = |row: &SiteCollectionRow| {
+        let address: Vec<&str> = row.folded.split('/').filter(|name| !name.is_empty()).collect();
+        address.len() <= folded.len() && address.iter().zip(&folded).all(|(one, other)| *one == other)
+    };
+    collections.into_iter().filter(fits).max_by_key(|row| row.folded.len())
+}
+
+fn part_of(manifest: &Manifest, id: Id) -> Result<&DatabasePart> {
+    let found = manifest.databases.iter().find(|part| part.id == id.to_string());
+    found.ok_or_else(|| Error::corrupt(format!("this backup does not have the content database {id}")))
+}
+
+async fn bring(
+    vault: &Vault,
+    part: &DatabasePart,
+    schema: Schema,
+    scratch: &Path,
+    options: &ItemsOptions,
+    progress: &Progress,
+) -> Result<Database> {
+    let location = if part.method == method::SQLITE {
+        let path = scratch.join(format!("{}.sqlite", part.id));
+        assemble::file(vault, part, &path, progress).await?;
+        Location::Sqlite(path)
+    } else {
+        let url = options.database_urls.get(&part.name).ok_or_else(|| {
+            Error::invalid(format!(
+                "\"{}\" is a PostgreSQL database: name a new, empty one to look into it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
+                part.name, part.name
+            ))
+            .with_code("database_url_needed")
+        })?;
+        let location = Location::parse(url)?;
+        assemble::load(vault, part, &location, true, progress).await?;
+        location
+    };
+    Database::open(&location, schema, &Options::default()).await
+}

@@ -1,0 +1,321 @@
+//! Going through what comes back, from the top down.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use database::Reader;
+use database::content::node::NodeRow;
+use database::content::version::VersionRow;
+use database::content::{column, listing, version};
+use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
+use repository::{
+    HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, Returned, ReturningDocument, ReturningVersion,
+    Session, Target,
+};
+
+use super::ItemsSummary;
+use super::places::{Columns, split};
+use super::source::Source;
+use crate::Progress;
+use crate::backup::index::Entry;
+use crate::backup::vault::WHOLE;
+
+const PAGE: usize = 200;
+/// Notes and faults that are kept.
+const TOLD: usize = 200;
+
+/// The walk through a set.
+pub(super) struct Walk<'a> {
+    pub session: &'a Session,
+    pub source: &'a Source<'a>,
+    pub summary: ItemsSummary,
+    progress: Arc<Progress>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(session: &'a Session, source: &'a Source<'a>, progress: Arc<Progress>) -> Self {
+        Self { session, source, summary: ItemsSummary::default(), progress }
+    }
+
+    pub fn note(&mut self, text: String) {
+        if self.summary.notes.len() < TOLD && !self.summary.notes.contains(&text) {
+            self.summary.notes.push(text);
+        }
+    }
+
+    /// Brings the item back that is at `path`; `suffix` is added to its name when it comes beside.
+    pub async fn top(&mut self, path: &NodePath, row: &NodeRow, suffix: Option<&str>) -> Result<()> {
+        let to = match suffix {
+            Some(suffix) => beside(path, row.kind, suffix)?,
+            None => path.clone(),
+        };
+        self.summary.path = to.to_string();
+        match row.kind {
+            NodeKind::Site => self.site(&to, row).await,
+            NodeKind::Library => self.whole_library(&to, row).await,
+            NodeKind::Folder | NodeKind::Document => {
+                let (parent, name) = split(&to)?;
+                let columns = self.columns_above(path, &to).await?;
+                let folder = self.folder_at(&parent).await?;
+                let mut row = row.clone();
+                row.name = name.as_str().to_owned();
+                if row.kind == NodeKind::Folder {
+                    return self.folders(&folder, vec![row], &columns).await;
+                }
+                self.documents(&folder, vec![row], &columns, suffix.is_some()).await
+            }
+        }
+    }
+
+    /// What stands for the columns of the library that a path is in.
+    async fn columns_above(&mut self, path: &NodePath, to: &NodePath) -> Result<Columns> {
+        let (mut from, mut above) = (path.clone(), to.clone());
+        loop {
+            ((from, _), (above, _)) = (split(&from)?, split(&above)?);
+            let row = self.source.find(&from).await?;
+            if row.kind == NodeKind::Library {
+                return self.library(&above, &row).await;
+            }
+        }
+    }
+
+    /// The folder at a place, made when it is missing.
+    async fn folder_at(&self, path: &NodePath) -> Result<ImportFolder> {
+        match self.session.import_folder(&Target::Path(path.clone())).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let (parent, name) = split(path)?;
+        let above = Box::pin(self.folder_at(&parent)).await?;
+        let new = NewFolder { name, ownership: None, grants: None };
+        let made = self.session.import_folders(&above, vec![new]).await?.pop();
+        made.unwrap_or_else(|| Err(Error::unavailable("a folder was not made")))
+    }
+
+    async fn site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
+        self.make_site(path, row).await?;
+        let mut after = String::new();
+        loop {
+            let page = self.containers(row.id, &after).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after.clone_from(&last.folded);
+            for below in page {
+                let place = path.join(&Name::new(below.name.as_str())?);
+                match below.kind {
+                    NodeKind::Site => Box::pin(self.site(&place, &below)).await?,
+                    _ => self.whole_library(&place, &below).await?,
+                }
+            }
+        }
+    }
+
+    async fn whole_library(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
+        let columns = self.library(path, row).await?;
+        let folder = self.session.import_folder(&Target::Path(path.clone())).await?;
+        self.below(&folder, row.id, &columns).await
+    }
+
+    async fn containers(&self, parent: Id, after: &str) -> Result<Vec<NodeRow>> {
+        let after = after.to_owned();
+        let read = move |reader: &mut Reader<'_>| listing::containers(reader, parent, &after, false, PAGE);
+        self.source.database.read_long(read).await
+    }
+
+    /// Everything below a library or folder of the set.
+    async fn below(&mut self, folder: &ImportFolder, parent: Id, columns: &Columns) -> Result<()> {
+        let mut after = String::new();
+        loop {
+            let from = after.clone();
+            let read = move |reader: &mut Reader<'_>| listing::documents(reader, parent, &from, false, PAGE);
+            let page = self.source.database.read_long(read).await?;
+            let Some(last) = page.last() else { break };
+            after.clone_from(&last.folded);
+            self.documents(folder, page, columns, false).await?;
+        }
+        let mut after = String::new();
+        loop {
+            let page = self.containers(parent, &after).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after.clone_from(&last.folded);
+            self.folders(folder, page, columns).await?;
+        }
+    }
+
+    async fn folders(&mut self, parent: &ImportFolder, rows: Vec<NodeRow>, columns: &Columns) -> Result<()> {
+        let mut new = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let ownership = Some(ownership(row));
+            new.push(NewFolder { name: Name::new(row.name.as_str())?, ownership, grants: self.own_grants(row).await? });
+        }
+        let made = self.session.import_folders(parent, new).await?;
+        for (made, row) in made.into_iter().zip(rows) {
+            match made {
+                Ok(folder) => Box::pin(self.below(&folder, row.id, columns)).await?,
+                Err(error) => self.fault(parent.path(), &row.name, &error)?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn documents(
+        &mut self,
+        folder: &ImportFolder,
+        rows: Vec<NodeRow>,
+        columns: &Columns,
+        beside: bool,
+    ) -> Result<()> {
+        let mut histories = Vec::with_capacity(rows.len());
+        for row in rows {
+            let versions = self.history(&row).await?;
+            self.progress.count(1, versions.iter().map(|version| version.size.max(0) as u64).sum());
+            histories.push((row, versions));
+        }
+        let digests = histories.iter().flat_map(|(_, versions)| versions.iter().map(|version| version.digest));
+        let entries = self.source.entries(digests.collect()).await?;
+        for (row, versions) in histories {
+            let name = row.name.clone();
+            let back = self.document(folder, row, &versions, &entries, columns, beside).await;
+            self.progress.add_files(1);
+            match back {
+                Ok(()) => {}
+                Err(error) => self.fault(folder.path(), &name, &error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// All versions of a document, the oldest first, without anybody's working copy.
+    async fn history(&self, row: &NodeRow) -> Result<Vec<VersionRow>> {
+        let (id, mut before, mut all) = (row.id, None, Vec::new());
+        loop {
+            let read = move |reader: &mut Reader<'_>| version::list(reader, id, before, PAGE);
+            let page = self.source.database.read_long(read).await?;
+            before = page.last().map(|version| version.id);
+            all.extend(page.into_iter().filter(|version| !version.working));
+            if before.is_none() {
+                all.reverse();
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn document(
+        &mut self,
+        folder: &ImportFolder,
+        row: NodeRow,
+        versions: &[VersionRow],
+        entries: &HashMap<Digest, Entry>,
+        columns: &Columns,
+        beside: bool,
+    ) -> Result<()> {
+        let Some(latest) = versions.last() else { return Ok(()) };
+        let name = Name::new(row.name.as_str())?;
+        let mut returning = Vec::with_capacity(versions.len());
+        let mut bytes = 0;
+        for version in versions {
+            bytes += version.size.max(0) as u64;
+            returning.push(ReturningVersion {
+                number: version.number,
+                content: self.content(folder, &name, version, entries).await?,
+                media_type: version.media_type.clone(),
+                comment: version.comment.clone(),
+                created_at: version.created_at,
+                created_by: version.created_by,
+                modified_at: version.modified_at,
+            });
+        }
+        let id = row.id;
+        let values = self.source.database.read_long(move |reader: &mut Reader<'_>| column::values(reader, id)).await?;
+        let values = values.into_iter().filter_map(|(column, value)| {
+            let (new, kind) = columns.columns.get(&column)?;
+            kind.check(&value).is_ok().then_some((*new, value))
+        });
+        let published =
+            versions.iter().find(|version| Some(version.id) == row.published_id).map(|version| version.number);
+        let document = ReturningDocument {
+            folder: folder.clone(),
+            name,
+            beside,
+            versions: returning,
+            published,
+            created_at: row.created_at,
+            created_by: row.created_by,
+            modified_at: if Some(latest.id) == row.version_id { row.modified_at } else { latest.modified_at },
+            modified_by: row.modified_by,
+            content_type: row.content_type_id.and_then(|id| columns.types.get(&id).copied()),
+            values: values.collect(),
+            grants: self.own_grants(&row).await?,
+        };
+        match self.session.return_document(document).await? {
+            Returned::Created(_) => {
+                self.summary.created += 1;
+                self.summary.versions += versions.len() as u64;
+                self.summary.bytes += bytes;
+            }
+            Returned::NewVersion(_) => {
+                self.summary.replaced += 1;
+                self.summary.versions += 1;
+                self.summary.bytes += latest.size.max(0) as u64;
+            }
+            Returned::Same(_) => self.summary.unchanged += 1,
+        }
+        Ok(())
+    }
+
+    async fn content(
+        &self,
+        folder: &ImportFolder,
+        name: &Name,
+        version: &VersionRow,
+        entries: &HashMap<Digest, Entry>,
+    ) -> Result<ImportContent> {
+        let mut content = self.source.content(version, entries).await?;
+        let size = version.size.max(0) as u64;
+        self.progress.add_bytes(size);
+        if size <= WHOLE {
+            let bytes = content.all().await?;
+            if ::blobs::digest_of(&bytes) != version.digest {
+                return Err(Error::corrupt(format!("the bytes of version {} are not what they were", version.number)));
+            }
+            return folder.store_bytes(name, HashedBytes::new(version.digest, bytes)).await;
+        }
+        let mut writer = folder.writer(name, size).await?;
+        while let Some(piece) = content.next().await? {
+            writer.write(piece).await?;
+        }
+        writer.finish().await
+    }
+
+    /// Keeps what is wrong with one item; what is wrong with all ends the restoration.
+    fn fault(&mut self, folder: &str, name: &str, error: &Error) -> Result<()> {
+        if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Exhausted) {
+            return Err(Error::new(error.kind(), error.message().to_owned()));
+        }
+        if self.summary.faults.len() < TOLD {
+            self.summary.faults.push(format!("{folder}/{name}: {}", error.message()));
+        }
+        Ok(())
+    }
+}
+
+fn ownership(row: &NodeRow) -> Ownership {
+    Ownership {
+        created_by: row.created_by,
+        created_at: row.created_at,
+        modified_by: row.modified_by,
+        modified_at: row.modified_at,
+    }
+}
+
+/// The path with something added to its name, before the extension of a document.
+fn beside(path: &NodePath, kind: NodeKind, suffix: &str) -> Result<NodePath> {
+    let (parent, name) = split(path)?;
+    let text = name.as_str();
+    let (stem, extension) = match text.rfind('.') {
+        Some(dot) if dot > 0 && kind == NodeKind::Document => text.split_at(dot),
+        _ => (text, ""),
+    };
+    let room = model::MAX_NAME_CHARS.saturating_sub(suffix.chars().count() + extension.chars().count());
+    let stem: String = stem.chars().take(room).collect();
+    Ok(parent.join(&Name::new(format!("{stem}{suffix}{extension}"))?))
+}

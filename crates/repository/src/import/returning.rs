@@ -1,0 +1,272 @@
+//! Documents that come back with their whole history: all versions with their numbers, authors, times and comments, columns and
+//! permissions.
+
+use std::sync::Arc;
+
+use blobs::BlobStore;
+use database::content::column;
+use database::content::node::{self, NodeRow};
+use database::content::scope::{self, GrantRow};
+use database::content::version::{self, VersionRow};
+use database::content::{collection, tree};
+use database::{Database, Transaction};
+use model::{
+    ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
+};
+
+use super::{ImportContent, ImportFolder};
+use crate::Session;
+use crate::database_store::DatabaseStore;
+use crate::documents::{
+    Placed, charge, explain, held_parent, library_of, next_number, release_versions, require_free, taken, trim,
+};
+use crate::items::free_name;
+
+/// One version of a document that comes back.
+pub struct ReturningVersion {
+    /// Its number.
+    pub number: VersionNumber,
+    /// Its bytes.
+    pub content: ImportContent,
+    /// Its media type.
+    pub media_type: String,
+    /// What its author said about it.
+    pub comment: String,
+    /// When it was stored.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When its content was last changed.
+    pub modified_at: Timestamp,
+}
+
+/// A document that comes back.
+pub struct ReturningDocument {
+    /// Where to.
+    pub folder: ImportFolder,
+    /// Its name.
+    pub name: Name,
+    /// Whether it comes beside what has its name now, under a free name; otherwise its latest version becomes the next version
+    /// of that.
+    pub beside: bool,
+    /// Its versions, the oldest first; at least one.
+    pub versions: Vec<ReturningVersion>,
+    /// The version that readers see who may not see drafts.
+    pub published: Option<VersionNumber>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When it was last changed.
+    pub modified_at: Timestamp,
+    /// By whom.
+    pub modified_by: Id,
+    /// Its content type in the library that it comes to.
+    pub content_type: Option<Id>,
+    /// Its values in columns of that library.
+    pub values: Vec<(Id, ColumnValue)>,
+    /// Permissions of its own, as pairs of user or group and role; it inherits when absent.
+    pub grants: Option<Vec<(Id, Id)>>,
+}
+
+/// What became of a document that came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// It was made, with all its versions.
+    Created(Id),
+    /// What was there got its latest version as the next one.
+    NewVersion(Id),
+    /// What is there has the same bytes.
+    Same(Id),
+}
+
+impl Session {
+    /// Brings a document back. Needs the rights to add documents and to manage the site, and for permissions of its own the right to
+    /// manage these; no role is granted that allows more than the caller may do.
+    pub async fn return_document(&self, document: ReturningDocument) -> Result<Returned> {
+        if document.versions.is_empty() {
+            return Err(Error::invalid("a document that comes back needs a version"));
+        }
+        if let Some(grants) = &document.grants {
+            self.check_returning(&document.folder, grants).await?;
+        }
+        let content = document.folder.inner.content.clone();
+        let document = Arc::new(document);
+        content.database.write(move |transaction| document.run(transaction)).await.map_err(explain)
+    }
+
+    async fn check_returning(&self, folder: &ImportFolder, grants: &[(Id, Id)]) -> Result<()> {
+        let located = self.locate(&folder.id().into()).await?;
+        located.require(Right::ManagePermissions)?;
+        for (_, role) in grants {
+            let role = located.map.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
+            if !located.rights().contains(role.rights) {
+                return Err(Error::forbidden(format!("the role \"{}\" allows more than you may do here", role.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The BLOBs that lie within a content database which is not one of the farm: a copy from a backup.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub fn store_within(&self, database: &Database) -> Result<BlobStore> {
+        self.require_farm_administrator("read a content database from a backup")?;
+        let provider = DatabaseStore::new(database.clone(), self.repository.inner.ids.clone());
+        Ok(BlobStore::from_provider(Arc::new(provider)))
+    }
+}
+
+impl ReturningDocument {
+    fn run(&self, transaction: &mut Transaction<'_>) -> Result<Returned> {
+        let inner = &self.folder.inner;
+        let guard = &inner.guard;
+        let checked = if self.grants.is_some() { guard.check_alone(transaction)? } else { guard.check(transaction)? };
+        let parent = held_parent(transaction, inner.id)?;
+        let settings = library_of(transaction, &parent)?;
+        let (returned, bytes, documents) = match node::find_child(transaction, parent.id, &self.name.folded())? {
+            Some(present) if !self.beside && present.kind != NodeKind::Document => {
+                return Err(taken(&present.name, present.kind));
+            }
+            Some(present) if !self.beside => self.onto(transaction, &present, &settings)?,
+            _ => self.create(transaction, &parent, &settings)?,
+        };
+        let quota = checked.collection.quota_bytes;
+        charge(transaction, guard, quota, checked.collection.id, bytes, documents)?;
+        Ok(returned)
+    }
+
+    fn create(
+        &self,
+        transaction: &mut Transaction<'_>,
+        parent: &NodeRow,
+        settings: &LibrarySettings,
+    ) -> Result<(Returned, i64, i64)> {
+        let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
+        let name = free_name(transaction, parent.id, &self.name)?;
+        let mut row = NodeRow::new(guard.next_id(), parent, NodeKind::Document, &name, self.created_by, now);
+        let first = if settings.versioning == Versioning::None { self.versions.len() - 1 } else { 0 };
+        let mut bytes = 0;
+        for from in self.versions.iter().skip(first) {
+            let stored = self.version(transaction, row.id, from, now)?;
+            bytes += stored.size;
+            row.size = stored.size;
+            row.media_type.clone_from(&stored.media_type);
+            row.version_id = Some(stored.id);
+            row.number = stored.number;
+            if self.published == Some(stored.number) {
+                row.published_id = Some(stored.id);
+            }
+        }
+        row.created_at = self.created_at;
+        row.modified_at = self.modified_at;
+        row.modified_by = self.modified_by;
+        row.content_type_id = self.content_type;
+        node::insert(transaction, &row)?;
+        bytes -= trim(transaction, &row, settings)?;
+        self.put_values(transaction, row.id)?;
+        if let Some(grants) = &self.grants {
+            let own = guard.next_id();
+            scope::insert(transaction, own, parent.collection_id, row.id)?;
+            for (principal_id, role_id) in grants {
+                let (principal_id, role_id) = (*principal_id, *role_id);
+                let grant = GrantRow { principal_id, role_id, granted_at: now, granted_by: guard.caller() };
+                scope::grant(transaction, own, &grant)?;
+            }
+            tree::set_scope(transaction, row.id, parent.scope_id, own)?;
+            collection::change_tree(transaction, parent.collection_id)?;
+        }
+        self.record(transaction, row.id, "document.create", &name)?;
+        Ok((Returned::Created(row.id), bytes, 1))
+    }
+
+    /// Makes the latest version the next one of what is there, unless that has the same bytes.
+    fn onto(
+        &self,
+        transaction: &mut Transaction<'_>,
+        present: &NodeRow,
+        settings: &LibrarySettings,
+    ) -> Result<(Returned, i64, i64)> {
+        let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
+        let Some(latest) = self.versions.last() else { return Ok((Returned::Same(present.id), 0, 0)) };
+        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::locate::no_item)?;
+        require_free(&row, guard.caller(), None)?;
+        if row.holder_id.is_some() {
+            let text = format!("check \"{}\" in, or discard the check-out, before it is restored", row.name);
+            return Err(Error::conflict(text).with_code("checked_out"));
+        }
+        let before = match row.version_id {
+            Some(id) => version::find(transaction, id)?,
+            None => None,
+        };
+        self.put_values(transaction, row.id)?;
+        if before.as_ref().is_some_and(|before| before.digest == latest.content.0.digest()) {
+            return Ok((Returned::Same(row.id), 0, 0));
+        }
+        let mut stored = self.version(transaction, row.id, latest, now)?;
+        stored.number = if latest.number.is_major() && settings.versioning != Versioning::None {
+            row.number.next_major()
+        } else {
+            next_number(settings, row.number)
+        };
+        let comment = format!("Restored from a backup: version {}", latest.number);
+        version::renumber(transaction, stored.id, stored.number, &comment)?;
+        row.size = stored.size;
+        row.media_type.clone_from(&stored.media_type);
+        row.version_id = Some(stored.id);
+        row.number = stored.number;
+        if stored.number.is_major() {
+            row.published_id = Some(stored.id);
+        }
+        (row.modified_at, row.modified_by) = (self.modified_at, guard.caller());
+        node::update_content(transaction, &row)?;
+        let mut freed = 0;
+        if let Some(before) = before.filter(|_| settings.versioning == Versioning::None) {
+            freed += release_versions(transaction, &[(before.id, before.size)])?;
+        }
+        freed += trim(transaction, &row, settings)?;
+        let name = Name::new(row.name.as_str())?;
+        self.record(transaction, row.id, "document.replace", &name)?;
+        Ok((Returned::NewVersion(row.id), stored.size - freed, 0))
+    }
+
+    fn version(
+        &self,
+        transaction: &mut Transaction<'_>,
+        node: Id,
+        from: &ReturningVersion,
+        now: Timestamp,
+    ) -> Result<VersionRow> {
+        let guard = &self.folder.inner.guard;
+        let placed: &Placed = &from.content.0;
+        let reference = placed.reference(transaction, guard.next_id(), now)?;
+        let stored = VersionRow {
+            id: guard.next_id(),
+            node_id: node,
+            blob_id: reference.id,
+            number: from.number,
+            working: false,
+            size: placed.size(),
+            media_type: from.media_type.clone(),
+            created_at: from.created_at,
+            created_by: from.created_by,
+            modified_at: from.modified_at,
+            comment: from.comment.clone(),
+            digest: reference.digest,
+            store_id: reference.store_id,
+            locator: reference.locator,
+        };
+        version::insert(transaction, &stored)?;
+        Ok(stored)
+    }
+
+    fn put_values(&self, transaction: &mut Transaction<'_>, node: Id) -> Result<()> {
+        self.values.iter().try_for_each(|(id, value)| column::put_value(transaction, node, *id, value))
+    }
+
+    fn record(&self, transaction: &mut Transaction<'_>, node: Id, action: &str, name: &Name) -> Result<()> {
+        let inner = &self.folder.inner;
+        let path = crate::documents::join(&inner.path, name.as_str());
+        inner.guard.record(transaction, node, action, format!("{path} (from a backup)"))
+    }
+}

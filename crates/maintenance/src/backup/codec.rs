@@ -1,7 +1,7 @@
 //! How plain bytes become stored ones and back: as they are, compressed where that pays, or sealed; in bounded memory.
 //!
 //! Compressed bytes are zstd frames one after the other, which `zstd -d` reads. Sealed bytes begin with a header, frames of
-//! AES-256-GCM follow; `docs/guide/backup.md` says it byte by byte.
+//! AES-256-GCM follow; `docs/formats/backup.md` says it byte by byte.
 
 use bytes::{Buf, Bytes, BytesMut};
 use model::{Error, Result};

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
 mod backup;
+mod cloud;
 mod faults;
 mod full;
 mod kill;

@@ -122,6 +122,18 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
     }
 }
 
+/// Lets all threads of this process stand back behind those of a server on the same machine.
+fn stand_back() {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
+    for thread in threads.flatten() {
+        let number = thread.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some(thread) = number.and_then(rustix::process::Pid::from_raw) else { continue };
+        if let Err(error) = rustix::process::setpriority_process(Some(thread), NICE) {
+            tracing::debug!(%error, "a thread cannot stand back");
+        }
+    }
+}
+
 /// Asks for a job and runs it in this process; `watch` sees its figures several times a second.
 ///
 /// Errors: those of [`Session::start_job`]. How the job ended is in the answer.

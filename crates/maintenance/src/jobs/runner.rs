@@ -140,6 +140,7 @@ fn stand_back() {
 pub async fn run_here(session: &Session, work: Work, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
     let storage = session.storage().await?;
     let runner = storage.next_id();
+    stand_back();
     let id = storage.add_job(work, Some((runner, LEASE))).await?;
     run(&storage, id, runner, watch).await?;
     storage.job(id).await

@@ -23,7 +23,7 @@ pub use cache::{CacheOptions, CachedProvider};
 pub use directory::{DirectoryOptions, Owner};
 pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
-pub use object::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};
+pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,

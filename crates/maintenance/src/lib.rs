@@ -15,13 +15,13 @@ mod restore;
 mod schedule;
 
 pub use backup::{
-    BackupOptions, BackupSummary, Pruned, Retain, SetSummary, Verified, backup, list_backups, prune_backups,
-    verify_backups,
+    BackupOptions, BackupPlace, BackupSummary, Pruned, Retain, SetSummary, Verified, backup, list_backups,
+    prune_backups, verify_backups,
 };
 pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
-pub use progress::{Fault, Progress, Reason};
+pub use progress::{Fault, Progress, Reason, stand_back};
 pub use restore::{
     Drilled, ItemsOptions, ItemsSummary, RestoreOptions, RestoreSummary, drill, restore_content_database, restore_farm,
     restore_items,

@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub const FILE: &str = "strongroom.toml";
 
 /// Environment variables with our prefix that are not settings.
-const NOT_SETTINGS: [&str; 3] = ["admin_password", "backup_key_file", "log"];
+const NOT_SETTINGS: [&str; 2] = ["admin_password", "log"];
 
 /// Where the farm is, as every command takes it.
 #[derive(Args, Clone, Debug, Default)]
@@ -104,7 +104,8 @@ fn default_data() -> PathBuf {
 fn variables() -> std::collections::HashMap<String, String> {
     let setting = |name: &String| {
         let name = name.strip_prefix("STRONGROOM_").map(str::to_lowercase);
-        name.is_some_and(|name| !NOT_SETTINGS.contains(&name.as_str()))
+        // Those of backups are read by the commands that need them.
+        name.is_some_and(|name| !NOT_SETTINGS.contains(&name.as_str()) && !name.starts_with("backup_"))
     };
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -28,7 +28,14 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let stands_back = arguments.command.stands_back();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.enable_all().on_thread_start(move || {
+        if stands_back {
+            maintenance::stand_back();
+        }
+    });
+    let runtime = match runtime.build() {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("strongroom: the program's threads cannot be started: {error}");

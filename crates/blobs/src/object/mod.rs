@@ -19,6 +19,7 @@ mod http;
 mod keys;
 mod listing;
 mod names;
+mod notes;
 mod opening;
 mod options;
 mod provider;
@@ -27,5 +28,6 @@ mod sweeping;
 mod upload;
 
 pub use keys::StoreKey;
+pub use notes::ObjectNotes;
 pub use options::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
 pub use provider::ObjectProvider;

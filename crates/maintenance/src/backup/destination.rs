@@ -7,25 +7,26 @@
 //! unfinished/<id>.json      what a set that is being made, or was cut short, has stored so far
 //! incoming/                 copies of databases on their way in; worthless when nothing runs
 //! damaged.json              digests of stored things that a verification found damaged
-//! lock                      empty; locked (flock) by whatever uses the place
+//! lock                      empty; locked (flock) by whatever uses the place; `lease.json` on a bucket
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blobs::{BlobStore, DirectoryOptions, Owner, digest_of};
+use blobs::{Owner, digest_of};
 use bytes::Bytes;
 use model::{Digest, Error, Id, Result, Timestamp};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::codec::{self, Codec, needs_key};
 use super::index::Entry;
 use super::key::{Derivation, Key};
+use super::lock::Lock;
 use super::manifest::Manifest;
 use super::papers::{Papers, blocking, failed};
+use super::place::BackupPlace;
 use super::vault::Vault;
 
 const MARKER: &str = "strongroom-backup.json";
@@ -46,20 +47,13 @@ pub(crate) struct Marker {
     pub encryption: Option<Derivation>,
 }
 
+pub(crate) use super::lock::Use;
+
 /// A place of backups that is open and locked.
 pub(crate) struct Destination {
     pub papers: Papers,
     pub vault: Vault,
-    _lock: File,
-}
-
-/// What is done with the place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// A set is made or removed: nothing else uses the place.
-    Change,
-    /// Sets are read, by any number at once.
-    Read,
+    lock: Lock,
 }
 
 /// A set by its name.
@@ -70,14 +64,17 @@ pub(crate) struct SetName {
 }
 
 impl Destination {
-    /// Opens the place for the backups of a farm; an empty or absent directory becomes one.
-    pub async fn create_or_open(place: &Path, farm: Id, key_file: Option<&Path>) -> Result<Self> {
-        let root = place.to_owned();
-        let is_new = blocking(move || prepare(&root)).await?;
-        let lock = lock(place, Use::Change)?;
-        let papers = Papers::new(place);
-        // Another backup may have been faster.
-        if is_new && papers.read(MARKER).await?.is_none() {
+    /// Opens the place for the backups of a farm; an empty or absent one becomes that.
+    pub async fn create_or_open(place: &BackupPlace, farm: Id, key_file: Option<&Path>) -> Result<Self> {
+        if let Some(root) = place.directory().map(Path::to_owned) {
+            blocking(move || prepare(&root)).await?;
+        }
+        let papers = place.papers()?;
+        let lock = Lock::take(&papers, Use::Change).await?;
+        if papers.read(MARKER).await?.is_none() {
+            if place.directory().is_none() {
+                require_empty(&papers).await?;
+            }
             let encryption = match key_file.map(Path::to_owned) {
                 Some(file) => Some(blocking(move || Key::create(&file)).await?.1),
                 None => None,
@@ -101,18 +98,24 @@ impl Destination {
                 papers.place()
             )));
         }
-        Self::enter(papers, marker, key_file, lock).await
+        Self::enter(place, papers, marker, key_file, lock).await
     }
 
     /// Opens a place that is there, whosoever farm it is.
-    pub async fn open(place: &Path, key_file: Option<&Path>, how: Use) -> Result<Self> {
-        let papers = Papers::new(place);
+    pub async fn open(place: &BackupPlace, key_file: Option<&Path>, how: Use) -> Result<Self> {
+        let papers = place.papers()?;
         let marker = read_marker(&papers).await?;
-        let lock = lock(place, how)?;
-        Self::enter(papers, marker, key_file, lock).await
+        let lock = Lock::take(&papers, how).await?;
+        Self::enter(place, papers, marker, key_file, lock).await
     }
 
-    async fn enter(papers: Papers, marker: Marker, key_file: Option<&Path>, lock: File) -> Result<Self> {
+    async fn enter(
+        place: &BackupPlace,
+        papers: Papers,
+        marker: Marker,
+        key_file: Option<&Path>,
+        lock: Lock,
+    ) -> Result<Self> {
         let key = match (&marker.encryption, key_file) {
             (Some(derivation), Some(file)) => {
                 let (derivation, file) = (derivation.clone(), file.to_owned());
@@ -121,24 +124,26 @@ impl Destination {
             (Some(_), None) => return Err(needs_key()),
             (None, _) => None,
         };
-        let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-        let owner = Owner::new(format!("backup-of-{}", marker.farm))?;
-        let store = BlobStore::open_directory(&papers.root().join("data"), &owner, options).await?;
+        let store = place.store(&Owner::new(format!("backup-of-{}", marker.farm))?).await?;
         let damaged = papers.read(DAMAGED).await?.unwrap_or_default();
         // A note that cannot be read is written again by the next verification.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
-        Ok(Self { papers, vault: Vault { store, key, damaged }, _lock: lock })
+        Ok(Self { papers, vault: Vault { store, key, damaged }, lock })
     }
 
     /// Finishes what waits.
     pub async fn close(&self) {
         self.vault.store.close().await;
+        self.lock.release().await;
     }
 
-    /// Where copies of databases may lie on their way in; none when they would lie there unencrypted.
+    /// Where copies of databases may lie on their way in; none when they would lie there unencrypted, or in a bucket.
     pub fn incoming(&self) -> Option<PathBuf> {
-        self.vault.key.is_none().then(|| self.papers.root().join("incoming"))
+        match &self.papers {
+            Papers::Directory(root) if self.vault.key.is_none() => Some(root.join("incoming")),
+            _ => None,
+        }
     }
 
     /// The finished sets, oldest first.
@@ -259,12 +264,26 @@ fn parse_marker(bytes: &[u8]) -> Result<Marker> {
     Ok(marker)
 }
 
-/// Makes the directory; whether it is empty. Refuses one that holds something else.
-fn prepare(root: &Path) -> Result<bool> {
+/// Refuses a prefix that holds something else.
+async fn require_empty(papers: &Papers) -> Result<()> {
+    for folder in ["sets", "data/blobs"] {
+        if !papers.list(folder).await?.is_empty() {
+            return Err(Error::conflict(format!(
+                "{} holds something else: name an empty prefix or one that holds this farm's backups",
+                papers.place()
+            ))
+            .with_code("backup_not_empty"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the directory. Refuses one that holds something else.
+fn prepare(root: &Path) -> Result<()> {
     // All documents and the hashes of passwords lie below.
     DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|e| failed("make", root, e))?;
     if root.join(MARKER).try_exists().map_err(|e| failed("look into", root, e))? {
-        return Ok(false);
+        return Ok(());
     }
     for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {
         let name = entry.map_err(|e| failed("look into", root, e))?.file_name();
@@ -278,26 +297,7 @@ fn prepare(root: &Path) -> Result<bool> {
             .with_code("backup_not_empty"));
         }
     }
-    Ok(true)
-}
-
-fn lock(root: &Path, how: Use) -> Result<File> {
-    let path = root.join("lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|e| failed("open", &path, e))?;
-    let wanted = match how {
-        Use::Change => FlockOperation::NonBlockingLockExclusive,
-        Use::Read => FlockOperation::NonBlockingLockShared,
-    };
-    match flock(&file, wanted) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::conflict(format!(
-            "another backup, prune, verification or restore is using {} at this moment: wait until it has ended",
-            root.display()
-        ))
-        .with_code("backup_busy")),
-        Err(error) => Err(failed("lock", &path, error.into())),
-    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use model::{Id, Result, Timestamp};
 use repository::Storage;
 
 use super::destination::{Destination, Use};
+use super::place::BackupPlace;
 use super::prune::{self, Pruned, Retain};
 
 /// A finished set.
@@ -33,7 +34,7 @@ pub struct SetSummary {
 ///
 /// # Errors
 /// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`; `Corrupt` naming a set that is damaged.
-pub async fn list_backups(place: &Path, key_file: Option<&Path>) -> Result<Vec<SetSummary>> {
+pub async fn list_backups(place: &BackupPlace, key_file: Option<&Path>) -> Result<Vec<SetSummary>> {
     let destination = Destination::open(place, key_file, Use::Read).await?;
     let listed = list(&destination).await;
     destination.close().await;
@@ -63,7 +64,7 @@ async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
 /// # Errors
 /// Those of [`list_backups`]; nothing is removed while any set cannot be read.
 pub async fn prune_backups(
-    place: &Path,
+    place: &BackupPlace,
     key_file: Option<&Path>,
     farm: Option<&Storage>,
     rules: &Retain,

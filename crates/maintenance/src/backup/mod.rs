@@ -13,8 +13,10 @@ pub(crate) mod destination;
 pub(crate) mod index;
 mod key;
 mod listing;
+mod lock;
 pub(crate) mod manifest;
 pub(crate) mod papers;
+mod place;
 mod prune;
 mod run;
 pub(crate) mod vault;
@@ -26,6 +28,7 @@ use database::Location;
 
 pub(crate) use databases::{FILES, LONGEST_FILE, Scratch};
 pub use listing::{SetSummary, list_backups, prune_backups};
+pub use place::BackupPlace;
 pub use prune::{Pruned, Retain};
 pub use run::{BackupSummary, backup};
 pub use verify::{Verified, verify_backups};
@@ -33,8 +36,8 @@ pub use verify::{Verified, verify_backups};
 /// What to back up, and where to.
 #[derive(Clone, Debug)]
 pub struct BackupOptions {
-    /// The directory that holds the farm's backups.
-    pub destination: PathBuf,
+    /// Where the farm's backups are.
+    pub destination: BackupPlace,
     /// Where the farm's configuration database is.
     pub configuration: Location,
     /// A file with the key or passphrase, when everything is to be encrypted.

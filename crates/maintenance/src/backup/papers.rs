@@ -5,98 +5,143 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets};
+use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
 
 /// No small file is longer than this.
 const LONGEST: u64 = 256 << 20;
 
-/// The small files below one directory. Their names consist of one or two plain words.
-#[derive(Clone, Debug)]
-pub(crate) struct Papers {
-    root: PathBuf,
+/// The small files of one place. Their names consist of one or two plain words.
+#[derive(Clone)]
+pub(crate) enum Papers {
+    /// Below a directory.
+    Directory(PathBuf),
+    /// Below a prefix of a bucket, and what people call it.
+    Bucket(ObjectNotes, String),
 }
 
 impl Papers {
-    pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+    pub fn in_directory(root: &Path) -> Self {
+        Self::Directory(root.to_owned())
+    }
+
+    pub fn in_bucket(options: &ObjectOptions, secrets: &ObjectSecrets, place: String) -> Result<Self> {
+        ObjectNotes::open(options, secrets).map(|notes| Self::Bucket(notes, place))
     }
 
     /// Where they are, for people.
     pub fn place(&self) -> String {
-        self.root.display().to_string()
-    }
-
-    pub fn root(&self) -> &Path {
-        &self.root
+        match self {
+            Self::Directory(root) => root.display().to_string(),
+            Self::Bucket(_, place) => place.clone(),
+        }
     }
 
     /// The content of a file; none when there is definitely none.
     pub async fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let path = self.root.join(name);
-        blocking(move || {
-            let length = match fs::metadata(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                found => found.map_err(|e| failed("read", &path, e))?.len(),
-            };
-            if length > LONGEST {
-                return Err(Error::corrupt(format!("{} is longer than it can be", path.display())));
+        match self {
+            Self::Directory(root) => {
+                let path = root.join(name);
+                blocking(move || read(&path)).await
             }
-            fs::read(&path).map(Some).map_err(|e| failed("read", &path, e))
-        })
-        .await
+            Self::Bucket(notes, _) => Ok(notes.read(name, LONGEST).await?.map(Vec::from)),
+        }
     }
 
     /// Writes a file; durable when it answers.
     pub async fn write(&self, name: &str, content: Vec<u8>) -> Result<()> {
-        let path = self.root.join(name);
-        blocking(move || {
-            let folder = path.parent().unwrap_or(&path);
-            fs::create_dir_all(folder).map_err(|e| failed("make", folder, e))?;
-            let temporary = path.with_extension("new");
-            let write = || {
-                let mut file = File::create(&temporary)?;
-                file.write_all(&content)?;
-                file.sync_all()?;
-                fs::rename(&temporary, &path)?;
-                File::open(folder)?.sync_all()
-            };
-            write().map_err(|e| failed("write", &path, e))
-        })
-        .await
+        match self {
+            Self::Directory(root) => {
+                let path = root.join(name);
+                blocking(move || write(&path, &content)).await
+            }
+            Self::Bucket(notes, _) => notes.write(name, Bytes::from(content)).await,
+        }
+    }
+
+    /// Writes a file that is not there yet; false when it is. Only where nothing else excludes others.
+    pub async fn create(&self, name: &str, content: Vec<u8>) -> Result<bool> {
+        match self {
+            Self::Directory(_) if self.read(name).await?.is_some() => Ok(false),
+            Self::Directory(_) => self.write(name, content).await.map(|()| true),
+            Self::Bucket(notes, _) => notes.create(name, Bytes::from(content)).await,
+        }
     }
 
     /// Removes a file; durable when it answers. One that is not there is no error.
     pub async fn remove(&self, name: &str) -> Result<()> {
-        let path = self.root.join(name);
-        blocking(move || {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                removed => removed.map_err(|e| failed("remove", &path, e))?,
+        match self {
+            Self::Directory(root) => {
+                let path = root.join(name);
+                blocking(move || remove(&path)).await
             }
-            let folder = path.parent().unwrap_or(&path);
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("flush", folder, e))
-        })
-        .await
+            Self::Bucket(notes, _) => notes.remove(name).await,
+        }
     }
 
     /// The names in a folder, sorted, without those that are being written.
     pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
-        let path = self.root.join(folder);
-        blocking(move || {
-            let entries = match fs::read_dir(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-                entries => entries.map_err(|e| failed("list", &path, e))?,
-            };
-            let mut names = Vec::new();
-            for entry in entries {
-                let entry = entry.map_err(|e| failed("list", &path, e))?;
-                names.extend(entry.file_name().into_string().ok().filter(|name| !name.ends_with(".new")));
+        match self {
+            Self::Directory(root) => {
+                let path = root.join(folder);
+                blocking(move || list(&path)).await
             }
-            names.sort();
-            Ok(names)
-        })
-        .await
+            Self::Bucket(notes, _) => {
+                let start = format!("{folder}/");
+                let names = notes.list(&start).await?;
+                Ok(names.iter().filter_map(|name| name.strip_prefix(&start)).map(str::to_owned).collect())
+            }
+        }
     }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let length = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found.map_err(|e| failed("read", path, e))?.len(),
+    };
+    if length > LONGEST {
+        return Err(Error::corrupt(format!("{} is longer than it can be", path.display())));
+    }
+    fs::read(path).map(Some).map_err(|e| failed("read", path, e))
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|e| failed("make", folder, e))?;
+    let temporary = path.with_extension("new");
+    let write = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().map_err(|e| failed("write", path, e))
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        removed => removed.map_err(|e| failed("remove", path, e))?,
+    }
+    let folder = path.parent().unwrap_or(path);
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("flush", folder, e))
+}
+
+fn list(path: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| failed("list", path, e))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|e| failed("list", path, e))?;
+        names.extend(entry.file_name().into_string().ok().filter(|name| !name.ends_with(".new")));
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Runs work that may wait for the disk on a thread that may block.

@@ -18,6 +18,7 @@ use super::databases::{Scratch, Snapshots, store_files};
 use super::destination::Destination;
 use super::index::List;
 use super::manifest::{Manifest, StorePart};
+use super::place::BackupPlace;
 use super::prune::Pruned;
 use super::{BackupOptions, prune};
 use crate::Progress;
@@ -54,8 +55,14 @@ pub struct BackupSummary {
 /// After an error there is no new set, and the next backup goes on from what was stored.
 pub async fn backup(session: &Session, options: &BackupOptions, progress: Arc<Progress>) -> Result<BackupSummary> {
     let storage = session.storage().await?;
-    let place = absolute(&options.destination)?;
-    refuse_within(&storage, &place)?;
+    let place = match options.destination.directory() {
+        Some(path) => {
+            let path = absolute(path)?;
+            refuse_within(&storage, &path)?;
+            BackupPlace::Directory(path)
+        }
+        None => options.destination.clone(),
+    };
     let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
     let set = storage.next_id();
     let outcome = noted(&storage, &destination, set, options, progress).await;

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use super::destination::{Destination, Use};
 use super::index::{Entry, List};
+use super::place::BackupPlace;
 use super::vault::Vault;
 use crate::Progress;
 
@@ -37,7 +38,7 @@ pub struct Verified {
 /// # Errors
 /// `NotFound` when there are no backups or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is no error but a fault.
 pub async fn verify_backups(
-    place: &Path,
+    place: &BackupPlace,
     key_file: Option<&Path>,
     only: Option<Id>,
     progress: Arc<Progress>,

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use model::{Error, Id, Result, Timestamp};
 
+use crate::backup::BackupPlace;
 use crate::backup::destination::{Destination, SetName};
 use crate::backup::manifest::Manifest;
 
@@ -29,8 +30,8 @@ pub use items::{ItemsOptions, ItemsSummary, restore_items};
 /// What to bring back, and where to.
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
-    /// The directory that holds the backups.
-    pub source: PathBuf,
+    /// Where the backups are.
+    pub source: BackupPlace,
     /// A file with the key or passphrase of encrypted backups.
     pub key_file: Option<PathBuf>,
     /// The set; the latest when absent.

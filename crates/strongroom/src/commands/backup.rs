@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use database::Location;
-use maintenance::{BackupOptions, BackupSummary, Progress, Pruned, RestoreOptions, Retain, SetSummary};
+use maintenance::{BackupOptions, BackupPlace, BackupSummary, Progress, Pruned, RestoreOptions, Retain, SetSummary};
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
+use super::backup_place::Access;
 use super::output::{show, table, time};
 use super::restore::database_urls;
 use super::transfer::{Bar, shows_progress, size};
@@ -25,11 +26,11 @@ pub struct Arguments {
     place: Place,
     #[command(subcommand)]
     action: Option<Action>,
-    /// The directory that holds the farm's backups; an empty or absent one becomes that
+    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups; an empty or absent one becomes that
     #[arg(value_name = "DEST", required = true)]
-    destination: Option<PathBuf>,
+    destination: Option<String>,
     #[command(flatten)]
-    key: KeyFile,
+    access: Access,
     /// Back up the databases only; their BLOBs stay in the stores, which keep them as long as this backup is kept
     #[arg(long)]
     databases_only: bool,
@@ -38,31 +39,23 @@ pub struct Arguments {
     retain: Option<Retain>,
 }
 
-/// The key of encrypted backups.
-#[derive(Args, Clone, Default)]
-pub struct KeyFile {
-    /// A file with the key or passphrase that everything is encrypted with
-    #[arg(long, value_name = "FILE", env = "STRONGROOM_BACKUP_KEY_FILE")]
-    pub encrypt_with: Option<PathBuf>,
-}
-
 #[derive(Subcommand)]
 enum Action {
     /// Show the backups that there are
     List {
-        /// The directory that holds them
+        /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
-        destination: PathBuf,
+        destination: String,
         #[command(flatten)]
-        key: KeyFile,
+        access: Access,
     },
     /// Read everything again that backups need; exit status 1 when anything is missing or damaged
     Verify {
-        /// The directory that holds them
+        /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
-        destination: PathBuf,
+        destination: String,
         #[command(flatten)]
-        key: KeyFile,
+        access: Access,
         /// Only this backup
         #[arg(long, value_name = "ID")]
         set: Option<Id>,
@@ -78,11 +71,11 @@ enum Action {
     },
     /// Remove the backups that no rule keeps, and the bytes that no backup needs any more
     Prune {
-        /// The directory that holds them
+        /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
-        destination: PathBuf,
+        destination: String,
         #[command(flatten)]
-        key: KeyFile,
+        access: Access,
         /// Which to keep, such as last=3,daily=7,weekly=4,monthly=12
         #[arg(long, value_name = "RULES")]
         retain: Retain,
@@ -97,20 +90,22 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let json = arguments.place.json;
     match arguments.action {
         None => take(arguments).await,
-        Some(Action::List { destination, key }) => {
-            let sets = maintenance::list_backups(&destination, key.encrypt_with.as_deref()).await?;
+        Some(Action::List { destination, access }) => {
+            let place = access.place(&destination)?;
+            let sets = maintenance::list_backups(&place, access.encrypt_with.as_deref()).await?;
             let value = json!({ "sets": sets.iter().map(set_json).collect::<Value>() });
             show(json, &value, &sets_text(&sets));
             Ok(ExitCode::SUCCESS)
         }
-        Some(Action::Verify { destination, key, set, drill, scratch, database_url }) => {
+        Some(Action::Verify { destination, access, set, drill, scratch, database_url }) => {
             let urls = database_urls(&database_url)?;
-            let sound = verify(json, &destination, &key, set).await?;
+            let place = access.place(&destination)?;
+            let sound = verify(json, &place, &access, set).await?;
             if drill && sound {
                 let scratch = scratch.unwrap_or_else(std::env::temp_dir);
                 let options = RestoreOptions {
-                    source: destination,
-                    key_file: key.encrypt_with,
+                    source: place,
+                    key_file: access.encrypt_with,
                     set,
                     database_urls: urls,
                     ..RestoreOptions::default()
@@ -119,8 +114,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
             }
             Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
-        Some(Action::Prune { destination, key, retain, dry_run }) => {
-            prune(&arguments.place, &destination, &key, &retain, dry_run).await
+        Some(Action::Prune { destination, access, retain, dry_run }) => {
+            prune(&arguments.place, &access.place(&destination)?, &access, &retain, dry_run).await
         }
     }
 }
@@ -136,9 +131,9 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = BackupOptions {
-        destination,
+        destination: arguments.access.place(&destination)?,
         configuration: farm.configuration.unwrap_or(in_directory),
-        key_file: arguments.key.encrypt_with,
+        key_file: arguments.access.encrypt_with,
         databases_only: arguments.databases_only,
         retain: arguments.retain,
     };
@@ -219,10 +214,10 @@ fn sets_text(sets: &[SetSummary]) -> String {
     table(["BACKUP", "AS OF", "HOLDS", "DATABASES", "BLOBS", "SIZE", "ADDED"], &rows)
 }
 
-async fn verify(json: bool, destination: &Path, key: &KeyFile, set: Option<Id>) -> Result<bool> {
+async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Option<Id>) -> Result<bool> {
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(json));
-    let outcome = maintenance::verify_backups(destination, key.encrypt_with.as_deref(), set, progress).await;
+    let outcome = maintenance::verify_backups(destination, access.encrypt_with.as_deref(), set, progress).await;
     drop(bar);
     let found = outcome?;
     let value = json!({
@@ -263,8 +258,14 @@ async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()
     Ok(())
 }
 
-async fn prune(place: &Place, destination: &Path, key: &KeyFile, rules: &Retain, dry_run: bool) -> Result<ExitCode> {
-    let key = key.encrypt_with.as_deref();
+async fn prune(
+    place: &Place,
+    destination: &BackupPlace,
+    access: &Access,
+    rules: &Retain,
+    dry_run: bool,
+) -> Result<ExitCode> {
+    let key = access.encrypt_with.as_deref();
     let pruned = match commands::open(place).await {
         Ok((repository, session)) => {
             let storage = session.storage().await?;

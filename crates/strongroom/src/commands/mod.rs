@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and what they share: opening the farm as its administrator.
 
 mod backup;
+mod backup_place;
 mod blobs;
 mod export;
 mod group;
@@ -45,6 +46,13 @@ pub enum Command {
     Backup(backup::Arguments),
     /// Bring a farm back from a backup
     Restore(restore::Arguments),
+}
+
+impl Command {
+    /// Whether the threads of the command leave the processors to others, above all to a server that people wait for.
+    pub fn stands_back(&self) -> bool {
+        matches!(self, Self::Backup(_))
+    }
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.

@@ -1,7 +1,6 @@
 //! `strongroom restore`: brings a farm back from a backup.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +10,7 @@ use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
 use model::{Error, Id, NodeKind, NodePath, Result};
 use serde_json::json;
 
-use super::backup::KeyFile;
+use super::backup_place::Access;
 use super::output::{show, time};
 use super::transfer::{Bar, shows_progress, size};
 use crate::commands;
@@ -22,11 +21,11 @@ use crate::configuration::{Place, Settings};
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// The directory that holds the farm's backups
+    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups
     #[arg(value_name = "SOURCE")]
-    source: PathBuf,
+    source: String,
     #[command(flatten)]
-    key: KeyFile,
+    access: Access,
     /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
     #[arg(long, value_name = "ID")]
     set: Option<Id>,
@@ -74,8 +73,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = RestoreOptions {
-        source: arguments.source,
-        key_file: arguments.key.encrypt_with,
+        source: arguments.access.place(&arguments.source)?,
+        key_file: arguments.access.encrypt_with,
         set: arguments.set,
         directory,
         database_urls: database_urls(&arguments.database_url)?,
@@ -112,8 +111,8 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 /// Brings a part back into the farm as it runs.
 async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
     let options = ItemsOptions {
-        source: arguments.source.clone(),
-        key_file: arguments.key.encrypt_with.clone(),
+        source: arguments.access.place(&arguments.source)?,
+        key_file: arguments.access.encrypt_with.clone(),
         set: arguments.set,
         path: NodePath::parse(path)?,
         kind,

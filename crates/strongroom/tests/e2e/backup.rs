@@ -341,3 +341,49 @@ async fn what_cannot_be_a_place_of_backups_is_refused_with_the_reason() {
     let refused = farm.run(&["backup", &destination]).unwrap_err();
     assert!(refused.said.contains("is using"), "{}", refused.said);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_is_as_good_a_place_as_a_directory() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 12).await;
+    let service = blobs::testing::s3::S3Server::start(&place.path("service"));
+    let (options, secrets) = (service.options("backups"), service.secrets());
+    let destination = format!("s3://{}/backups", options.bucket);
+    let run = |farm: &Farm, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        command.args(words).arg("--json").arg("--data").arg(&farm.data).stdin(Stdio::null());
+        command.env("STRONGROOM_BACKUP_S3_ENDPOINT", options.endpoint.as_deref().unwrap_or_default());
+        command.env("STRONGROOM_BACKUP_S3_KEY_ID", &secrets.key_id).env("STRONGROOM_BACKUP_S3_SECRET", &secrets.secret);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {said}");
+        serde_json::from_str::<Value>(&said).unwrap()
+    };
+    let key = place.text("key");
+    std::fs::write(&key, "an uncommon passphrase\n").unwrap();
+    let sealed = ["--encrypt-with", &key];
+    let with = |words: &[&'static str]| -> Vec<String> {
+        words
+            .iter()
+            .chain(&[])
+            .map(|word| (*word).to_owned())
+            .chain([destination.clone()])
+            .chain(sealed.map(str::to_owned))
+            .collect()
+    };
+    let go =
+        |farm: &Farm, words: &[&'static str]| run(farm, &with(words).iter().map(String::as_str).collect::<Vec<_>>());
+    let first = go(&farm, &["backup"]);
+    client.put("kept/2.bin", bytes(99, 20_000)).await.unwrap();
+    let second = go(&farm, &["backup"]);
+    assert!(second["new_bytes"].as_u64().unwrap() < first["new_bytes"].as_u64().unwrap() / 5, "{second:#}");
+    let verified = go(&farm, &["backup", "verify"]);
+    assert_eq!((&verified["fault_count"], verified["sets"].as_array().unwrap().len()), (&Value::from(0), 2));
+    let copy = Farm::at(place.path("copy"));
+    go(&copy, &["restore"]);
+    copy.check_blobs();
+    let server = copy.start();
+    let there = server.client(&copy.token());
+    assert!(there.get("kept/2.bin").await.unwrap().body == bytes(99, 20_000));
+    assert!(there.get("kept/5.bin").await.unwrap().body == document("kept", 5));
+}

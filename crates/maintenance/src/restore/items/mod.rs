@@ -14,6 +14,7 @@ use repository::Session;
 use time::OffsetDateTime;
 
 use crate::Progress;
+use crate::backup::BackupPlace;
 use crate::backup::Scratch;
 use crate::backup::destination::{Destination, Use};
 use source::Source;
@@ -22,8 +23,8 @@ use walk::Walk;
 /// What to bring back into a farm.
 #[derive(Clone, Debug)]
 pub struct ItemsOptions {
-    /// The directory that holds the backups.
-    pub source: PathBuf,
+    /// Where the backups are.
+    pub source: BackupPlace,
     /// A file with the key or passphrase of encrypted backups.
     pub key_file: Option<PathBuf>,
     /// The set; the latest when absent.

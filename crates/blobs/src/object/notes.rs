@@ -1,0 +1,60 @@
+//! Small objects beside stores, by name: for whoever keeps notes on a bucket that are no BLOBs. Each is there as a whole or not at all.
+
+use bytes::Bytes;
+use model::Result;
+
+use super::bucket::Bucket;
+use super::options::{ObjectOptions, ObjectSecrets};
+
+/// The objects below a prefix of a bucket.
+#[derive(Clone)]
+pub struct ObjectNotes {
+    bucket: Bucket,
+    root: String,
+}
+
+impl ObjectNotes {
+    /// Those below the prefix of `options`. Nothing is asked of the service yet.
+    pub fn open(options: &ObjectOptions, secrets: &ObjectSecrets) -> Result<Self> {
+        let prefix = options.prefix.trim_matches('/');
+        let root = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        Ok(Self { bucket: Bucket::new(options, secrets)?, root })
+    }
+
+    /// The content of an object; none when there is definitely none. Corrupt when it is longer than `limit` bytes.
+    pub async fn read(&self, name: &str, limit: u64) -> Result<Option<Bytes>> {
+        self.bucket.get(&self.key(name), limit).await
+    }
+
+    /// Stores an object that is not there yet; false when it is.
+    pub async fn create(&self, name: &str, content: Bytes) -> Result<bool> {
+        self.bucket.create(&self.key(name), &[content]).await
+    }
+
+    /// Stores an object, in place of one that may be there.
+    pub async fn write(&self, name: &str, content: Bytes) -> Result<()> {
+        self.bucket.replace(&self.key(name), &[content]).await
+    }
+
+    /// Removes an object; none is fine.
+    pub async fn remove(&self, name: &str) -> Result<()> {
+        self.bucket.delete(&self.key(name)).await
+    }
+
+    /// The names that begin with `start`, in order.
+    pub async fn list(&self, start: &str) -> Result<Vec<String>> {
+        let (prefix, mut next, mut names) = (self.key(start), None, Vec::new());
+        loop {
+            let page = self.bucket.list(&prefix, None, 1000, next).await?;
+            names.extend(page.objects.iter().filter_map(|found| found.key.strip_prefix(&self.root)).map(str::to_owned));
+            next = page.next;
+            if next.is_none() {
+                return Ok(names);
+            }
+        }
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.root)
+    }
+}

@@ -1,0 +1,66 @@
+//! Where backups are: a directory, or below a prefix of a bucket.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use blobs::{BlobStore, DirectoryOptions, ObjectOptions, ObjectSecrets, Owner};
+use model::Result;
+
+use super::papers::Papers;
+
+/// A place of backups.
+#[derive(Clone, Debug)]
+pub enum BackupPlace {
+    /// A directory.
+    Directory(PathBuf),
+    /// A bucket of an object store; everything lies below the prefix of the options.
+    Objects(Box<ObjectOptions>, Box<ObjectSecrets>),
+}
+
+impl Default for BackupPlace {
+    fn default() -> Self {
+        Self::Directory(PathBuf::new())
+    }
+}
+
+impl fmt::Display for BackupPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => write!(f, "{}", path.display()),
+            Self::Objects(options, _) => write!(f, "{}://{}/{}", options.kind.as_str(), options.bucket, options.prefix),
+        }
+    }
+}
+
+impl BackupPlace {
+    /// The directory, if it is one.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::Objects(..) => None,
+        }
+    }
+
+    pub(super) fn papers(&self) -> Result<Papers> {
+        match self {
+            Self::Directory(path) => Ok(Papers::in_directory(path)),
+            Self::Objects(options, secrets) => Papers::in_bucket(options, secrets, self.to_string()),
+        }
+    }
+
+    /// Opens the store with all bytes.
+    pub(super) async fn store(&self, owner: &Owner) -> Result<BlobStore> {
+        match self {
+            Self::Directory(path) => {
+                let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+                BlobStore::open_directory(&path.join("data"), owner, options).await
+            }
+            Self::Objects(options, secrets) => {
+                let prefix = options.prefix.trim_matches('/');
+                let prefix = if prefix.is_empty() { "data".to_owned() } else { format!("{prefix}/data") };
+                let options = ObjectOptions { prefix, ..(**options).clone() };
+                BlobStore::open_object(&options, secrets, owner).await
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How commands name a place of backups: a directory or a bucket, and what opens it.
+
+use std::path::PathBuf;
+
+use blobs::{ObjectOptions, ObjectSecrets};
+use clap::Args;
+use maintenance::BackupPlace;
+use model::{Error, Result};
+
+/// What opens a place of backups.
+#[derive(Args, Clone, Default)]
+pub struct Access {
+    /// A file with the key or passphrase that everything is encrypted with
+    #[arg(long, value_name = "FILE", env = "STRONGROOM_BACKUP_KEY_FILE")]
+    pub encrypt_with: Option<PathBuf>,
+    /// Address of the S3 service for s3://BUCKET/PREFIX [default: Amazon's]
+    #[arg(long, value_name = "URL", env = "STRONGROOM_BACKUP_S3_ENDPOINT")]
+    s3_endpoint: Option<String>,
+    /// Region of the bucket
+    #[arg(long, value_name = "REGION", env = "STRONGROOM_BACKUP_S3_REGION")]
+    s3_region: Option<String>,
+    /// Access key for the bucket; its secret comes from STRONGROOM_BACKUP_S3_SECRET
+    #[arg(long, value_name = "ID", env = "STRONGROOM_BACKUP_S3_KEY_ID")]
+    s3_key_id: Option<String>,
+}
+
+impl Access {
+    /// The place that is meant: `s3://BUCKET/PREFIX`, or a directory.
+    pub fn place(&self, text: &str) -> Result<BackupPlace> {
+        let Some(address) = text.strip_prefix("s3://") else {
+            if let Some((scheme, _)) = text.split_once("://") {
+                return Err(Error::invalid(format!(
+                    "{scheme} is no kind of place for backups: name a directory or s3://BUCKET/PREFIX"
+                )));
+            }
+            return Ok(BackupPlace::Directory(PathBuf::from(text)));
+        };
+        let (bucket, prefix) = address.split_once('/').unwrap_or((address, ""));
+        if bucket.is_empty() {
+            return Err(Error::invalid("name the bucket: s3://BUCKET/PREFIX"));
+        }
+        let endpoint = self.s3_endpoint.clone();
+        let options = ObjectOptions {
+            allow_http: endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://")),
+            path_style: endpoint.is_some(),
+            endpoint,
+            bucket: bucket.to_owned(),
+            prefix: prefix.trim_matches('/').to_owned(),
+            region: self.s3_region.clone(),
+            ..ObjectOptions::default()
+        };
+        let secrets = ObjectSecrets {
+            key_id: self.s3_key_id.clone().unwrap_or_default(),
+            secret: std::env::var("STRONGROOM_BACKUP_S3_SECRET").unwrap_or_default(),
+            ..ObjectSecrets::default()
+        };
+        Ok(BackupPlace::Objects(Box::new(options), Box::new(secrets)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_and_buckets_are_told_apart() {
+        let place = |text: &str| Access::default().place(text);
+        assert!(matches!(place("backups").unwrap(), BackupPlace::Directory(path) if path == PathBuf::from("backups")));
+        match place("s3://ours/farm/one/").unwrap() {
+            BackupPlace::Objects(options, _) => assert_eq!((&*options.bucket, &*options.prefix), ("ours", "farm/one")),
+            other => panic!("{other:?}"),
+        }
+        assert!(place("s3:///x").is_err() && place("ftp://x/y").is_err());
+    }
+}

@@ -3,6 +3,7 @@ import "./cell.js";
 import "./confirm.js";
 import "./dialog.js";
 import "./menu.js";
+import "./refresh.js";
 import "./selection.js";
 import "./time.js";
 import "./toast.js";

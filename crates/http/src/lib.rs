@@ -6,6 +6,8 @@
 mod content;
 mod cookies;
 mod csrf;
+#[cfg(test)]
+mod damage;
 mod edge;
 mod error;
 mod health;

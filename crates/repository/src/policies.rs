@@ -4,7 +4,7 @@ use database::Transaction;
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::policy::{self, PolicyRow};
 use database::configuration::{event, site_collection};
-use model::{Error, Id, NodeKind, NodePath, Result, StorageRules, Tier, TierBasis, Timestamp};
+use model::{Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
 
 use crate::map::Map;
 use crate::placement::Effective;
@@ -112,6 +112,15 @@ impl Session {
     pub async fn storage_policy(&self, target: &PolicyTarget) -> Result<StoragePolicy> {
         self.require_farm_administrator("see storage policies")?;
         let found = self.policy_target(target).await?;
+        describe(&*self.map().await?, &found)
+    }
+
+    /// What applies to new BLOBs of a library, for those who manage it.
+    ///
+    /// Errors: `NotFound`; `Forbidden`; `Invalid` for what is no library.
+    pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
+        self.locate(target).await?.require(Right::ManageLibraries)?;
+        let found = self.policy_library(target).await?;
         describe(&*self.map().await?, &found)
     }
 

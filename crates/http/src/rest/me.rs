@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::extract::{Json, Query};
 use super::wire::event::FarmEventJson;
-use super::wire::farm::FarmStatus;
+use super::wire::farm::{FarmStatus, FindingJson};
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, page};
 use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
@@ -25,6 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(change_password))
         .routes(routes!(change_preferences))
         .routes(routes!(status))
+        .routes(routes!(health))
         .routes(routes!(audit_log))
 }
 
@@ -107,6 +108,21 @@ async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
         databases: databases.into_iter().map(Into::into).collect(),
         stores: stores.into_iter().map(Into::into).collect(),
     }))
+}
+
+/// Get what needs attention
+///
+/// For administrators of the farm. The worst first; empty when all is well.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/health",
+    operation_id = "get_farm_health",
+    tag = "farm",
+    responses((status = 200, description = "What the health rules find", body = List<FindingJson>))
+)]
+async fn health(caller: Authenticated) -> Answer<Reply<List<FindingJson>>> {
+    let found = caller.session.health().await?;
+    Ok(Reply(List::whole(found.into_iter().map(Into::into).collect())))
 }
 
 /// List what happened to accounts, groups, roles, sign-ins and storage

@@ -12,7 +12,7 @@ use super::wire::Once;
 use super::wire::farm::StoreJson;
 use super::wire::list::List;
 use super::wire::policy::{PolicyForm, StoragePolicyJson, target};
-use super::wire::store::{NewStoreJson, Removal, StoreChange};
+use super::wire::store::{NewStoreJson, ProbeJson, Removal, StepJson, StoreChange};
 use crate::error::Answer;
 use crate::identity::Authenticated;
 use crate::state::AppState;
@@ -21,6 +21,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(stores, add))
         .routes(routes!(change, remove))
+        .routes(routes!(test))
+        .routes(routes!(rotate_key))
         .routes(routes!(policies))
         .routes(routes!(policy, set_policy))
 }
@@ -101,6 +103,48 @@ async fn change(
 )]
 async fn remove(caller: Authenticated, Words([name]): Words<1>, Query(removal): Query<Removal>) -> Answer<StatusCode> {
     caller.session.remove_store(&name, removal.force).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Test a BLOB store
+///
+/// For administrators of the farm. Writes, reads, lists and deletes random bytes; no BLOB is touched.
+#[utoipa::path(
+    post,
+    path = "/api/v1/farm/stores/{store}/test",
+    operation_id = "test_store",
+    tag = "storage",
+    params(("store" = String, Path, description = "Name of the store")),
+    responses((status = 200, description = "How it went, also when it failed", body = ProbeJson))
+)]
+async fn test(caller: Authenticated, Words([name]): Words<1>) -> Answer<Reply<ProbeJson>> {
+    let report = caller.session.test_store(&name).await?;
+    let step = |what: &str, bytes, time: std::time::Duration| StepJson {
+        what: what.to_owned(),
+        bytes,
+        microseconds: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+    };
+    Ok(Reply(ProbeJson {
+        good: report.is_good(),
+        steps: report.steps.iter().map(|done| step(done.what, done.bytes, done.time)).collect(),
+        failed_at: report.failure.as_ref().map(|(what, _)| (*what).to_owned()),
+        failure: report.failure.as_ref().map(|(_, error)| error.message().to_owned()),
+    }))
+}
+
+/// Encrypt with a new key from now on
+///
+/// For administrators of the farm. What is in the store stays readable by the keys that it was encrypted with.
+#[utoipa::path(
+    post,
+    path = "/api/v1/farm/stores/{store}/rotate-key",
+    operation_id = "rotate_store_key",
+    tag = "storage",
+    params(("store" = String, Path, description = "Name of the store")),
+    responses((status = 204, description = "Done"))
+)]
+async fn rotate_key(caller: Authenticated, Words([name]): Words<1>) -> Answer<StatusCode> {
+    caller.session.rotate_store_key(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

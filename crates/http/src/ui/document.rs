@@ -26,6 +26,8 @@ struct VersionRow {
     size: u64,
     comment: String,
     current: bool,
+    /// `missing` or `damaged`, when its content is.
+    fault: Option<String>,
 }
 
 struct Fact {
@@ -56,6 +58,9 @@ struct DocumentPage<'a> {
     may_publish: bool,
     may_override: bool,
     may_permit: bool,
+    /// `missing` or `damaged`, when the content of the visible version is.
+    fault: Option<String>,
+    administers: bool,
 }
 
 /// The page, for an item that has been found already.
@@ -69,7 +74,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     people.extend([item.created_by, item.modified_by]);
     people.extend(item.check_out.map(|held| held.by));
     let names = session.principal_names(&people).await?;
+    let faults = session.content_faults(&target).await?;
+    let fault_of = |id: Id| faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone());
     let versions = versions.into_iter().map(|version| VersionRow {
+        fault: fault_of(version.id),
         number: version.number,
         at: version.created_at,
         by: browse::name_of(&names, version.created_by),
@@ -97,6 +105,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         may_publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
         may_override: item.rights.has(Right::Override),
         may_permit: item.rights.has(Right::ManagePermissions),
+        fault: item.version_id.and_then(fault_of),
+        administers: session.principal().farm_administrator,
         item,
     }))
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use model::{Error, Id, Result, SitePath};
-use repository::{DatabaseStatus, SiteCollection, SiteUsage, StoreStatus};
+use repository::{DatabaseStatus, HealthFinding, Severity, SiteCollection, SiteUsage, StoreStatus};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -20,7 +20,15 @@ struct FarmPage<'a> {
     sites: Vec<SiteRow>,
     databases: Vec<DatabaseStatus>,
     stores: Vec<StoreStatus>,
+    health: Vec<Finding>,
     version: &'static str,
+}
+
+struct Finding {
+    title: &'static str,
+    /// Class of its note.
+    tone: &'static str,
+    found: HealthFinding,
 }
 
 struct SiteRow {
@@ -45,7 +53,14 @@ pub async fn show(mut visit: Visit) -> Shown {
         site,
     });
     let sites = sites.collect();
-    Ok(html(&FarmPage { page: &visit.page, sites, databases, stores, version: env!("CARGO_PKG_VERSION") }))
+    let page = &visit.page;
+    let health = visit.session.health().await?.into_iter().map(|found| Finding {
+        title: page.language.find(&format!("health.{}", found.rule)).unwrap_or(found.rule),
+        tone: if found.severity == Severity::Critical { "bad" } else { "warn" },
+        found,
+    });
+    let health = health.collect();
+    Ok(html(&FarmPage { page, sites, databases, stores, health, version: env!("CARGO_PKG_VERSION") }))
 }
 
 async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {

@@ -33,6 +33,14 @@ const KNOWN: &[&str] = &[
     "toast.removed",
     "toast.password",
     "toast.session-ended",
+    "toast.job-started",
+    "toast.job-paused",
+    "toast.job-resumed",
+    "toast.job-aborted",
+    "toast.policy-place",
+    "toast.repaired",
+    "toast.accepted",
+    "toast.key-rotated",
 ];
 
 /// Back to a page, with a note.

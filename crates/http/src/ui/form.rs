@@ -34,6 +34,16 @@ impl Choice {
     }
 }
 
+/// A rule by which BLOBs move as they age.
+pub struct TierRow {
+    /// Whether the age is counted from the last access.
+    pub by_access: bool,
+    /// Days, as typed.
+    pub days: String,
+    /// The stores that they may move to.
+    pub stores: Vec<Choice>,
+}
+
 /// How a field is filled in.
 pub enum Input {
     /// One line; the word is the `type` of the input element.
@@ -54,6 +64,8 @@ pub enum Input {
     File,
     /// Any number of files.
     Files,
+    /// Rules by which BLOBs move as they age; each is sent as `tier-basis`, `tier-days` and `tier-store`.
+    Tiers(Vec<TierRow>),
     /// Not shown.
     Hidden,
     /// A paragraph between fields, with the label as its text.

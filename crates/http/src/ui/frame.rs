@@ -117,10 +117,18 @@ pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
         link("/farm/groups", "group", page.s("farm.groups")),
         link("/farm/roles", "key", page.s("farm.roles")),
     ];
+    let storage = vec![
+        link("/farm/stores", "database", page.s("nav.stores")),
+        link("/farm/policies", "sliders", page.s("nav.policies")),
+        link("/farm/jobs", "history", page.s("nav.jobs")),
+        link("/farm/reclaim", "trash", page.s("nav.reclaim")),
+        link("/farm/faults", "alert", page.s("nav.faults")),
+    ];
     let back = link("/", "home", page.s("nav.home"));
     page.nav = vec![
         NavGroup { title: String::new(), links: vec![back] },
         NavGroup { title: page.s("nav.farm").to_owned(), links },
+        NavGroup { title: page.s("nav.storage").to_owned(), links: storage },
     ];
     Ok(())
 }

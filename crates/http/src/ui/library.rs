@@ -12,6 +12,7 @@ use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::frame::{self, Crumb};
 use super::page::Page;
+use super::storage::{self, Described};
 use super::{address, change, html, refuse};
 
 #[derive(Template)]
@@ -24,6 +25,8 @@ struct LibraryPage<'a> {
     settings: LibrarySettings,
     columns: Vec<ColumnRow>,
     types: Vec<ContentType>,
+    policy: Described,
+    administers: bool,
 }
 
 struct ColumnRow {
@@ -51,7 +54,10 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         .into_iter()
         .map(|column| ColumnRow { of: column.content_type_id.and_then(name_of).unwrap_or_default(), column });
     let columns = columns.collect();
-    Ok(html(&LibraryPage { page: &visit.page, item, crumbs, versioning, settings, columns, types }))
+    let policy = storage::describe(&visit.page, &visit.session.library_storage(&target).await?);
+    let administers = visit.session.principal().farm_administrator;
+    let page = &visit.page;
+    Ok(html(&LibraryPage { page, item, crumbs, versioning, settings, columns, types, policy, administers }))
 }
 
 /// Changes the settings.

@@ -31,6 +31,7 @@ mod place;
 mod refuse;
 mod roles;
 mod sign;
+mod storage;
 mod taken;
 mod texts;
 mod upload;
@@ -150,6 +151,7 @@ fn administration() -> Router<AppState> {
         .route("/farm/groups/{group}/delete", post(groups::delete))
         .route("/farm/groups/{group}/add", post(groups::add))
         .route("/farm/groups/{group}/remove", post(groups::remove))
+        .merge(storage::routes())
 }
 
 fn content() -> Router<AppState> {
@@ -189,7 +191,7 @@ fn html(template: &impl Template) -> Response {
 fn sources() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["templates", "src/ui"] {
+    for folder in ["templates", "src/ui", "src/ui/storage"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {

@@ -174,7 +174,7 @@ impl Figures {
     /// Seconds that are left at that rate; none where that is not known.
     pub fn seconds_left(&self) -> Option<u64> {
         let rate = self.bytes_per_second()?;
-        (self.total_bytes >= self.bytes).then(|| (self.total_bytes - self.bytes).div_ceil(rate))
+        (self.total_bytes > self.bytes).then(|| (self.total_bytes - self.bytes).div_ceil(rate))
     }
 
     /// The stored text.

@@ -4,6 +4,7 @@ mod access;
 mod content;
 mod description;
 mod listing;
+mod storage;
 mod uploads;
 mod walk;
 
@@ -71,6 +72,16 @@ impl Farm {
         drop(router);
         repository.close().await;
         drop(repository);
+        Self::start(directory).await
+    }
+
+    /// Ends the farm, damages every BLOB in its store of files, and opens it again.
+    pub async fn damaged(self) -> Self {
+        let Self { router, repository, directory } = self;
+        drop(router);
+        repository.close().await;
+        drop(repository);
+        crate::damage::damage(&directory.path().join("farm/blobs"));
         Self::start(directory).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repository::{DatabaseStatus, StoreStatus};
+use repository::{DatabaseStatus, HealthFinding, StoreStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -107,5 +107,25 @@ impl From<StoreStatus> for StoreJson {
             settings: status.settings,
             has_secrets: status.has_secrets,
         }
+    }
+}
+
+/// Something that needs attention.
+#[derive(Serialize, ToSchema)]
+pub struct FindingJson {
+    /// The rule that found it, such as `store-full`.
+    pub rule: &'static str,
+    /// `warning` or `critical`.
+    pub severity: &'static str,
+    /// The content database, store or farm that it is about.
+    pub subject: String,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+impl From<HealthFinding> for FindingJson {
+    fn from(found: HealthFinding) -> Self {
+        let (rule, severity) = (found.rule, found.severity.as_str());
+        Self { rule, severity, subject: found.subject, message: found.message }
     }
 }

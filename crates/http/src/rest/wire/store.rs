@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Error, Result};
 use repository::{NewStore, StoreState};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// A BLOB store to be added.
@@ -82,4 +82,28 @@ impl StoreChange {
 pub struct Removal {
     /// Also when BLOBs are in it that nothing refers to, or it does not answer.
     pub force: bool,
+}
+
+/// How the test of a store went.
+#[derive(Serialize, ToSchema)]
+pub struct ProbeJson {
+    /// Whether every step succeeded.
+    pub good: bool,
+    /// The steps that succeeded, in order.
+    pub steps: Vec<StepJson>,
+    /// The step that failed.
+    pub failed_at: Option<String>,
+    /// How it failed.
+    pub failure: Option<String>,
+}
+
+/// A step of the test of a store.
+#[derive(Serialize, ToSchema)]
+pub struct StepJson {
+    /// What was done, such as `read a range`.
+    pub what: String,
+    /// Bytes that were moved; 0 where that means nothing.
+    pub bytes: u64,
+    /// How long it took.
+    pub microseconds: u64,
 }

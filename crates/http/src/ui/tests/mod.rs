@@ -4,6 +4,7 @@ mod columns;
 mod entrance;
 mod pages;
 mod safety;
+mod storage;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,12 +22,15 @@ const PASSWORD: &str = "correct horse battery";
 struct Farm {
     router: Router,
     repository: Repository,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Farm {
     async fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::start(tempfile::tempdir().unwrap()).await
+    }
+
+    async fn start(directory: tempfile::TempDir) -> Self {
         let options = Options {
             directory: directory.path().join("farm"),
             configuration: None,
@@ -37,7 +41,17 @@ impl Farm {
         let (repository, _) = Repository::open(&options).await.unwrap();
         let options = crate::Options::new("127.0.0.1:0".parse().unwrap());
         let router = crate::router::router(AppState::new(repository.clone(), &options));
-        Self { router, repository, _directory: directory }
+        Self { router, repository, directory }
+    }
+
+    /// Ends the farm, damages every BLOB in its store of files, and opens it again.
+    async fn damaged(self) -> Self {
+        let Self { router, repository, directory } = self;
+        drop(router);
+        repository.close().await;
+        drop(repository);
+        crate::damage::damage(&directory.path().join("farm/blobs"));
+        Self::start(directory).await
     }
 
     async fn administrator(&self) -> Session {

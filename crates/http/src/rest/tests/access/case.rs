@@ -93,7 +93,7 @@ impl Case {
         case.words.insert("site", people.site.clone());
         case.words.insert("nobody", people.nobody.to_string());
         case.words.insert("number", "1.0".into());
-        for word in ["main", "database", "collection"] {
+        for word in ["main", "database", "collection", "directory", "migrate"] {
             case.words.insert(word, word.into());
         }
         case.words.insert("of-library", "library".into());

@@ -32,6 +32,9 @@ const FARM_SEE: Expected = [403, 403, 403, 403, 200];
 const CHANGE: Expected = [404, 403, 303, 303, 303];
 const MANAGE: Expected = [404, 403, 403, 303, 303];
 const FARM: Expected = [403, 403, 403, 403, 303];
+/// What an administrator asks for in vain.
+const FARM_CONFLICT: Expected = [403, 403, 403, 403, 409];
+const FARM_NOTHING: Expected = [403, 403, 403, 403, 404];
 /// What belongs to somebody else.
 const OTHERS: Expected = [404; 5];
 
@@ -141,6 +144,34 @@ const ROWS: &[Row] = &[
     form("/farm/groups/{group}/delete", "", FARM),
     form("/farm/groups/{group}/add", "who=none", FARM),
     form("/farm/groups/{group}/remove", "member={member}", FARM),
+    page("/farm/stores", FARM_SEE),
+    page("/farm/new-store/{kind=directory}", FARM_SEE),
+    form("/farm/new-store/{kind=directory}", "name=made {n}&location=stores/made-{n}", FARM),
+    page("/farm/stores/{store}", FARM_SEE),
+    form("/farm/stores/{store}", "", FARM),
+    form("/farm/stores/{store}/state", "do=read-only", FARM),
+    form("/farm/stores/{store}/test", "", FARM_SEE),
+    form("/farm/stores/{store}/rotate", "", FARM_CONFLICT),
+    page("/farm/stores/{store}/drain", FARM_SEE),
+    form("/farm/stores/{store}/drain", "", FARM),
+    page("/farm/stores/{store}/remove", FARM_SEE),
+    form("/farm/stores/{store=closed}/remove", "", FARM),
+    page("/farm/policies", FARM_SEE),
+    page("/farm/policies/new", FARM_SEE),
+    form("/farm/policies/new", "place=/Documents", FARM),
+    page("/farm/policies/{kind=database}/{target=main}", FARM_SEE),
+    form("/farm/policies/{kind=database}/{target=main}", "store=files&minimum=64 KB&types=pdf", FARM),
+    page("/farm/policies/{kind=of-library}/{target=library}", FARM_SEE),
+    form("/farm/policies/{kind=of-library}/{target=library}", "minimum=0&own-tiers=own", FARM),
+    page("/farm/jobs", FARM_SEE),
+    page("/farm/jobs/new/{kind=migrate}", FARM_SEE),
+    form("/farm/jobs/new/{kind=migrate}", "to=files", FARM),
+    page("/farm/jobs/{job}", FARM_SEE),
+    form("/farm/jobs/{job}", "do=pause", FARM),
+    page("/farm/reclaim", FARM_SEE),
+    page("/farm/faults", FARM_SEE),
+    form("/farm/faults/{digest}", "do=accept", FARM_NOTHING),
+    form("/farm/faults/{digest}", "do=repair", FARM_NOTHING),
     page("/items/{id=folder}/upload", SEE),
     form("/items/{id=folder}/upload", "FILE", CHANGE),
     page("/items/{id=document}/replace", SEE),

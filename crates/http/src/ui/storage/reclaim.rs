@@ -1,0 +1,47 @@
+//! The page of what waits to be deleted.
+
+use askama::Template;
+use model::Timestamp;
+use repository::PendingReclaim;
+
+use crate::ui::caller::Visit;
+use crate::ui::fault::Shown;
+use crate::ui::page::Page;
+use crate::ui::{frame, html};
+
+#[derive(Template)]
+#[template(path = "reclaim.html")]
+struct ReclaimPage<'a> {
+    page: &'a Page,
+    rows: Vec<ReclaimRow>,
+    blobs: u64,
+    bytes: u64,
+}
+
+struct ReclaimRow {
+    reason: &'static str,
+    hint: &'static str,
+    /// Whether the next collection deletes the oldest of them.
+    soon: bool,
+    pending: PendingReclaim,
+}
+
+/// The list.
+pub async fn show(mut visit: Visit) -> Shown {
+    frame::furnish_farm(&mut visit.page, "/farm/reclaim")?;
+    let pending = visit.session.pending_reclaim().await?;
+    let page = &visit.page;
+    let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
+    let now = Timestamp::now();
+    let row = |pending: PendingReclaim| {
+        let (reason, hint) = match pending.reason.as_str() {
+            "unreferenced" => (page.s("reclaim.unreferenced"), page.s("reclaim.unreferenced-hint")),
+            "moved" => (page.s("reclaim.moved"), page.s("reclaim.moved-hint")),
+            "orphan" => (page.s("reclaim.orphan"), page.s("reclaim.orphan-hint")),
+            _ => (page.s("reclaim.deleted"), page.s("reclaim.deleted-hint")),
+        };
+        ReclaimRow { reason, hint, soon: pending.due <= now, pending }
+    };
+    let rows = pending.into_iter().map(row).collect();
+    Ok(html(&ReclaimPage { page, rows, blobs, bytes }))
+}

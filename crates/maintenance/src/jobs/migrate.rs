@@ -92,10 +92,17 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     });
     let figures = ticket.figures();
     let moved = figures.items - figures.failed.min(figures.items);
-    Ok(match figures.failed {
-        0 => format!("{moved} BLOBs were moved"),
-        failed => format!("{moved} BLOBs were moved, {failed} could not be"),
-    })
+    let mut message = format!("{moved} BLOBs were moved");
+    if figures.failed > 0 {
+        message.push_str(&format!(", {} could not be", figures.failed));
+    }
+    let held = release::held_copies(&storage).await?;
+    if held > 0 {
+        message.push_str(&format!(
+            "; {held} old copies stay as long as a backup that runs, or has no copy of its own, needs them"
+        ));
+    }
+    Ok(message)
 }
 
 /// The legs of one database.
@@ -184,7 +191,12 @@ impl Leg<'_> {
             let bytes = self.page(page, throttle).await?;
             after = last;
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
-            self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+            self.ticket.note(|figures| {
+                figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
+                // What is uploaded meanwhile moves too.
+                figures.total_items = figures.total_items.max(figures.items);
+                figures.total_bytes = figures.total_bytes.max(figures.bytes);
+            });
             throttle.after(self.ticket, bytes).await?;
         }
     }

@@ -35,11 +35,12 @@ pub(super) async fn release(
     orphans_before: Timestamp,
 ) -> Flow<()> {
     let storage = ticket.storage().clone();
-    let before = limit(&storage, moved_before.max(orphans_before)).await?;
-    let orphans_before = orphans_before.min(before);
-    let moved_before = moved_before.min(before);
+    let wanted = moved_before.max(orphans_before);
+    let held = limit(&storage, wanted).await?;
     let due = move |row: &ReclaimRow| {
-        let before = if row.reason == reason::MOVED { moved_before } else { orphans_before };
+        let wanted = if row.reason == reason::MOVED { moved_before } else { orphans_before };
+        // What lies in a database itself is in each backup of that database.
+        let before = if row.store_id == DATABASE_STORE { wanted } else { wanted.min(held) };
         row.deleting || row.since < before
     };
     for database in storage.databases()? {
@@ -47,7 +48,7 @@ pub(super) async fn release(
         loop {
             ticket.go_on()?;
             let from = after.clone();
-            let read = move |reader: &mut Reader<'_>| reclaim::due(reader, before, from, PAGE);
+            let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, from, PAGE);
             let page = database.database.read(read).await?;
             let Some(last) = page.last() else { break };
             after = (last.store_id, last.digest.as_bytes().to_vec());
@@ -62,6 +63,17 @@ pub(super) async fn release(
         }
     }
     Ok(())
+}
+
+/// Old copies of moved BLOBs that are still there, because a backup needs them.
+pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
+    let mut held = 0;
+    for database in storage.databases()? {
+        let waiting = database.database.read_long(reclaim::totals).await?;
+        held +=
+            waiting.iter().filter(|row| row.reason == reason::MOVED).map(|row| row.blobs.max(0) as u64).sum::<u64>();
+    }
+    Ok(held)
 }
 
 /// Deletes copies that `database` does not need, if no other one does either. Adds to the results `deleted_blobs`,

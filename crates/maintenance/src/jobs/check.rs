@@ -195,6 +195,10 @@ async fn follow(
             ticket.count("references", 1);
             let opened = place.store.open(row.digest, row.size.max(0) as u64, None).await.map(drop);
             if let Some(found) = outcome(opened)? {
+                // What is damaged was found, and counted, when it was re-read.
+                if found.0 == "damaged" && is_known(database, place.id, row.digest).await? {
+                    continue;
+                }
                 let only = std::slice::from_ref(database);
                 record(ticket, place.id, only, row.digest, Some(found)).await?;
             }
@@ -203,6 +207,12 @@ async fn follow(
         ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
         throttle.after(ticket, 0).await?;
     }
+}
+
+/// Whether a database has a fault of this BLOB in this store on record.
+async fn is_known(database: &StorageDatabase, store: Id, digest: Digest) -> Result<bool> {
+    let known = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+    Ok(known.iter().any(|row| row.store_id == store))
 }
 
 /// Writes a fault into the databases that need the BLOB, or takes the record of one that is mended.
@@ -214,8 +224,7 @@ async fn record(
     outcome: Outcome,
 ) -> Result<()> {
     for database in databases {
-        let known = database.database.read(move |reader| fault::find(reader, &digest)).await?;
-        let known = known.iter().any(|row| row.store_id == store);
+        let known = is_known(database, store, digest).await?;
         match &outcome {
             None if known => {
                 let mended = move |transaction: &mut Transaction<'_>| fault::remove(transaction, store, &digest);

@@ -11,6 +11,7 @@ use crate::ui::caller::{Sent, Visit};
 use crate::ui::fault::Shown;
 use crate::ui::flash::{Flash, done};
 use crate::ui::page::Page;
+use crate::ui::texts::Language;
 use crate::ui::{browse, frame, html};
 
 /// Address of the list.
@@ -70,7 +71,12 @@ impl JobRow {
             state,
             tone,
             is_running,
-            note: if is_running { words::phase(page, &figures.phase) } else { sentence(&job.message) },
+            note: match is_running {
+                true => words::phase(page, &figures.phase),
+                // What a job says at its end is English; its results are shown in every language.
+                false if job.state == "finished" && page.language != Language::English => String::new(),
+                false => sentence(&job.message),
+            },
             percent: percent.filter(|_| !matches!(job.state.as_str(), "finished" | "waiting")),
             done,
             rate: rate.filter(|_| is_running).unwrap_or_default(),

@@ -19,7 +19,7 @@ async fn damaged_content_is_said_on_its_page_and_can_be_accepted() {
 
     let browser = farm.signed_in("admin").await;
     let page = browser.get("/browse/Documents/Plan.txt").await.expect(200);
-    assert!(page.text.contains("is damaged in its BLOB store") && page.text.contains("content damaged"));
+    assert!(page.text.contains("is damaged in its BLOB store") && page.text.contains("badge bad\">damaged"));
     let faults = browser.get("/farm/faults").await.expect(200);
     assert!(faults.text.contains("Documents/Plan.txt"), "{}", faults.text);
     let at = faults.text.split("action=\"/farm/faults/").nth(1).unwrap().split('"').next().unwrap();
@@ -29,7 +29,7 @@ async fn damaged_content_is_said_on_its_page_and_can_be_accepted() {
     browser.post("/farm/faults", &action, &[("do", "accept")]).await.expect(303);
     let faults = browser.get("/farm/faults").await.expect(200);
     assert!(faults.text.contains("Loss accepted") && !faults.text.contains("value=\"accept\""), "{}", faults.text);
-    assert!(browser.get("/browse/Documents/Plan.txt").await.text.contains("content damaged"));
+    assert!(browser.get("/browse/Documents/Plan.txt").await.text.contains("badge bad\">damaged"));
 }
 
 #[tokio::test]

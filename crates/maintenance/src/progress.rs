@@ -135,7 +135,7 @@ pub(crate) fn shown(path: &OsStr) -> String {
 /// Lets this thread, and those that it starts, use a processor only where nobody else wants it.
 pub fn stand_back() {
     // Where it may not, it competes; the work is the same.
-    let _ = rustix::process::nice(19);
+    let _ = rustix::process::nice(10);
 }
 
 type Listener = Box<dyn FnMut(&Fault) + Send>;

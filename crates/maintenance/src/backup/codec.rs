@@ -3,6 +3,8 @@
 //! Compressed bytes are zstd frames one after the other, which `zstd -d` reads. Sealed bytes begin with a header, frames of
 //! AES-256-GCM follow; `docs/formats/backup.md` says it byte by byte.
 
+use std::cell::RefCell;
+
 use bytes::{Buf, Bytes, BytesMut};
 use model::{Error, Result};
 use ring::aead::{Aad, LessSafeKey, Nonce};
@@ -14,7 +16,7 @@ use super::key::{Key, random};
 pub(crate) const FRAME: usize = 1 << 20;
 const LEVEL: i32 = 1;
 /// Bytes that are tried, and the share of them that compression must save.
-const SAMPLE: usize = 32 << 10;
+const SAMPLE: usize = 8 << 10;
 const SAVES: f64 = 0.1;
 const MAGIC: &[u8; 8] = b"SRsealed";
 const HEADER: usize = 48;
@@ -53,11 +55,29 @@ impl Codec {
     }
 }
 
-/// Whether compressing bytes that begin like these pays.
+thread_local! {
+    /// Making one takes longer than compressing a sample.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let mut compressor = match kept.take() {
+            Some(compressor) => compressor,
+            None => zstd::bulk::Compressor::new(LEVEL)?,
+        };
+        let packed = compressor.compress(bytes);
+        *kept = Some(compressor);
+        packed
+    })
+}
+
+/// Whether compressing bytes pays, as their middle tells: the beginning is often a heading that is unlike the rest.
 pub(crate) fn pays(bytes: &[u8]) -> bool {
-    let sample = &bytes[..bytes.len().min(SAMPLE)];
+    let middle = bytes.len().saturating_sub(SAMPLE) / 2;
+    let sample = &bytes[middle..bytes.len().min(middle + SAMPLE)];
     let limit = (sample.len() as f64 * (1.0 - SAVES)) as usize;
-    sample.len() >= 256 && zstd::bulk::compress(sample, LEVEL).is_ok_and(|packed| packed.len() < limit)
+    sample.len() >= 256 && compress(sample).is_ok_and(|packed| packed.len() < limit)
 }
 
 /// Turns plain bytes into stored ones, frame by frame.
@@ -101,10 +121,7 @@ impl Encoder {
     /// Encodes the next frame: [`FRAME`] bytes, fewer only in the last one, which must be told and which there always is.
     pub fn frame(&mut self, plain: Bytes, is_last: bool) -> Result<Bytes> {
         let packed = if self.compresses {
-            Bytes::from(
-                zstd::bulk::compress(&plain, LEVEL)
-                    .map_err(|e| Error::unavailable(format!("compressing failed: {e}")))?,
-            )
+            Bytes::from(compress(&plain).map_err(|e| Error::unavailable(format!("compressing failed: {e}")))?)
         } else {
             plain
         };

@@ -13,6 +13,7 @@ use super::census::{Census, Needed};
 use super::destination::Destination;
 use super::index::{Entry, List, PART, store_part};
 use super::manifest::BlobsPart;
+use super::pace::Pace;
 use super::vault::{Vault, WHOLE};
 use crate::Progress;
 
@@ -55,6 +56,7 @@ impl Copying<'_> {
     /// Corrupt, naming BLOBs and their documents, when some are nowhere to be had.
     pub async fn run(mut self, mut census: Census) -> Result<Copied> {
         let mut copied = Copied::default();
+        let mut pace = Pace::follow(self.databases.iter().map(|database| database.database.clone()).collect());
         let mut missing = Vec::new();
         let (mut entries, mut new, mut new_bytes) = (Vec::new(), Vec::new(), 0);
         loop {
@@ -76,7 +78,8 @@ impl Copying<'_> {
             }
             let full = entries.len() + new.len() == PART || new_bytes >= NOTED;
             if (ended || full) && !(entries.is_empty() && new.is_empty()) {
-                self.copy(std::mem::take(&mut new), &mut entries, &mut copied, &mut missing).await?;
+                let work = std::mem::take(&mut new);
+                self.copy(work, &mut pace, &mut entries, &mut copied, &mut missing).await?;
                 new_bytes = 0;
                 self.list(&mut entries, &mut copied).await?;
             }
@@ -112,6 +115,7 @@ impl Copying<'_> {
     async fn copy(
         &self,
         mut new: Vec<Needed>,
+        pace: &mut Pace,
         entries: &mut Vec<Entry>,
         copied: &mut Copied,
         missing: &mut Vec<Missing>,
@@ -123,13 +127,17 @@ impl Copying<'_> {
         let mut waiting = new.into_iter();
         loop {
             let next = waiting.next();
-            while next.is_none() && !running.is_empty() || running.len() >= AT_ONCE {
+            let pauses = next.as_ref().is_some_and(|needed| pace.moves(needed.row.size.max(0) as u64));
+            while (next.is_none() || pauses) && !running.is_empty() || running.len() >= AT_ONCE {
                 let Some(done) = running.join_next().await else { break };
                 let (digest, done) =
                     done.map_err(|e| Error::unavailable("copying a BLOB was interrupted").with_source(e))?;
                 self.settle(digest, done, entries, copied, missing).await?;
             }
             let Some(needed) = next else { return Ok(()) };
+            if pauses {
+                pace.rest().await;
+            }
             // A larger one streams through less.
             let held = (needed.row.size.max(1) as u64).min(WHOLE) as u32 * 2;
             let room = memory.clone().acquire_many_owned(held.min(MEMORY)).await;

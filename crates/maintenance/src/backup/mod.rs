@@ -15,6 +15,7 @@ mod key;
 mod listing;
 mod lock;
 pub(crate) mod manifest;
+mod pace;
 pub(crate) mod papers;
 mod place;
 mod prune;

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn directories_and_buckets_are_told_apart() {
         let place = |text: &str| Access::default().place(text);
-        assert!(matches!(place("backups").unwrap(), BackupPlace::Directory(path) if path == "backups"));
+        assert!(matches!(place("backups").unwrap(), BackupPlace::Directory(path) if path.as_os_str() == "backups"));
         match place("s3://ours/farm/one/").unwrap() {
             BackupPlace::Objects(options, _) => assert_eq!((&*options.bucket, &*options.prefix), ("ours", "farm/one")),
             other => panic!("{other:?}"),

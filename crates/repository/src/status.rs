@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use blobs::{Outcome, Usage};
 use database::Transaction;
+use database::configuration::farm::StoreRow;
 use database::content::fault::{self, FaultRow};
 use database::content::{blob, tree};
 use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
@@ -52,7 +53,7 @@ pub struct StoreStatus {
     pub settings: BTreeMap<String, String>,
     /// Whether it has credentials or keys.
     pub has_secrets: bool,
-    /// What it holds; none when it does not answer.
+    /// What it holds; none when it does not answer, or was not asked.
     pub usage: Option<Usage>,
 }
 
@@ -124,18 +125,18 @@ impl Session {
                 Some(store) => store.usage().await.ok(),
                 None => self.database_store_usage().await.ok(),
             };
-            stores.push(StoreStatus {
-                id: row.id,
-                name: row.name.clone(),
-                kind: row.kind.clone(),
-                state: row.state.clone(),
-                location: row.location.clone(),
-                settings: crate::provider::settings_from(row.settings.as_bytes(), &row.name)?,
-                has_secrets: row.secret.is_some(),
-                usage,
-            });
+            stores.push(StoreStatus { usage, ..described(row)? });
         }
         Ok((databases, stores))
+    }
+
+    /// The stores of the farm, none of which is asked what it holds: that may take long.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
+        self.require_farm_administrator("see its storage")?;
+        self.repository.refresh_map().await?;
+        self.repository.map().await?.stores.iter().map(|(row, _)| described(row)).collect()
     }
 
     async fn database_store_usage(&self) -> Result<Usage> {
@@ -325,4 +326,18 @@ async fn record_faults(content: &ContentDatabase, map: &Map, found: &[CheckedBlo
         Ok(())
     };
     content.database.write_vital(write).await
+}
+
+/// A store that was not asked what it holds.
+fn described(row: &StoreRow) -> Result<StoreStatus> {
+    Ok(StoreStatus {
+        id: row.id,
+        name: row.name.clone(),
+        kind: row.kind.clone(),
+        state: row.state.clone(),
+        location: row.location.clone(),
+        settings: crate::provider::settings_from(row.settings.as_bytes(), &row.name)?,
+        has_secrets: row.secret.is_some(),
+        usage: None,
+    })
 }

@@ -52,7 +52,7 @@ async fn form<'a>(visit: &'a Visit, kind: &str, fields: Option<&Fields>) -> Resu
 }
 
 async fn all_stores(visit: &Visit, none: &str, chosen: &str) -> Result<Vec<Choice>> {
-    let (_, stores) = visit.session.storage_status().await?;
+    let stores = visit.session.stores().await?;
     let mut choices = vec![Choice::new("", none, chosen.is_empty())];
     choices.extend(stores.iter().map(|store| Choice::new(&store.name, &store.name, store.name == chosen)));
     Ok(choices)
@@ -60,7 +60,7 @@ async fn all_stores(visit: &Visit, none: &str, chosen: &str) -> Result<Vec<Choic
 
 async fn migrate_fields(visit: &Visit, typed: &Typed<'_>) -> Result<Vec<Field>> {
     let page = &visit.page;
-    let (databases, _) = visit.session.storage_status().await?;
+    let databases = visit.session.storage().await?.databases()?;
     let chosen = typed.text("database");
     let mut of = vec![Choice::new("", page.s("job.all-databases"), chosen.is_empty())];
     of.extend(databases.iter().map(|database| Choice::new(&database.name, &database.name, database.name == chosen)));

@@ -68,14 +68,13 @@ pub async fn list(mut visit: Visit) -> Shown {
 
 /// Finds a store by name.
 pub async fn find(session: &Session, name: &str) -> Result<StoreStatus> {
-    let (_, stores) = session.storage_status().await?;
-    let found = stores.into_iter().find(|store| store.name == name);
+    let found = session.stores().await?.into_iter().find(|store| store.name == name);
     found.ok_or_else(|| Error::not_found(format!("there is no BLOB store \"{name}\"")))
 }
 
 /// The stores that take new BLOBs, as choices of a list.
 pub async fn active(session: &Session, chosen: Option<&str>, without: &str) -> Result<Vec<Choice>> {
-    let (_, stores) = session.storage_status().await?;
+    let stores = session.stores().await?;
     let open = |store: &StoreStatus| store.state == StoreState::Active.as_str() && store.name != without;
     // One that a policy names already is shown whatever its state.
     let listed = stores.iter().filter(|store| open(store) || Some(store.name.as_str()) == chosen);

@@ -18,8 +18,9 @@ use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
-/// BLOBs of one transaction.
+/// BLOBs of one transaction, and of one that a rate makes wait for the next.
 const PAGE: usize = 256;
+const PAGE_AT_RATE: usize = 8;
 /// Bytes that are on their way at once, and BLOBs.
 const AT_ONCE: usize = 32;
 /// Microseconds of a day.
@@ -73,7 +74,7 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
         }
         let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
         is_before = false;
-        if !leg.run(after, work.limit, &mut throttle).await? {
+        if !leg.run(after, work, &mut throttle).await? {
             break;
         }
     }
@@ -176,11 +177,12 @@ async fn measure(ticket: &Ticket, legs: &[Leg<'_>], cursor: &Cursor, work: &Migr
 
 impl Leg<'_> {
     /// Moves everything behind `after`; false when the limit was reached.
-    async fn run(&self, mut after: Id, limit: Option<u64>, throttle: &mut Throttle) -> Flow<bool> {
+    async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
+        let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {
             self.ticket.go_on()?;
-            let left = limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
-            let size = PAGE.min(usize::try_from(left).unwrap_or(PAGE));
+            let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
+            let size = page.min(usize::try_from(left).unwrap_or(page));
             if size == 0 {
                 return Ok(false);
             }

@@ -194,8 +194,10 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     // Without this, a statement whose plan could depend on its parameters is prepared again at each run.
     raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     if role == Role::Writer {
-        // Only a file that is new takes this: pages of deleted BLOBs can be given back bit by bit.
-        raw.pragma_update(None, "auto_vacuum", "incremental")?;
+        // Pages of deleted BLOBs can then be given back bit by bit. Only a new file takes it, and an old one would be written to.
+        if raw.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
+            raw.pragma_update(None, "auto_vacuum", "incremental")?;
+        }
         raw.pragma_update(None, "journal_mode", "wal")?;
     }
     // With FULL each commit is on stable storage before it is acknowledged.

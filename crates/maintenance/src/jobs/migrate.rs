@@ -124,12 +124,10 @@ fn plan<'a>(
             continue;
         }
         let least = if row.id == DATABASE_STORE { database.minimum_size } else { 0 };
+        // What is uploaded from now on is left where the policy put it: a migration beside people at work comes to an end.
         let now = Timestamp::now();
-        let days_ago = |days: Option<u32>| {
-            days.map_or(Timestamp::from_micros(i64::MAX), |days| {
-                now.before(std::time::Duration::from_secs(u64::from(days) * DAY))
-            })
-        };
+        let days_ago =
+            |days: Option<u32>| now.before(std::time::Duration::from_secs(u64::from(days.unwrap_or(0)) * DAY));
         legs.push(Leg {
             ticket,
             database,
@@ -140,7 +138,7 @@ fn plan<'a>(
                 minimum_size: i64::try_from(work.minimum_size.unwrap_or(least)).unwrap_or(i64::MAX),
                 maximum_size: work.maximum_size.map_or(i64::MAX, |size| i64::try_from(size).unwrap_or(i64::MAX)),
                 created_before: days_ago(work.older_than_days),
-                accessed_before: days_ago(work.unread_days),
+                accessed_before: work.unread_days.map_or(Timestamp::from_micros(i64::MAX), |days| days_ago(Some(days))),
                 within: work.library.map_or(Id::NONE, Id::new),
             },
         });
@@ -193,12 +191,7 @@ impl Leg<'_> {
             let bytes = self.page(page, throttle).await?;
             after = last;
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
-            self.ticket.note(|figures| {
-                figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
-                // What is uploaded meanwhile moves too.
-                figures.total_items = figures.total_items.max(figures.items);
-                figures.total_bytes = figures.total_bytes.max(figures.bytes);
-            });
+            self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
             throttle.after(self.ticket, bytes).await?;
         }
     }

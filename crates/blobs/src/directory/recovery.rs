@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::path::Path;
 
-use model::{Digest, Result};
+use model::{Digest, ErrorKind, Result};
 use rustix::fs::{Advice, FlockOperation};
 
 use super::deletions;
@@ -20,6 +20,8 @@ use super::scan::{self, Found};
 pub fn recover(layout: &Layout) -> Result<()> {
     // Nobody creates a segment or an upload meanwhile, so that a file without a lock has no owner.
     let _guard = layout.lock(FlockOperation::LockExclusive)?;
+    // First, since it makes room on a disk that is full.
+    remove_leftovers(layout)?;
     let sealed: HashSet<u64> = layout.segment_files("idx")?.into_iter().collect();
     for id in layout.segment_files("seg")?.into_iter().filter(|id| !sealed.contains(id)) {
         let path = layout.segment(id);
@@ -28,7 +30,7 @@ pub fn recover(layout: &Layout) -> Result<()> {
             seal_abandoned(layout, id, &path, &file)?;
         }
     }
-    remove_leftovers(layout)
+    Ok(())
 }
 
 /// Writes the index of a segment whose index is damaged or gone.
@@ -59,7 +61,14 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
     }
     file.set_len(end).map_err(io)?;
     file.sync_all().map_err(io)?;
-    IndexFile::write(&layout.index(id), id, end, &mut contents.entries())?;
+    match IndexFile::write(&layout.index(id), id, end, &mut contents.entries()) {
+        // Without its index a segment is read as one that somebody still writes; the next start with room seals it.
+        Err(error) if error.kind() == ErrorKind::Exhausted => {
+            tracing::warn!(segment = %path.display(), error = error.report(), "no room for the index of a segment");
+            return Ok(());
+        }
+        written => written.map(drop)?,
+    }
     tracing::info!(segment = %path.display(), records = contents.records.len(), "sealed a segment that a stopped process left");
     Ok(())
 }

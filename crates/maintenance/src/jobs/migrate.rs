@@ -256,13 +256,14 @@ impl Leg<'_> {
         Ok(stored)
     }
 
-    /// Leads references to their copies and puts the old ones into quarantine.
+    /// Leads references to their copies and puts the old ones into quarantine: at once where the copy was made just now. A copy
+    /// that was there before may have been given up by somebody else until the reference led to it; so it is looked for
+    /// afterwards, when nobody gives it up any more, and until it was found the old one stays untouched.
     async fn redirect(&self, copied: Vec<(BlobRow, Stored)>) -> Flow<()> {
         let (from, to) = (self.from.0, self.to.0);
         let reused: Vec<(BlobRow, Stored)> = copied.iter().filter(|(_, stored)| stored.existed).cloned().collect();
         let (count, bytes) = (copied.len() as u64, copied.iter().map(|(row, _)| row.size.max(0) as u64).sum::<u64>());
         let write = move |transaction: &mut Transaction<'_>| {
-            let since = Timestamp::now();
             let mut refused = Vec::new();
             for (row, stored) in &copied {
                 if let Err(error) = reclaim::require_not_deleting(transaction, to, &row.digest) {
@@ -271,25 +272,22 @@ impl Leg<'_> {
                 }
                 let moved = blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))?;
                 // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
-                let unneeded = if moved { from } else { to };
-                let why = if moved { reason::MOVED } else { reason::ORPHAN };
-                let aside = ReclaimRow {
-                    store_id: unneeded,
-                    digest: row.digest,
-                    size: row.size,
-                    reason: why.to_owned(),
-                    deleting: false,
-                    since,
-                };
-                reclaim::quarantine(transaction, &aside)?;
+                match (moved, stored.existed) {
+                    (true, false) => reclaim::quarantine(transaction, &aside(row, from, reason::MOVED)).map(drop)?,
+                    (true, true) => {}
+                    (false, _) => reclaim::quarantine(transaction, &aside(row, to, reason::ORPHAN)).map(drop)?,
+                }
             }
             Ok(refused)
         };
-        for (digest, message) in self.database.database.write_vital(write).await? {
-            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
+        let refused = self.database.database.write_vital(write).await?;
+        for (digest, message) in &refused {
+            self.ticket.fail(digest.to_string(), &Error::unavailable(message.clone()));
         }
         for (row, stored) in reused {
-            self.require_copy(row, stored).await?;
+            if refused.iter().all(|(digest, _)| *digest != row.digest) {
+                self.settle_reused(row, stored).await?;
+            }
         }
         self.ticket.note(|figures| {
             figures.items += count;
@@ -299,21 +297,39 @@ impl Leg<'_> {
         Ok(())
     }
 
-    /// A copy that was there before may have been deleted until the reference led to it; the old one is still there then.
-    async fn require_copy(&self, row: BlobRow, stored: Stored) -> Flow<()> {
+    /// Gives up the old copy of a reference that leads to one which was there before, or leads it back when that one is gone.
+    async fn settle_reused(&self, row: BlobRow, stored: Stored) -> Flow<()> {
+        let (from, to) = (self.from.0, self.to.0);
         match self.to.1.open(row.digest, stored.size, Some(&stored.locator)).await {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                let give_up = move |transaction: &mut Transaction<'_>| match blob::is_in(transaction, &row.digest, to)?
+                {
+                    true => reclaim::quarantine(transaction, &aside(&row, from, reason::MOVED)).map(drop),
+                    false => Ok(()),
+                };
+                Ok(self.database.database.write_vital(give_up).await?)
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.ticket.fail(row.digest.to_string(), &error);
-                let (from, to) = (self.from.0, self.to.0);
                 let back = move |transaction: &mut Transaction<'_>| {
-                    blob::relocate(transaction, row.id, to, from, row.locator.as_deref())?;
-                    reclaim::remove(transaction, from, &row.digest)
+                    blob::relocate(transaction, row.id, to, from, row.locator.as_deref()).map(drop)
                 };
                 Ok(self.database.database.write_vital(back).await?)
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// A copy of a BLOB that is put into quarantine now.
+fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
+    ReclaimRow {
+        store_id: store,
+        digest: row.digest,
+        size: row.size,
+        reason: why.to_owned(),
+        deleting: false,
+        since: Timestamp::now(),
     }
 }
 

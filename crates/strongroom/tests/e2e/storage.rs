@@ -79,6 +79,13 @@ fn settle(farm: &Farm) {
     }
 }
 
+/// A copy of the same bytes may be on its way out just then, and the client is told to try again; nothing else is refused.
+fn require_only_retries(ledger: &Ledger) {
+    let refused = ledger.refused();
+    let other: Vec<&String> = refused.iter().filter(|refusal| !refusal.contains("blob_being_deleted")).collect();
+    assert!(other.is_empty(), "the server refused what it must take: {other:#?}");
+}
+
 async fn migrate_with_crashes(engine: Engine) {
     let mut random = Random::fresh();
     let farm = Farm::on(engine).await;
@@ -92,7 +99,8 @@ async fn migrate_with_crashes(engine: Engine) {
     for (round, target) in ["database", "second", "files", "database", "files"].iter().cycle().take(10).enumerate() {
         let words = ["blobs", "migrate", "--database", "main", "--to", target];
         match round % 3 {
-            0 => drop(farm.json(&words)),
+            // A server may still be moving BLOBs the other way: single ones are then left where they are.
+            0 => drop(farm.json_whatever(&words)),
             1 => {
                 let running = Running::start(&farm, &words);
                 ledger.wait_for(random.below(20)).await;
@@ -112,8 +120,7 @@ async fn migrate_with_crashes(engine: Engine) {
     }
     stop.store(true, Ordering::Relaxed);
     load.join_all().await;
-    let refused = ledger.refused();
-    assert!(refused.is_empty(), "the server refused what it must take: {refused:#?}");
+    require_only_retries(&ledger);
     settle(&farm);
     ledger.verify(&server.client(&token), false).await;
     farm.json(&["blobs", "migrate", "--to", "second", "--min-size", "0"]);
@@ -168,10 +175,7 @@ async fn collect_with_crashes(engine: Engine) {
     }
     stop.store(true, Ordering::Relaxed);
     load.join_all().await;
-    // A copy of the same bytes may be on its way out just then: the client is told to try again.
-    let refused = ledger.refused();
-    let other: Vec<&String> = refused.iter().filter(|refusal| !refusal.contains("blob_being_deleted")).collect();
-    assert!(other.is_empty(), "the server refused what it must take: {other:#?}");
+    require_only_retries(&ledger);
     settle(&farm);
     ledger.verify(&server.client(&token), false).await;
     let report = farm.json(&words);

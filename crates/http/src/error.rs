@@ -32,7 +32,7 @@ impl IntoResponse for Problem {
         log(&self.0, status);
         let body = serde_json::json!({
             "type": "about:blank",
-            "title": status.canonical_reason().unwrap_or("Error"),
+            "title": status.canonical_reason().unwrap_or("Checksum Mismatch"),
             "status": status.as_u16(),
             "detail": public_message(&self.0),
             "code": self.0.code(),
@@ -62,6 +62,8 @@ pub fn status(error: &Error) -> StatusCode {
         (ErrorKind::Invalid, "range_not_satisfiable") => StatusCode::RANGE_NOT_SATISFIABLE,
         (ErrorKind::Invalid, "headers_too_large") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         (ErrorKind::Invalid, "method_not_allowed") => StatusCode::METHOD_NOT_ALLOWED,
+        // Defined by tus 1.0, extension "checksum".
+        (ErrorKind::Invalid, "checksum_mismatch") => StatusCode::from_u16(460).unwrap_or(StatusCode::BAD_REQUEST),
         (ErrorKind::Invalid, "length_required") => StatusCode::LENGTH_REQUIRED,
         (ErrorKind::Invalid, "body_timeout") => StatusCode::REQUEST_TIMEOUT,
         (ErrorKind::Invalid, "unprocessable" | "digest_mismatch") => StatusCode::UNPROCESSABLE_ENTITY,

@@ -184,6 +184,7 @@ impl Session {
             return Err(Error::conflict("columns belong to documents and folders").with_code("wrong_kind"));
         }
         self.require_not_held(&located).await?;
+        self.require_people(&values).await?;
         let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
@@ -213,6 +214,25 @@ impl Session {
             guard.record(transaction, id, "item.columns", path.as_str())
         };
         located.content.database.write(write).await
+    }
+
+    /// Whether the farm knows everybody whom the values name.
+    async fn require_people(&self, values: &[(Id, Option<ColumnValue>)]) -> Result<()> {
+        let named = values.iter().filter_map(|(_, value)| match value {
+            Some(ColumnValue::Person(id)) => Some(*id),
+            _ => None,
+        });
+        let named: Vec<Id> = named.collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let known = self.principal_names(&named).await?;
+        match named.iter().find(|id| !known.contains_key(id)) {
+            None => Ok(()),
+            Some(id) => {
+                Err(Error::invalid(format!("nobody in this farm has the identifier {id}")).with_code("invalid_value"))
+            }
+        }
     }
 
     /// Runs a change of a library's columns; the new identifier is for what the change creates.

@@ -1,12 +1,12 @@
-//! Content databases of the farm: adding one.
+//! Content databases of the farm: adding one, and writing one anew.
 
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::{Location, Transaction};
 use model::{Error, Name, Result, Timestamp};
 
-use crate::Session;
 use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE};
+use crate::{Session, Storage};
 
 impl Session {
     /// Adds a content database, which is created when it is not there: at `location` (a path, relative to the data
@@ -41,6 +41,33 @@ impl Session {
         };
         self.repository.inner.configuration.write(insert).await?;
         self.repository.refresh_map().await
+    }
+}
+
+impl Storage {
+    /// Writes the indexes of a content database anew, table by table, while people work.
+    ///
+    /// Errors: `NotFound` for an unknown name.
+    pub async fn rebuild_indexes(&self, name: &str) -> Result<()> {
+        let database = self.database(name)?;
+        database.database.rebuild_indexes().await?;
+        self.note(name, "database.rebuild_indexes", "").await
+    }
+
+    /// Writes a content database anew, without gaps; answers with the bytes that this gave back to the system. Nobody can change
+    /// anything in it meanwhile.
+    ///
+    /// Errors: `NotFound` for an unknown name; as [`database::Database::compact`].
+    pub async fn compact(&self, name: &str) -> Result<u64> {
+        let freed = self.database(name)?.database.compact().await?;
+        self.note(name, "database.compact", &format!("{freed} bytes given back")).await?;
+        Ok(freed)
+    }
+
+    async fn note(&self, name: &str, action: &'static str, detail: &str) -> Result<()> {
+        let (actor, subject, detail) = (self.clone(), name.to_owned(), detail.to_owned());
+        let record = move |transaction: &mut Transaction<'_>| actor.record(transaction, action, &subject, &detail);
+        self.configuration().write_vital(record).await
     }
 }
 

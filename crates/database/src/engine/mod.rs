@@ -193,6 +193,21 @@ impl Database {
         Ok(())
     }
 
+    /// Writes the tables of the database and their indexes anew, without gaps, and answers with the bytes that this gave back to the
+    /// system. Whoever changes something meanwhile waits, and is refused after some seconds; on PostgreSQL readers wait too. It
+    /// takes as much room again as the database.
+    ///
+    /// # Errors
+    /// Unavailable with code `busy` when others never let it in; Exhausted when the disk is full; nothing is lost then.
+    pub async fn compact(&self) -> Result<u64> {
+        let before = self.size_bytes().await?;
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.compact().await?,
+            Backend::Postgres(postgres) => postgres.compact().await?,
+        }
+        Ok(before.saturating_sub(self.size_bytes().await?))
+    }
+
     /// Bytes inside the database that hold nothing and could be given back, as far as the engine tells.
     pub async fn free_bytes(&self) -> Result<u64> {
         let free = self.read(|reader| reader.find(dialect::FREE_BYTES, &[], |row| row.get::<i64>(0))).await?;

@@ -130,8 +130,22 @@ pub fn id(word: &str) -> Result<Id> {
 
 /// Reads a JSON text; the depth of nesting is bounded.
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Error::invalid(format!("the body cannot be read: {error}")).with_code("invalid_json"))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let why = without_types(&error.to_string());
+        Error::invalid(format!("the body cannot be read: {why}")).with_code("invalid_json")
+    })
+}
+
+/// A message of the reader of JSON without the names that types have in this program.
+fn without_types(message: &str) -> String {
+    let Some((before, after)) = message.split_once(", expected ") else { return message.to_owned() };
+    let kind = ["internally tagged enum ", "unit struct ", "tuple struct ", "struct ", "enum "]
+        .iter()
+        .find_map(|kind| after.strip_prefix(kind));
+    match kind {
+        Some(named) => format!("{before}, expected an object{}", named.find(' ').map_or("", |end| &named[end..])),
+        None => message.to_owned(),
+    }
 }
 
 fn unreadable(rejection: &BytesRejection) -> Error {

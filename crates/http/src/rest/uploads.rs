@@ -151,14 +151,7 @@ async fn cancel(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap
 
 /// Every answer names the version; a refusal of another version names those that are spoken.
 fn spoken(result: Result<Response>) -> Response {
-    let mut response = result.unwrap_or_else(|error| {
-        let wrong_checksum = error.code() == "checksum_mismatch";
-        let mut response = Problem::from(error).into_response();
-        if let (true, Ok(status)) = (wrong_checksum, StatusCode::from_u16(460)) {
-            *response.status_mut() = status;
-        }
-        response
-    });
+    let mut response = result.unwrap_or_else(|error| Problem::from(error).into_response());
     let fields = response.headers_mut();
     fields.insert(TUS_RESUMABLE, HeaderValue::from_static(tus::VERSION));
     fields.insert(TUS_VERSION, HeaderValue::from_static(tus::VERSION));

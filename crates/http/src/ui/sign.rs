@@ -57,12 +57,17 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let client = identity::client(&parts);
     let mut page = Page::of_request(&parts);
     let (visitor, _) = visitor(&parts.headers)?;
+    let before = identity::session_secret(&state, &parts.headers);
     let fields = caller::read(Request::from_parts(parts, body), &state).await?;
     let key = csrf::visitor_key(&visitor);
     csrf::check(&key, &fields.text("form_token"))?;
     let (login, next) = (fields.trimmed("login"), fields.next("/"));
     match state.repository().sign_in(&login, &fields.text("password"), &client).await {
         Ok(signed_in) => {
+            // The session that the browser had goes with its cookie; nobody could end it afterwards.
+            if let Some(before) = before {
+                state.repository().sign_out(&before).await?;
+            }
             let seconds = (signed_in.expires_at.seconds() - Timestamp::now().seconds()).max(0).unsigned_abs();
             let mut response = Redirect::to(&next).into_response();
             let (name, secure) = (identity::session_cookie(state.is_secure()), state.is_secure());

@@ -11,7 +11,7 @@ mod tidy;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use database::content::upload::{self, UploadRow};
@@ -30,6 +30,10 @@ const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const GATHERED: usize = 1024 * 1024;
 /// Bytes after which a part is put on stable storage while more of it still comes.
 const COMMITTED: u64 = 32 * 1024 * 1024;
+
+/// How long a request waits for another that has the same upload, and how often it looks.
+const BUSY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// An upload that is under way, or was completed a short time ago.
 #[derive(Clone, Debug)]
@@ -264,9 +268,19 @@ impl Repository {
         Ok(map.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
     }
 
+    /// Opens the file of an upload. Requests that only look hold it for a moment: they are waited for.
     async fn open_partial(&self, id: &str) -> Result<Partial> {
         let path = self.uploads().join(id);
-        blocking(move || Partial::open(&path)).await
+        let asked = Instant::now();
+        loop {
+            let place = path.clone();
+            match blocking(move || Partial::open(&place)).await {
+                Err(error) if error.code() == "upload_busy" && asked.elapsed() < BUSY => {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                opened => return opened,
+            }
+        }
     }
 
     async fn remove_partial(&self, id: &str) -> Result<()> {

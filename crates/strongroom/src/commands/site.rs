@@ -86,6 +86,11 @@ enum DatabaseAction {
         /// The content database
         name: String,
     },
+    /// Write a content database anew, without gaps, to give room back to the disk; nobody can change anything in it meanwhile
+    Compact {
+        /// The content database
+        name: String,
+    },
 }
 
 /// A number of bytes, or no limit.
@@ -156,10 +161,20 @@ async fn act(session: &Session, action: Action) -> Result<(Value, String)> {
         }
         Action::Database { action: DatabaseAction::RebuildIndexes { name } } => {
             let started = Instant::now();
-            session.storage().await?.database(&name)?.database.rebuild_indexes().await?;
+            session.storage().await?.rebuild_indexes(&name).await?;
             let seconds = started.elapsed().as_secs_f64();
             let text = format!("the indexes of the content database {name} were written anew in {seconds:.1} s\n");
             Ok((json!({ "name": name, "seconds": seconds }), text))
+        }
+        Action::Database { action: DatabaseAction::Compact { name } } => {
+            let started = Instant::now();
+            let freed = session.storage().await?.compact(&name).await?;
+            let seconds = started.elapsed().as_secs_f64();
+            let text = format!(
+                "the content database {name} was written anew in {seconds:.1} s, which gave {} back to the disk\n",
+                size(freed)
+            );
+            Ok((json!({ "name": name, "seconds": seconds, "freed_bytes": freed }), text))
         }
     }
 }

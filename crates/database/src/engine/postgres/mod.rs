@@ -35,6 +35,8 @@ pub(super) struct Postgres {
     threads: Mutex<Vec<JoinHandle<()>>>,
     long: Arc<Semaphore>,
     patience: Duration,
+    config: Arc<Config>,
+    server: Arc<str>,
 }
 
 impl Postgres {
@@ -58,7 +60,15 @@ impl Postgres {
             threads: Mutex::new(threads),
             long: Arc::new(Semaphore::new(connections / 2)),
             patience: options.patience,
+            config,
+            server,
         })
+    }
+
+    /// Writes all tables anew, on a connection of its own: this cannot be a part of a transaction.
+    pub(super) async fn compact(&self) -> Result<()> {
+        let client = first_connection(&self.config, &self.server, self.patience).await?;
+        client.batch_execute("VACUUM (FULL, ANALYZE)").await.map_err(|error| worker::refused(error, &self.server))
     }
 
     pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {

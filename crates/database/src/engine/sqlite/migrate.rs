@@ -5,23 +5,37 @@ use rusqlite::params;
 
 use super::classify::classify;
 use super::connection::Connection;
+use super::turn::Turn;
 use crate::migrate::{self, Applied, Migration, Plan};
 
-/// Takes all steps that are missing, each in a transaction of its own.
-pub(super) fn migrate(connection: &Connection, plan: &Plan) -> Result<()> {
-    while step(connection, plan)? {}
+const HISTORY_TABLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'";
+
+/// Takes all steps that are missing, each in a transaction of its own. Where none is, nothing is written: opening a
+/// database does not wait for those who write it.
+pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<()> {
+    if count(connection, HISTORY_TABLES)? > 0
+        && plan.next(&history(connection)?, &connection.path().display().to_string())?.is_none()
+    {
+        return Ok(());
+    }
+    while step(connection, turn, plan)? {}
     Ok(())
 }
 
 /// Takes one step; false when there was none to take.
-fn step(connection: &Connection, plan: &Plan) -> Result<bool> {
+fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<bool> {
+    // The lock is taken before the history is read, so that another process cannot take the same step.
+    turn.begin(connection).map_err(|e| classify(e, connection.path()))?;
     let raw = connection.raw();
     let path = connection.path();
-    // The lock is taken before the history is read, so that another process cannot take the same step.
-    raw.execute_batch("BEGIN IMMEDIATE").map_err(|e| classify(e, path))?;
     let taken = (|| {
-        let applied = history(connection)?;
-        let next = plan.next(&applied, &path.display().to_string())?;
+        if count(connection, HISTORY_TABLES)? == 0 {
+            if count(connection, "SELECT count(*) FROM sqlite_schema")? > 0 {
+                return Err(migrate::foreign(&path.display().to_string()));
+            }
+            raw.execute_batch(migrate::CREATE_HISTORY).map_err(|e| classify(e, path))?;
+        }
+        let next = plan.next(&history(connection)?, &path.display().to_string())?;
         if let Some(step) = next {
             take(connection, plan, step)?;
         }
@@ -36,21 +50,16 @@ fn step(connection: &Connection, plan: &Plan) -> Result<bool> {
 }
 
 fn history(connection: &Connection) -> Result<Vec<Applied>> {
-    let raw = connection.raw();
-    let read = || -> rusqlite::Result<Option<Vec<Applied>>> {
-        let count = |sql: &str| raw.query_row(sql, [], |row| row.get::<_, i64>(0));
-        if count("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'")? == 0 {
-            if count("SELECT count(*) FROM sqlite_schema")? > 0 {
-                return Ok(None);
-            }
-            raw.execute_batch(migrate::CREATE_HISTORY)?;
-        }
-        let mut statement = raw.prepare(migrate::LIST_HISTORY)?;
+    let read = || -> rusqlite::Result<Vec<Applied>> {
+        let mut statement = connection.raw().prepare(migrate::LIST_HISTORY)?;
         let rows = statement.query_map([], |row| Ok(Applied { version: row.get(0)?, schema: row.get(1)? }))?;
-        rows.collect::<rusqlite::Result<_>>().map(Some)
+        rows.collect()
     };
-    let applied = read().map_err(|e| classify(e, connection.path()))?;
-    applied.ok_or_else(|| migrate::foreign(&connection.path().display().to_string()))
+    read().map_err(|e| classify(e, connection.path()))
+}
+
+fn count(connection: &Connection, sql: &str) -> Result<i64> {
+    connection.raw().query_row(sql, [], |row| row.get(0)).map_err(|e| classify(e, connection.path()))
 }
 
 fn take(connection: &Connection, plan: &Plan, step: &Migration) -> Result<()> {
@@ -68,6 +77,7 @@ fn take(connection: &Connection, plan: &Plan, step: &Migration) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -80,24 +90,43 @@ mod tests {
         Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT); CREATE TABLE a (x BIGINT)" };
     const MENDED: Migration = Migration { version: 2, name: "b", sql: "CREATE TABLE b (x BIGINT)" };
 
+    fn turn(path: &Path) -> Turn {
+        Turn::open(path, Duration::from_secs(10))
+    }
+
+    #[test]
+    fn a_database_that_is_up_to_date_is_opened_beside_one_that_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        let open = || Connection::open(&path, Role::Writer, Duration::ZERO).unwrap();
+        let migrate = || {
+            let turn = Turn::open(&path, Duration::ZERO);
+            migrate(&mut open(), &turn, &Plan { schema: Schema::Content, known: &[FIRST] })
+        };
+        migrate().unwrap();
+        let mut writer = open();
+        writer.control("BEGIN IMMEDIATE").unwrap();
+        migrate().unwrap();
+    }
+
     #[test]
     fn an_upgrade_that_failed_goes_on_where_it_stopped() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
         let open = || Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
-        let plan = |known| Plan { schema: Schema::Content, known };
+        let migrate = |known| migrate(&mut open(), &turn(&path), &Plan { schema: Schema::Content, known });
 
-        let error = migrate(&open(), &plan(&[FIRST, BROKEN])).unwrap_err();
+        let error = migrate(&[FIRST, BROKEN]).unwrap_err();
         assert!(error.message().contains("version 2 (b)"), "{error}");
         let tables = |connection: &Connection| -> i64 {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE name IN ('a', 'b')";
             connection.raw().query_row(sql, [], |row| row.get(0)).unwrap()
         };
         assert_eq!(tables(&open()), 1);
-        migrate(&open(), &plan(&[FIRST, MENDED])).unwrap();
+        migrate(&[FIRST, MENDED]).unwrap();
         assert_eq!(tables(&open()), 2);
-        migrate(&open(), &plan(&[FIRST, MENDED])).unwrap();
-        assert_eq!(migrate(&open(), &plan(&[FIRST])).unwrap_err().code(), "schema_newer");
+        migrate(&[FIRST, MENDED]).unwrap();
+        assert_eq!(migrate(&[FIRST]).unwrap_err().code(), "schema_newer");
     }
 
     #[test]
@@ -107,8 +136,9 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let connection = Connection::open(&path, Role::Writer, Duration::from_secs(10)).unwrap();
-                    migrate(&connection, &Plan { schema: Schema::Content, known: &[FIRST, MENDED] }).unwrap();
+                    let mut connection = Connection::open(&path, Role::Writer, Duration::from_secs(10)).unwrap();
+                    migrate(&mut connection, &turn(&path), &Plan { schema: Schema::Content, known: &[FIRST, MENDED] })
+                        .unwrap();
                 });
             }
         });
@@ -119,8 +149,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
         rusqlite::Connection::open(path.as_path()).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
-        let connection = Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
-        let error = migrate(&connection, &Plan { schema: Schema::Content, known: &[FIRST] }).unwrap_err();
+        let mut connection = Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let error =
+            migrate(&mut connection, &turn(&path), &Plan { schema: Schema::Content, known: &[FIRST] }).unwrap_err();
         assert_eq!(error.code(), "schema_foreign");
     }
 }

@@ -8,6 +8,7 @@ mod migrate;
 mod pool;
 mod reserve;
 mod snapshot;
+mod turn;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ use connection::Role;
 use mark::Header;
 use pool::Pool;
 use reserve::Reserve;
+use turn::Turn;
 use writer::Writer;
 
 /// An open SQLite file.
@@ -60,8 +62,9 @@ impl Sqlite {
     fn open_blocking(path: &Arc<PathBuf>, schema: Schema, options: &Options) -> Result<Self> {
         let (metrics, full) = (Metrics::new(Engine::Sqlite), Arc::new(AtomicBool::new(false)));
         let open = || {
-            let connection = Connection::open(path, Role::Writer, options.patience)?;
-            migrate::migrate(&connection, &Plan::new(schema, Engine::Sqlite))?;
+            let mut connection = Connection::open(path, Role::Writer, options.patience)?;
+            let turn = Turn::open(path, options.patience);
+            migrate::migrate(&mut connection, &turn, &Plan::new(schema, Engine::Sqlite))?;
             Writer::open(path, options, metrics.clone(), &full)
         };
         let writer = match open() {
@@ -125,6 +128,13 @@ impl Sqlite {
         let (path, to, patience) = (Arc::clone(&self.path), to.to_owned(), self.patience);
         let copied = tokio::task::spawn_blocking(move || snapshot::copy(&path, &to, patience)).await;
         copied.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Writes the whole file anew.
+    pub(super) async fn compact(&self) -> Result<()> {
+        let (path, patience) = (Arc::clone(&self.path), self.patience);
+        let written = tokio::task::spawn_blocking(move || snapshot::compact(&path, patience)).await;
+        written.unwrap_or_else(|_| Err(closed()))
     }
 
     /// What [`super::Database::mark`] says.

@@ -1,4 +1,4 @@
-//! Owns copying a whole SQLite file, page by page, while others read and write it.
+//! Owns what is done to a SQLite file as a whole: copying it, page by page, while others read and write it, and writing it anew.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +7,10 @@ use std::time::Duration;
 use model::{Error, Result};
 use rusqlite::backup::{Backup, StepResult};
 
+use super::checkpoint::empty_log;
 use super::classify::classify;
 use super::connection::{Connection, Role};
+use super::turn::Turn;
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
@@ -20,6 +22,19 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
         0 => Ok(()),
         _ => Err(Error::unavailable(format!("{} is still in use; try again", path.display()))),
     }
+}
+
+/// Writes the whole file anew, without gaps. Others read meanwhile and cannot write. Blocks.
+pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
+    let mut connection = Connection::open(path, Role::Writer, patience)?;
+    let run = || -> rusqlite::Result<()> {
+        // The new file is put together in one that has no name, and not in memory.
+        connection.raw().pragma_update(None, "temp_store", "file")?;
+        Turn::open(path, patience).run(&mut connection, "VACUUM")
+    };
+    run().map_err(|error| classify(error, path))?;
+    empty_log(&connection, patience);
+    Ok(())
 }
 
 /// How often a copy that meets a lock is tried again, and how long it waits in between.

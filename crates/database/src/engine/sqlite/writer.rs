@@ -16,6 +16,7 @@ use super::checkpoint::{Checkpoints, empty_log};
 use super::classify::{FULL, classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
 use super::connection::{Connection, Role};
 use super::reserve::Reserve;
+use super::turn::Turn;
 use crate::Options;
 use crate::engine::job::Write;
 use crate::engine::metrics::Metrics;
@@ -29,6 +30,7 @@ pub(super) struct Writer {
     connection: Connection,
     path: Arc<PathBuf>,
     patience: Duration,
+    turn: Turn,
     batch: usize,
     log_pages: Arc<AtomicU32>,
     checkpoints: Checkpoints,
@@ -57,8 +59,9 @@ impl Writer {
         let checkpoints = Checkpoints::start(path, patience)?;
         let bytes = connection.bytes().map_err(|e| classify(e, path))?;
         let reserve = Reserve::open(path, bytes, Arc::clone(given_up));
+        let turn = Turn::open(path, patience);
         let path = Arc::clone(path);
-        Ok(Self { connection, path, patience, batch, log_pages, checkpoints, reserve, metrics })
+        Ok(Self { connection, path, patience, turn, batch, log_pages, checkpoints, reserve, metrics })
     }
 
     /// Serves until every sender is gone and the queue is empty.
@@ -70,7 +73,7 @@ impl Writer {
 
     fn serve(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>) {
         let for_all = self.reserve.is_whole() || self.take_back();
-        if let Err(error) = self.connection.control("BEGIN IMMEDIATE") {
+        if let Err(error) = self.turn.begin(&mut self.connection) {
             self.refuse_all(first, queue, &error);
             return;
         }
@@ -185,7 +188,7 @@ impl Writer {
     }
 
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
-        self.connection.control("BEGIN IMMEDIATE").map_err(|e| classify(e, &self.path))?;
+        self.turn.begin(&mut self.connection).map_err(|e| classify(e, &self.path))?;
         match self.run_one(job) {
             Ran::Settled(outcome) => {
                 if let Err(error) = self.commit_covered() {

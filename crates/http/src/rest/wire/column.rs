@@ -132,7 +132,7 @@ pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
         (_, Value::Null) => return Ok(None),
         (ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link, Value::String(text)) => ColumnValue::Text(text),
         (ColumnKind::Number, Value::Number(number)) => ColumnValue::Number(number.as_f64().ok_or_else(misfit)?),
-        (ColumnKind::Date, Value::String(text)) => ColumnValue::Date(time::parse(&text)?),
+        (ColumnKind::Date, Value::String(text)) => ColumnValue::Date(time::parse_day(&text)?),
         (ColumnKind::Person, Value::String(text)) => ColumnValue::Person(text.parse::<Id>().map_err(|_| misfit())?),
         (ColumnKind::YesNo, Value::Bool(yes)) => ColumnValue::YesNo(yes),
         _ => return Err(misfit()),

@@ -22,6 +22,11 @@ pub fn parse(text: &str) -> Result<Timestamp> {
     i64::try_from(time.unix_timestamp_nanos().div_euclid(1_000)).map(Timestamp::from_micros).map_err(|_| bad())
 }
 
+/// Reads a time, or a day, which begins at midnight UTC.
+pub fn parse_day(text: &str) -> Result<Timestamp> {
+    if text.len() == 10 { parse(&format!("{text}T00:00:00Z")) } else { parse(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +42,8 @@ mod tests {
             assert_eq!(format(Timestamp::from_micros(micros)), text);
         }
         assert_eq!(parse("2026-03-01T13:00:00+01:00").unwrap(), parse("2026-03-01T12:00:00Z").unwrap());
+        assert_eq!(parse_day("2026-03-01").unwrap(), parse("2026-03-01T00:00:00Z").unwrap());
+        assert_eq!(parse_day("2026-02-30").unwrap_err().code(), "invalid_time");
         for bad in ["", "yesterday", "2026-03-01", "2026-13-01T00:00:00Z", "99999-01-01T00:00:00Z"] {
             assert_eq!(parse(bad).unwrap_err().code(), "invalid_time", "{bad}");
         }

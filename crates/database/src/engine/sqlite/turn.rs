@@ -1,0 +1,136 @@
+//! Owns whose turn it is to write a SQLite file that several processes write: the lock on a file beside the database,
+//! `NAME-turn`, that holds nothing.
+//!
+//! SQLite itself lets those who find the file locked look again from time to time. A process that begins its next
+//! transaction right after it has committed one would keep the others out for as long as it has work. Here each waits for
+//! its turn first and gives the turn on once its transaction has begun: who commits and comes again finds the turn
+//! with the one that waits.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::classify::is_busy;
+use super::connection::Connection;
+
+/// How often one that waits looks again.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// A process's place in the row of those who write one database.
+pub(super) struct Turn {
+    // None where the file cannot be had; then nobody waits for a turn.
+    file: Option<File>,
+    patience: Duration,
+}
+
+impl Turn {
+    /// Opens the file of the database at `path`. One waits up to `patience` for the turn, and as long for the database.
+    pub(super) fn open(path: &Path, patience: Duration) -> Self {
+        let mut place = path.as_os_str().to_owned();
+        place.push("-turn");
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place);
+        let opened = opened.inspect_err(|error| {
+            tracing::warn!(database = %path.display(), %error, "the file for taking turns could not be opened; \
+                one process that writes much can keep others from writing");
+        });
+        Self { file: opened.ok(), patience }
+    }
+
+    /// Begins a transaction that writes.
+    pub(super) fn begin(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        self.run(connection, "BEGIN IMMEDIATE")
+    }
+
+    /// Runs one statement that needs the database for itself, and keeps the turn until it has ended.
+    pub(super) fn run(&self, connection: &mut Connection, statement: &'static str) -> rusqlite::Result<()> {
+        let held = self.take();
+        // SQLite's own waiting looks ever more seldom.
+        connection.raw().busy_timeout(Duration::ZERO)?;
+        let asked = Instant::now();
+        let begun = loop {
+            match connection.control(statement) {
+                Err(error) if is_busy(&error) && asked.elapsed() < self.patience => std::thread::sleep(LOOK_EVERY),
+                begun => break begun,
+            }
+        };
+        connection.raw().busy_timeout(self.patience)?;
+        if let Some(file) = held
+            && let Err(error) = file.unlock()
+        {
+            tracing::warn!(%error, "a turn at a database could not be given on");
+        }
+        begun
+    }
+
+    /// Waits for the turn. After the patience is over one goes on without it: the lock of the database is what counts.
+    fn take(&self) -> Option<&File> {
+        let file = self.file.as_ref()?;
+        let asked = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(TryLockError::WouldBlock) if asked.elapsed() < self.patience => std::thread::sleep(LOOK_EVERY),
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::engine::sqlite::connection::Role;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn one_that_never_stops_writing_keeps_nobody_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        let open = || (Connection::open(&path, Role::Writer, PATIENCE).unwrap(), Turn::open(&path, PATIENCE));
+        open().0.raw().execute_batch("CREATE TABLE t (x BIGINT)").unwrap();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let busy = scope.spawn(|| {
+                let (mut connection, turn) = open();
+                let mut commits = 0_u32;
+                while !ended.load(Ordering::Relaxed) {
+                    turn.begin(&mut connection).unwrap();
+                    connection.raw().execute("INSERT INTO t VALUES (1)", []).unwrap();
+                    // sleep: the time that a large transaction takes
+                    std::thread::sleep(Duration::from_millis(5));
+                    connection.control("COMMIT").unwrap();
+                    commits += 1;
+                }
+                commits
+            });
+            let (mut connection, turn) = open();
+            for _ in 0..50 {
+                turn.begin(&mut connection).unwrap();
+                connection.raw().execute("INSERT INTO t VALUES (2)", []).unwrap();
+                connection.control("COMMIT").unwrap();
+            }
+            ended.store(true, Ordering::Relaxed);
+            // By turns; the other got in more often only while this one was not waiting yet.
+            let commits = busy.join().unwrap();
+            assert!(commits < 300, "{commits} commits of the other beside 50");
+        });
+    }
+
+    #[test]
+    fn who_waits_in_vain_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        let open = |patience| (Connection::open(&path, Role::Writer, PATIENCE).unwrap(), Turn::open(&path, patience));
+        let (mut holder, turn) = open(PATIENCE);
+        turn.begin(&mut holder).unwrap();
+        let (mut other, impatient) = open(Duration::from_millis(20));
+        assert!(is_busy(&impatient.begin(&mut other).unwrap_err()));
+        holder.control("COMMIT").unwrap();
+        impatient.begin(&mut other).unwrap();
+        other.control("COMMIT").unwrap();
+    }
+}

@@ -27,7 +27,7 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
 /// Writes the whole file anew, without gaps. Others read meanwhile and cannot write. Blocks.
 pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     let mut connection = Connection::open(path, Role::Writer, patience)?;
-    let run = || -> rusqlite::Result<()> {
+    let mut run = || -> rusqlite::Result<()> {
         // The new file is put together in one that has no name, and not in memory.
         connection.raw().pragma_update(None, "temp_store", "file")?;
         Turn::open(path, patience).run(&mut connection, "VACUUM")

@@ -22,6 +22,7 @@ const SET: Sql = Sql::new("UPDATE thing SET size = $2 WHERE id = $1");
 const SIZE: Sql = Sql::new("SELECT size FROM thing WHERE id = $1 AND id <= $1");
 const SIZE_TO_CHANGE: Sql = Sql::new("SELECT size FROM thing WHERE id = $1 {for_update}");
 const SUM: Sql = Sql::new("SELECT CAST(sum(size) AS BIGINT), count(*) FROM thing");
+const DROP_MOST: Sql = Sql::new("DELETE FROM thing WHERE id > 100");
 const SOME: Sql = Sql::new("SELECT id FROM thing WHERE id {in $1} ORDER BY id");
 
 async fn with_things(db: &Database, count: i64) {
@@ -347,4 +348,19 @@ async fn a_newer_schema_and_the_other_schema_are_refused() {
         assert_eq!((newer.kind(), newer.code()), (ErrorKind::Invalid, "schema_newer"));
         assert!(newer.message().contains("9999") && newer.message().contains("newer version"), "{newer}");
     }
+}
+
+#[tokio::test]
+async fn a_database_that_is_written_anew_gives_room_back_and_keeps_everything() {
+    each_engine(Schema::Content, |db| async move {
+        with_things(&db, 20_000).await;
+        db.write(|t| t.execute(DROP_MOST, &[]).map(drop)).await.unwrap();
+        let before = db.size_bytes().await.unwrap();
+        let freed = db.compact().await.unwrap();
+        assert!(freed > 0 && db.size_bytes().await.unwrap() == before - freed, "{freed} of {before}");
+        assert_eq!(size(&db, 7).await, Some(0));
+        db.write(|t| t.execute(SET, &params![7, 1]).map(drop)).await.unwrap();
+        assert_eq!(size(&db, 7).await, Some(1));
+    })
+    .await;
 }

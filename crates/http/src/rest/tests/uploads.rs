@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use axum::body::{Body, Bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::join_all;
 use futures_util::stream;
 use serde_json::json;
 
@@ -104,6 +105,20 @@ async fn a_part_that_is_cut_counts_up_to_the_cut_unless_it_has_a_checksum() {
     assert_eq!(offset(&farm, &url).await, "40010");
     send(&farm, "admin", &url, 40_010, bytes(59_990)).await.expect(204);
     assert_eq!(farm.item("Documents/a.bin").await["size"], 100_000);
+}
+
+#[tokio::test]
+async fn of_parts_that_come_at_once_one_is_taken() {
+    let farm = Farm::new().await;
+    let url = begin(&farm, "admin", "Documents/a.bin", 100_000).await.expect(201).header("location").to_owned();
+    let looks = (0..6).map(|_| farm.send("HEAD", &url, &[TUS], ""));
+    let parts = (0..6).map(|_| send(&farm, "admin", &url, 0, bytes(50_000)));
+    let (looks, parts) = tokio::join!(join_all(looks), join_all(parts));
+    assert!(looks.iter().all(|look| look.status == 200));
+    let mut answers: Vec<u16> = parts.iter().map(|part| part.status.as_u16()).collect();
+    answers.sort_unstable();
+    assert_eq!(answers, [204, 409, 409, 409, 409, 409]);
+    send(&farm, "admin", &url, 50_000, bytes(50_000)).await.expect(204);
 }
 
 #[tokio::test]

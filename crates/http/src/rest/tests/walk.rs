@@ -192,6 +192,7 @@ async fn columns_hold_values_of_their_kind() {
     let farm = Farm::new().await;
     farm.put("Documents/a.txt", "x").await.expect(201);
     let (library, id) = (farm.id("Documents").await, farm.id("Documents/a.txt").await);
+    let eva = farm.account("eva").await;
     let columns = format!("/api/v1/items/{library}/columns");
     let values = format!("/api/v1/items/{id}/values");
     let kinds = [
@@ -200,6 +201,7 @@ async fn columns_hold_values_of_their_kind() {
         ("date", json!("2026-01-02T03:04:05Z"), json!("tomorrow")),
         ("choice", json!("red"), json!("blue")),
         ("yes-no", json!(true), json!("yes")),
+        ("person", json!(eva), json!("4711")),
         ("link", json!("https://example.org/"), json!("javascript:alert(1)")),
     ];
     for (kind, good, bad) in kinds {
@@ -211,7 +213,11 @@ async fn columns_hold_values_of_their_kind() {
         assert_eq!(set["values"][&column], good, "{kind}");
     }
     let list = farm.get(&columns).await.expect(200).json();
-    assert_eq!(list["items"].as_array().unwrap().len(), 6);
+    assert_eq!(list["items"].as_array().unwrap().len(), 7);
+    let date = list["items"].as_array().unwrap().iter().find(|column| column["kind"] == "date").unwrap()["id"].clone();
+    let date = date.as_str().unwrap();
+    let day = farm.json("PATCH", &values, json!({"values": {date: "2026-02-28"}})).await.expect(200).json();
+    assert_eq!(day["values"][date], "2026-02-28T00:00:00Z");
     let first = list["items"][0]["id"].as_str().unwrap().to_owned();
     let emptied = farm.json("PATCH", &values, json!({"values": {first.clone(): null}})).await.expect(200).json();
     assert!(emptied["values"].get(&first).is_none());
@@ -354,6 +360,8 @@ async fn bodies_that_are_wrong_get_a_4xx_that_says_why() {
     let url = format!("/api/v1/items/{library}/folders");
     let named = farm.json("POST", &url, json!({"name": "x", "colour": "red"})).await.expect(400);
     assert!(named.text().contains("colour") && named.code() == "invalid_json", "{}", named.text());
+    let number = farm.send("POST", &url, &[("content-type", "application/json")], "7").await.expect(400);
+    assert!(number.text().contains("expected an object") && !number.text().contains("struct"), "{}", number.text());
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let huge = format!("{{\"name\":\"{}\"}}", "n".repeat(3_000_000));
     let long = json!({"name": "n".repeat(5_000)}).to_string();

@@ -27,6 +27,22 @@ async fn a_session_begins_with_a_new_secret_and_ends_at_sign_out() {
 }
 
 #[tokio::test]
+async fn signing_in_again_ends_the_session_that_the_browser_had() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let before = browser.cookie("strongroom_session").unwrap();
+    // The form of somebody who is not signed in, sent from another page of the same browser.
+    let visitor = farm.browser();
+    let form = visitor.get("/sign-in").await.form_token();
+    let mark = visitor.cookie("strongroom_visitor").unwrap();
+    browser.cookies.borrow_mut().insert("strongroom_visitor".into(), mark);
+    browser.post_with(&form, "/sign-in", &[("login", "admin"), ("password", PASSWORD)], &[]).await.expect(303);
+    browser.get("/account").await.expect(200);
+    browser.cookies.borrow_mut().insert("strongroom_session".into(), before);
+    browser.get("/account").await.expect(303);
+}
+
+#[tokio::test]
 async fn a_wrong_password_says_so_and_many_are_throttled() {
     let farm = Farm::new().await;
     let browser = farm.browser();

@@ -23,7 +23,7 @@ pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason, stand_back};
 pub use restore::{
-    Drilled, ItemsOptions, ItemsSummary, RestoreOptions, RestoreSummary, drill, restore_content_database, restore_farm,
-    restore_items,
+    Drilled, ItemsOptions, ItemsSummary, RepairOptions, RepairSummary, RestoreOptions, RestoreSummary, drill,
+    repair_from_backup, restore_content_database, restore_farm, restore_items,
 };
 pub use schedule::keep_schedule;

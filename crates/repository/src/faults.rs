@@ -1,15 +1,13 @@
-//! BLOBs that a check found missing or damaged: listing them with the documents that need them, bringing them back from another
-//! store, or putting on record that they are lost.
+//! BLOBs that a check found missing or damaged: listing them with the documents that need them, or putting on record that they
+//! are lost. How they are brought back does not belong here.
 
-use blobs::{BlobHasher, BlobStore};
+use database::content::blob;
 use database::content::fault::{self, FaultRow};
-use database::content::{blob, reclaim};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
+use model::{Digest, Error, Id, Result, Right, Timestamp};
 
 use crate::documents::require_draft;
-use crate::farm::DATABASE_STORE;
-use crate::{Session, Storage, StorageDatabase, Target};
+use crate::{Session, Storage, Target};
 
 /// Documents named for each BLOB.
 const NAMED: usize = 20;
@@ -114,38 +112,6 @@ impl Session {
         }
         audit(&storage, "blob.accept-loss", digest, "").await
     }
-
-    /// Looks for a BLOB in every other store of the farm and brings it back from there. Answers with the name of the store that
-    /// had it.
-    ///
-    /// What is damaged is never read as good: the bytes must have the digest before they are taken.
-    ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound` when it has no fault, or no other store has it whole.
-    pub async fn repair_blob(&self, digest: Digest) -> Result<String> {
-        let storage = self.storage().await?;
-        let mut found = None;
-        let mut has_fault = false;
-        for database in storage.databases()? {
-            let rows = database.database.read(move |reader| fault::find(reader, &digest)).await?;
-            for row in rows {
-                has_fault = true;
-                if let Some(name) = repair_in(&storage, &database, &row).await? {
-                    found = Some(name);
-                }
-            }
-        }
-        if !has_fault {
-            return Err(no_fault(digest));
-        }
-        let name = found.ok_or_else(|| {
-            Error::not_found(format!(
-                "no other store has the BLOB {digest} whole: restore it from a backup, upload one of its documents again, or \
-                 accept the loss"
-            ))
-        })?;
-        audit(&storage, "blob.repair", digest, &format!("from {name}")).await?;
-        Ok(name)
-    }
 }
 
 /// At least `limit` rows, and one more if there is one, without cutting those of one BLOB apart.
@@ -158,83 +124,14 @@ fn whole_groups(mut rows: Vec<FaultRow>, limit: usize) -> Vec<FaultRow> {
     rows
 }
 
-fn no_fault(digest: Digest) -> Error {
+pub(crate) fn no_fault(digest: Digest) -> Error {
     Error::not_found(format!("the BLOB {digest} has no open fault: `strongroom blobs faults` lists those that have"))
 }
 
-async fn audit(storage: &Storage, action: &'static str, digest: Digest, detail: &str) -> Result<()> {
+pub(crate) async fn audit(storage: &Storage, action: &'static str, digest: Digest, detail: &str) -> Result<()> {
     let (recording, detail) = (storage.clone(), detail.to_owned());
     let write = move |transaction: &mut Transaction<'_>| {
         recording.record(transaction, action, &format!("blob {digest}"), &detail)
     };
     storage.configuration().write_vital(write).await
-}
-
-async fn repair_in(storage: &Storage, database: &StorageDatabase, fault: &FaultRow) -> Result<Option<String>> {
-    let digest = fault.digest;
-    let reference = database.database.read(move |reader| blob::find(reader, &digest)).await?;
-    let Some(reference) = reference.filter(|row| row.store_id == fault.store_id) else {
-        // The reference leads elsewhere now, or is gone: nothing needs this copy.
-        forget(database, fault).await?;
-        return Ok(Some("nowhere: it is not needed any more".to_owned()));
-    };
-    let size = reference.size.max(0) as u64;
-    for (row, shared) in storage.stores() {
-        let candidates: Vec<BlobStore> = match shared {
-            Some(store) => vec![store.clone()],
-            None if row.id == DATABASE_STORE => {
-                storage.databases()?.into_iter().map(|database| database.own_store).collect()
-            }
-            None => continue,
-        };
-        for candidate in candidates {
-            if row.id == fault.store_id && (row.id != DATABASE_STORE) {
-                continue;
-            }
-            let Some(bytes_store) = whole(&candidate, digest, size).await? else { continue };
-            let target = storage.store(fault.store_id, database)?;
-            let mut source = bytes_store.open(digest, size, None).await?;
-            let mut writer = target.writer(Some(size)).await?;
-            while let Some(bytes) = source.next_chunk().await? {
-                writer.write(bytes).await?;
-            }
-            let stored = writer.finish().await?;
-            if stored.digest != digest || whole(&target, digest, size).await?.is_none() {
-                return Err(Error::corrupt(format!("the BLOB {digest} was not read back as it was written")));
-            }
-            let store = fault.store_id;
-            let write = move |transaction: &mut Transaction<'_>| {
-                reclaim::require_not_deleting(transaction, store, &digest)?;
-                blob::relocate(transaction, reference.id, store, store, Some(stored.locator.as_bytes()))?;
-                fault::remove(transaction, store, &digest)
-            };
-            database.database.write_vital(write).await?;
-            return Ok(Some(row.name.clone()));
-        }
-    }
-    Ok(None)
-}
-
-async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
-    let (store, digest) = (fault.store_id, fault.digest);
-    database.database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await
-}
-
-/// The store, if it has the BLOB whole.
-async fn whole(store: &BlobStore, digest: Digest, size: u64) -> Result<Option<BlobStore>> {
-    let read = async {
-        let mut reader = store.open(digest, size, None).await?;
-        let mut hasher = BlobHasher::new();
-        while let Some(bytes) = reader.next_chunk().await? {
-            hasher.update(&bytes);
-        }
-        Ok::<bool, Error>(hasher.finish() == digest)
-    };
-    match read.await {
-        Ok(intact) => Ok(intact.then(|| store.clone())),
-        Err(error) => match error.kind() {
-            ErrorKind::NotFound | ErrorKind::Corrupt => Ok(None),
-            _ => Err(error),
-        },
-    }
 }

@@ -171,7 +171,8 @@ async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entr
     Ok(Done::Missing(why))
 }
 
-async fn copy(vault: &Vault, store: &BlobStore, entry: &Entry) -> Result<Stored> {
+/// Copies one BLOB into a store. Its bytes are verified before the store has them.
+pub(super) async fn copy(vault: &Vault, store: &BlobStore, entry: &Entry) -> Result<Stored> {
     if entry.size <= WHOLE {
         let bytes = vault.get_all(entry, WHOLE).await?;
         return store.put(entry.digest, bytes).await;

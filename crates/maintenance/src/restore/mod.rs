@@ -10,6 +10,7 @@ mod drill;
 mod farm;
 mod items;
 mod place;
+mod repair;
 mod settings;
 mod stores;
 
@@ -26,6 +27,7 @@ pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
 pub use farm::restore_farm;
 pub use items::{ItemsOptions, ItemsSummary, restore_items};
+pub use repair::{RepairOptions, RepairSummary, repair_from_backup};
 
 /// What to bring back, and where to.
 #[derive(Clone, Debug, Default)]

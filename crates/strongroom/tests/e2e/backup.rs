@@ -9,78 +9,9 @@ use std::time::Duration;
 use database::Engine;
 use reqwest::StatusCode;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::support::{Client, Farm, Ledger, Random, Server, bytes, files_below};
-
-/// In the database, in segments, and in files of their own that stream through the codec.
-const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 700_000, 5_000_000];
-
-/// A place for backups and farms that come from them.
-struct Place {
-    scratch: TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { scratch: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
-    }
-}
-
-/// Uploads documents of all sizes; their number.
-async fn fill(client: &Client, folder: &str, count: usize) -> usize {
-    for number in 0..count {
-        let answer = client.put(&format!("{folder}/{number}.bin"), document(folder, number)).await.unwrap();
-        assert!(answer.status.is_success(), "{}", answer.text());
-    }
-    count
-}
-
-fn document(folder: &str, number: usize) -> Vec<u8> {
-    let seed = folder.bytes().fold(number as u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
-    bytes(seed, SIZES[number % SIZES.len()])
-}
-
-async fn compare(client: &Client, folder: &str, count: usize) {
-    for number in 0..count {
-        let answer = client.get(&format!("{folder}/{number}.bin")).await.unwrap();
-        assert_eq!(answer.status, StatusCode::OK, "{folder}/{number}");
-        assert!(answer.body == document(folder, number), "{folder}/{number} is not what it was");
-    }
-}
-
-/// A farm with some documents, and no server.
-async fn filled(engine: Engine, count: usize) -> (Farm, Server, Client) {
-    let farm = Farm::on(engine).await;
-    let server = farm.start();
-    let client = server.client(&farm.token());
-    fill(&client, "kept", count).await;
-    (farm, server, client)
-}
-
-/// Restores into a new directory, on new databases where they are PostgreSQL's, and checks every byte of the result.
-async fn restored(engine: Engine, place: &Place, source: &str, name: &str, words: &[&str]) -> Farm {
-    let farm = Farm::at(place.path(name));
-    let mut all: Vec<String> = ["restore", &place.text(source)].map(str::to_owned).into();
-    if engine == Engine::Postgres {
-        for database in ["main", "configuration"] {
-            let url = database::testing::fresh_postgres().await;
-            all.extend(["--database-url".to_owned(), format!("{database}={url}")]);
-        }
-    }
-    all.extend(words.iter().map(|word| (*word).to_owned()));
-    farm.json(&all.iter().map(String::as_str).collect::<Vec<_>>());
-    farm.check_blobs();
-    farm
-}
+use crate::support::backups::{Place, SIZES, compare, document, fill, filled, restored, sets};
+use crate::support::{Farm, Ledger, Random, bytes, files_below};
 
 async fn comes_back_as_of_one_point_in_time(engine: Engine) {
     let place = Place::new();
@@ -136,12 +67,6 @@ fn cut(words: &[String], after: Duration) -> bool {
     child.kill().unwrap();
     child.wait().unwrap();
     runs
-}
-
-fn sets(farm: &Farm, place: &str) -> Vec<String> {
-    let listed = farm.json(&["backup", "list", place]);
-    let ids = listed["sets"].as_array().unwrap().iter().map(|set| set["id"].as_str().unwrap().to_owned());
-    ids.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

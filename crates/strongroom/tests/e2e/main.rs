@@ -12,6 +12,7 @@ mod full;
 mod kill;
 mod power;
 mod refusals;
+mod repair;
 mod restored_parts;
 mod resumable;
 mod storage;

@@ -1,7 +1,6 @@
 //! Moving and collecting BLOBs while people work, with crashes in between: nothing acknowledged is lost, no reader notices, and
 //! what is dead goes.
 
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use database::Engine;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::support::{Client, Farm, Ledger, Random, bytes, files_below};
+use crate::support::{Client, Farm, Ledger, Random, bytes, damage};
 
 /// Inline, in segments, and in files of their own.
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
@@ -356,19 +355,6 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     let server = farm.start();
     assert_eq!(server.client(&token).get("there.bin").await.unwrap().body, bytes(2, 100_000));
     farm.check_blobs();
-}
-
-/// Flips a bit in the middle of the only file below a directory that holds these bytes.
-fn damage(directory: &Path, content: &[u8]) {
-    for path in files_below(directory) {
-        let mut found = std::fs::read(&path).unwrap();
-        if let Some(at) = found.windows(64).position(|window| window == &content[..64]) {
-            found[at + content.len() / 2] ^= 0x10;
-            std::fs::write(&path, found).unwrap();
-            return;
-        }
-    }
-    panic!("the bytes are in no file below {}", directory.display());
 }
 
 #[tokio::test(flavor = "multi_thread")]

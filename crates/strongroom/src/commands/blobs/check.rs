@@ -78,7 +78,7 @@ fn fault_table(rows: &[[String; 5]]) -> String {
         return String::new();
     }
     format!(
-        "\n{}\nUpload these documents again or restore them from a backup; a new upload of the same bytes repairs all of them.\n",
+        "\n{}\n`strongroom blobs repair --from-backup PLACE` brings them back from a backup; a new upload of the same bytes repairs them as well.\n",
         table(["STATE", "STORE", "DOCUMENTS", "BLOB", "WHERE AND WHAT"], rows)
     )
 }

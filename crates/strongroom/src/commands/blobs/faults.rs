@@ -1,4 +1,4 @@
-//! `strongroom blobs faults`, `repair` and `accept-loss`: BLOBs that are missing or damaged.
+//! `strongroom blobs faults` and `accept-loss`: BLOBs that are missing or damaged.
 
 use model::{Digest, Result};
 use repository::Session;
@@ -45,13 +45,6 @@ pub async fn list(session: &Session) -> Result<Shown> {
         false => table(["STATE", "STORE", "DOCUMENTS", "BLOB", "FOUND"], &rows),
     };
     Ok((value, text, faults.iter().all(|fault| fault.accepted.is_some())))
-}
-
-/// Brings a BLOB back from another store.
-pub async fn repair(session: &Session, digest: Digest) -> Result<Shown> {
-    let from = session.repair_blob(digest).await?;
-    let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
-    Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), true))
 }
 
 /// Puts a loss on record.

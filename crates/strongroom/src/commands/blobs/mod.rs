@@ -6,6 +6,7 @@ mod collect;
 mod faults;
 mod migrate;
 mod policy;
+mod repair;
 mod status;
 mod stores;
 mod work;
@@ -56,11 +57,8 @@ enum Action {
     Health,
     /// List BLOBs that a check found missing or damaged
     Faults,
-    /// Bring a missing or damaged BLOB back from another store
-    Repair {
-        /// The BLOB
-        digest: Digest,
-    },
+    /// Bring missing or damaged BLOBs back from another store, or from a backup
+    Repair(repair::Repair),
     /// Put on record that a missing or damaged BLOB is lost
     AcceptLoss {
         /// The BLOB
@@ -81,7 +79,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Collect(collect) => collect.run(&session, as_json).await,
         Action::Health => status::health(&session).await,
         Action::Faults => faults::list(&session).await,
-        Action::Repair { digest } => faults::repair(&session, digest).await,
+        Action::Repair(repair) => repair.run(&session, as_json).await,
         Action::AcceptLoss { digest } => faults::accept(&session, digest).await,
     };
     repository.close().await;

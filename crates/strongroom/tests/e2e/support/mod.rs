@@ -1,11 +1,14 @@
 //! The rig of the end-to-end tests: servers as processes, a client, the acknowledgement oracle, scratch disks.
 
+pub mod backups;
 mod client;
+mod damage;
 mod disk;
 mod ledger;
 mod server;
 
 pub use client::{Answer, Client};
+pub use damage::{damage, file_with};
 pub use disk::Disk;
 pub use ledger::Ledger;
 pub use server::{Farm, PASSWORD, Server, files_below};

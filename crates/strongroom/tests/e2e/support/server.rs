@@ -139,7 +139,12 @@ impl Farm {
 
     /// A token of the administrator.
     pub fn token(&self) -> String {
-        let token = self.json(&["user", "token", "create", "admin", "test"]);
+        self.token_named("test")
+    }
+
+    /// Another token of the administrator.
+    pub fn token_named(&self, name: &str) -> String {
+        let token = self.json(&["user", "token", "create", "admin", name]);
         token["secret"].as_str().unwrap_or_else(|| panic!("no secret in {token}")).to_owned()
     }
 }

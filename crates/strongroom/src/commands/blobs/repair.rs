@@ -1,0 +1,95 @@
+//! `strongroom blobs repair`: missing or damaged BLOBs, from another store of the farm or from a backup.
+
+use std::sync::Arc;
+
+use clap::Args;
+use maintenance::{Progress, RepairOptions, RepairSummary};
+use model::{Digest, Result};
+use repository::Session;
+use serde_json::{Value, json};
+
+use super::Shown;
+use crate::commands::backup_place::Access;
+use crate::commands::transfer::{Bar, shows_progress, size};
+
+/// Which BLOBs, and where from.
+#[derive(Args)]
+pub struct Repair {
+    /// The BLOB; with --from-backup may be left out: then every one that `strongroom blobs faults` lists
+    #[arg(required_unless_present = "from_backup")]
+    digest: Option<Digest>,
+    /// Take the bytes from the newest backup that has them, in this directory or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "PLACE")]
+    from_backup: Option<String>,
+    #[command(flatten)]
+    access: Access,
+}
+
+impl Repair {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+        let Some(place) = &self.from_backup else {
+            return match self.digest {
+                Some(digest) => from_stores(session, digest).await,
+                None => Err(model::Error::invalid("name the BLOB, or a place of backups with --from-backup")),
+            };
+        };
+        let options = RepairOptions {
+            source: self.access.place(place)?,
+            key_file: self.access.encrypt_with.clone(),
+            digest: self.digest,
+        };
+        let progress = Arc::new(Progress::default());
+        let bar = Bar::of_task(&progress, shows_progress(as_json));
+        let outcome = maintenance::repair_from_backup(session, &options, progress).await;
+        drop(bar);
+        let summary = outcome?;
+        Ok((value(&summary), text(&summary), summary.failed.is_empty()))
+    }
+}
+
+async fn from_stores(session: &Session, digest: Digest) -> Result<Shown> {
+    let from = session.repair_blob(digest).await?;
+    let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
+    Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), true))
+}
+
+fn value(summary: &RepairSummary) -> Value {
+    let repaired = summary.repaired.iter();
+    let failed = summary.failed.iter();
+    json!({
+        "repaired": repaired
+            .map(|(digest, set)| json!({ "digest": digest.to_string(), "set": set.map(|set| set.to_string()) }))
+            .collect::<Value>(),
+        "bytes": summary.bytes,
+        "failed": failed
+            .map(|(digest, why)| json!({ "digest": digest.to_string(), "message": why }))
+            .collect::<Value>(),
+        "accepted": summary.accepted,
+        "notes": summary.notes,
+    })
+}
+
+fn text(summary: &RepairSummary) -> String {
+    let mut text = match (summary.repaired.len(), summary.failed.len()) {
+        (0, 0) => {
+            "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
+        }
+        (repaired, _) => format!("{repaired} BLOBs are whole again ({}).\n", size(summary.bytes)),
+    };
+    if summary.accepted > 0 {
+        text.push_str(&format!("{} BLOBs whose loss was accepted are in no backup.\n", summary.accepted));
+    }
+    for note in &summary.notes {
+        text.push_str(&format!("Note: {note}.\n"));
+    }
+    if !summary.failed.is_empty() {
+        text.push_str(&format!("{} BLOBs could not be brought back:\n", summary.failed.len()));
+        for (digest, why) in &summary.failed {
+            text.push_str(&format!("  {digest}: {why}\n"));
+        }
+        text.push_str(
+            "Upload one of their documents again, or accept the loss: `strongroom blobs faults` names the documents.\n",
+        );
+    }
+    text
+}

@@ -1,0 +1,24 @@
+//! What happens to the files of a store behind the server's back.
+
+use std::path::{Path, PathBuf};
+
+use super::files_below;
+
+/// The file below a directory that holds these bytes, and where in it they begin.
+pub fn file_with(directory: &Path, content: &[u8]) -> (PathBuf, usize) {
+    for path in files_below(directory) {
+        let found = std::fs::read(&path).unwrap();
+        if let Some(at) = found.windows(64).position(|window| window == &content[..64]) {
+            return (path, at);
+        }
+    }
+    panic!("the bytes are in no file below {}", directory.display());
+}
+
+/// Flips a bit in the middle of these bytes, in the file below a directory that holds them.
+pub fn damage(directory: &Path, content: &[u8]) {
+    let (path, at) = file_with(directory, content);
+    let mut found = std::fs::read(&path).unwrap();
+    found[at + content.len() / 2] ^= 0x10;
+    std::fs::write(&path, found).unwrap();
+}

@@ -63,6 +63,7 @@ pub use jobs::{
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
+pub use provider::open_object_store;
 pub use reclaim::PendingReclaim;
 pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};

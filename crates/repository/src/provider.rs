@@ -47,8 +47,7 @@ impl Inner {
                 BlobStore::open_directory(&path, &owner, self.blobs.clone()).await
             }
             kind => {
-                let options = object::options(kind, &row.location, &settings)?;
-                let store = BlobStore::open_object(&options, &object::secrets(&secrets)?, &owner).await?;
+                let store = open_object(kind, row, &settings, &secrets, &owner).await?;
                 let bytes = object::cache_bytes(&settings)?;
                 // The cache is one process's own.
                 if bytes == 0 || !self.serving {
@@ -75,6 +74,31 @@ impl Inner {
         let (directory, subject, text) = (self.directory.clone(), subject(store), settings_text(secrets)?);
         blocking(move || seal::seal(&directory, &subject, text.as_bytes())).await
     }
+}
+
+/// Opens a store in object storage of a farm that is not there yet: `key_file` is the content of the key file that sealed its
+/// credentials. Nothing is cached.
+///
+/// Errors: `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
+pub async fn open_object_store(row: &StoreRow, farm: &str, key_file: Option<&[u8]>) -> Result<BlobStore> {
+    let settings = settings_from(row.settings.as_bytes(), &row.name)?;
+    let secrets = match (&row.secret, key_file) {
+        (None, _) => Settings::new(),
+        (Some(sealed), Some(key)) => settings_from(&seal::open_with(key, &subject(row.id), sealed)?, &row.name)?,
+        (Some(_), None) => return Err(Error::unavailable("the key that opens its credentials is missing")),
+    };
+    open_object(&row.kind, row, &settings, &secrets, &Owner::new(farm)?).await
+}
+
+async fn open_object(
+    kind: &str,
+    row: &StoreRow,
+    settings: &Settings,
+    secrets: &Settings,
+    owner: &Owner,
+) -> Result<BlobStore> {
+    let options = object::options(kind, &row.location, settings)?;
+    BlobStore::open_object(&options, &object::secrets(secrets)?, owner).await
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {

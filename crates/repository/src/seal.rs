@@ -31,12 +31,24 @@ pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<
 ///
 /// Errors: `Unavailable` when the farm's key is not there or is another one.
 pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
-    let key = key(directory, false)?;
+    unseal(&key(directory, false)?, &directory.join(FILE), subject, sealed)
+}
+
+/// Opens it with the content of a key file that lies elsewhere, such as in a backup.
+///
+/// Errors: as [`open`].
+pub(crate) fn open_with(key_file: &[u8], subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+    let path = Path::new(FILE);
+    let bytes = std::str::from_utf8(key_file).ok().and_then(|text| decode(text.trim())).ok_or_else(|| garbled(path))?;
+    unseal(&usable(&bytes, path)?, path, subject, sealed)
+}
+
+fn unseal(key: &LessSafeKey, path: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
     let wrong = || {
         Error::unavailable(format!(
             "a secret in the configuration database cannot be opened with {}: put the farm's own key file there, or set the \
              credentials of its stores again",
-            directory.join(FILE).display()
+            path.display()
         ))
     };
     let (head, body) = sealed.split_at_checked(1 + NONCE_LEN).ok_or_else(wrong)?;
@@ -49,6 +61,10 @@ pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec
     Ok(plain.to_vec())
 }
 
+fn usable(bytes: &[u8], path: &Path) -> Result<LessSafeKey> {
+    UnboundKey::new(&AES_256_GCM, bytes).map(LessSafeKey::new).map_err(|_| garbled(path))
+}
+
 fn key(directory: &Path, create: bool) -> Result<LessSafeKey> {
     let path = directory.join(FILE);
     let bytes = match read(&path)? {
@@ -59,8 +75,7 @@ fn key(directory: &Path, create: bool) -> Result<LessSafeKey> {
         }
         None => return Err(missing(&path)),
     };
-    let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| garbled(&path))?;
-    Ok(LessSafeKey::new(key))
+    usable(&bytes, &path)
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>> {
@@ -131,6 +146,9 @@ mod tests {
         assert!(!sealed.windows(9).any(|window| window == b"swordfish"));
         assert_eq!(open(place.path(), "store 5", &sealed).unwrap(), b"swordfish");
         assert!(open(place.path(), "store 6", &sealed).is_err());
+        let key_file = fs::read(place.path().join(FILE)).unwrap();
+        assert_eq!(open_with(&key_file, "store 5", &sealed).unwrap(), b"swordfish");
+        assert!(open_with(b"not a key", "store 5", &sealed).is_err());
         for at in 0..sealed.len() {
             let mut flipped = sealed.clone();
             flipped[at] ^= 1;

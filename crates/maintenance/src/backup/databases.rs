@@ -20,7 +20,9 @@ use super::vault::Vault;
 use crate::Progress;
 
 /// Small files of the data directory that belong to the farm: the key of its secrets and its settings.
-pub(crate) const FILES: [&str; 2] = ["farm.key", "strongroom.toml"];
+pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
+/// The key of the farm's secrets.
+pub(crate) const KEY_FILE: &str = "farm.key";
 /// No such file is longer.
 pub(crate) const LONGEST_FILE: u64 = 16 << 20;
 

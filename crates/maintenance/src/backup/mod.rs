@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 use database::Location;
 
-pub(crate) use databases::{FILES, LONGEST_FILE, Scratch};
+pub(crate) use databases::{FILES, KEY_FILE, LONGEST_FILE, Scratch};
 pub use listing::{SetSummary, list_backups, prune_backups};
 pub use place::BackupPlace;
 pub use prune::{Pruned, Retain};

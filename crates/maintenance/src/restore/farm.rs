@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::configuration::{restored, site_collection};
 use database::content::fault::{self, FaultRow};
@@ -14,13 +15,13 @@ use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring};
 use super::place::Ground;
-use super::stores::{self, Store};
+use super::stores::{Opening, Store};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
 use crate::Progress;
 use crate::backup::destination::{Destination, Use};
 use crate::backup::manifest::{DatabasePart, Manifest, method};
 use crate::backup::papers::blocking;
-use crate::backup::{LONGEST_FILE, Scratch};
+use crate::backup::{KEY_FILE, LONGEST_FILE, Scratch};
 
 /// The name of the configuration database on the command line.
 const CONFIGURATION: &str = "configuration";
@@ -66,7 +67,13 @@ async fn restore(
     let configuration = work.bring(&manifest.configuration, Schema::Configuration, "configuration.sqlite").await?;
     let (rows, store_rows) =
         configuration.database.read_long(|reader| Ok((farm::databases(reader)?, farm::stores(reader)?))).await?;
-    let stores = stores::open(&options.directory, &manifest.farm, &store_rows, options.use_stores).await?;
+    let opening = Opening {
+        directory: &options.directory,
+        farm: &manifest.farm,
+        key_file: work.key_file().await?,
+        use_stores: options.use_stores,
+    };
+    let stores = opening.open(&store_rows).await?;
     let mut notes = moved_stores(&stores);
     let mut outcome = Outcome::default();
     let mut contents: Vec<(Id, Restored)> = Vec::new();
@@ -150,6 +157,14 @@ impl Work<'_> {
             ));
         }
         Ok(notes)
+    }
+
+    /// The content of the farm's key file, if there was one.
+    async fn key_file(&self) -> Result<Option<Bytes>> {
+        match self.manifest.files.iter().find(|file| file.name == KEY_FILE) {
+            Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn note_missing(

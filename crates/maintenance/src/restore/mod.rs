@@ -42,7 +42,8 @@ pub struct RestoreOptions {
     pub directory: PathBuf,
     /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`.
     pub database_urls: BTreeMap<String, String>,
-    /// Whether stores outside of the data directory are used where they are, and only what is missing there is copied. Otherwise
+    /// Whether stores outside of the data directory, also those in object storage, are used where they are, and only what is missing
+    /// there is copied. Otherwise
     /// their BLOBs go into stores below the data directory.
     pub use_stores: bool,
     /// Whether a farm that is in the directory is replaced; its databases are set aside.

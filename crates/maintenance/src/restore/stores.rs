@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use ::blobs::{BlobStore, DirectoryOptions, Owner};
+use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
-use repository::DATABASE_STORE;
+use repository::{DATABASE_STORE, open_object_store};
 
 /// A store that is open, or that of the databases themselves.
 pub(super) struct Store {
@@ -17,40 +18,56 @@ pub(super) struct Store {
     pub moved_to: Option<String>,
 }
 
-/// Opens the stores of a farm. Those outside of the data directory get a place below it, unless they are used where they are:
-/// two farms that share a store would delete each other's BLOBs.
-pub(super) async fn open(directory: &Path, farm: &str, rows: &[StoreRow], use_stores: bool) -> Result<Vec<Store>> {
-    let mut stores = Vec::new();
-    for row in rows {
-        let mut store = Store { id: row.id, name: row.name.clone(), open: None, moved_to: None };
-        if row.id == DATABASE_STORE || row.kind == "database" {
-            stores.push(store);
-            continue;
-        }
-        let location = Path::new(&row.location);
-        let is_within = row.kind == "directory" && location.is_relative() && !row.location.contains("..");
-        let place = if is_within {
-            directory.join(location)
-        } else if use_stores {
-            if row.kind != "directory" {
-                return Err(Error::invalid(format!(
-                    "the store \"{}\" of kind {} cannot be restored into where it is: leave out --use-stores, and migrate its BLOBs afterwards",
-                    row.name, row.kind
-                )));
+/// What opening the stores of a farm that is being restored needs.
+pub(super) struct Opening<'a> {
+    pub directory: &'a Path,
+    pub farm: &'a str,
+    /// The content of the farm's key file, which opens the credentials of its stores.
+    pub key_file: Option<Bytes>,
+    /// Whether stores outside of the data directory are used where they are.
+    pub use_stores: bool,
+}
+
+impl Opening<'_> {
+    /// Opens the stores. Those outside of the data directory get a place below it, unless they are used where they are: two farms that
+    /// share a store would delete each other's BLOBs.
+    pub async fn open(&self, rows: &[StoreRow]) -> Result<Vec<Store>> {
+        let mut stores = Vec::new();
+        for row in rows {
+            let mut store = Store { id: row.id, name: row.name.clone(), open: None, moved_to: None };
+            if row.id != DATABASE_STORE && row.kind != "database" {
+                let (opened, moved_to) = self.open_one(row).await.map_err(|error| self.named(row, &error))?;
+                (store.open, store.moved_to) = (Some(opened), moved_to);
             }
-            directory.join(location)
-        } else {
-            let moved = format!("stores/{}", row.id);
-            let place = directory.join(&moved);
-            store.moved_to = Some(moved);
-            place
-        };
-        let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-        let opened = BlobStore::open_directory(&place, &Owner::new(farm)?, options).await;
-        store.open = Some(opened.map_err(|error| {
-            Error::new(error.kind(), format!("the store \"{}\" cannot be opened: {}", row.name, error.message()))
-        })?);
-        stores.push(store);
+            stores.push(store);
+        }
+        Ok(stores)
     }
-    Ok(stores)
+
+    async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<String>)> {
+        let is_directory = row.kind == "directory";
+        let location = Path::new(&row.location);
+        if is_directory && (self.use_stores || location.is_relative() && !row.location.contains("..")) {
+            return Ok((self.directory(&self.directory.join(location)).await?, None));
+        }
+        if self.use_stores {
+            let store = open_object_store(row, self.farm, self.key_file.as_deref()).await?;
+            return Ok((store, None));
+        }
+        let moved = format!("stores/{}", row.id);
+        Ok((self.directory(&self.directory.join(&moved)).await?, Some(moved)))
+    }
+
+    async fn directory(&self, place: &Path) -> Result<BlobStore> {
+        let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+        BlobStore::open_directory(place, &Owner::new(self.farm)?, options).await
+    }
+
+    fn named(&self, row: &StoreRow, error: &Error) -> Error {
+        let hint = match self.use_stores && row.kind != "directory" {
+            true => "; without --use-stores its BLOBs are restored into a directory below the data directory",
+            false => "",
+        };
+        Error::new(error.kind(), format!("the store \"{}\" cannot be opened: {}{hint}", row.name, error.message()))
+    }
 }

@@ -47,7 +47,8 @@ pub struct Arguments {
     /// A new, empty PostgreSQL database, once for each such database of the backup; "configuration" names the configuration database
     #[arg(long, value_name = "NAME=postgres://...")]
     database_url: Vec<String>,
-    /// Use BLOB stores outside of the data directory where they are; only what is missing there is copied
+    /// Use BLOB stores outside of the data directory, also those in object storage, where they are; only what is missing there is
+    /// copied
     #[arg(long)]
     use_stores: bool,
     /// Replace the farm that is in the data directory; its databases are set aside

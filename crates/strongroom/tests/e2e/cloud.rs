@@ -1,5 +1,6 @@
 //! A farm whose BLOBs lie in a real S3 server: work goes on beside its troubles, and nothing is lost or taken for lost.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +9,8 @@ use blobs::testing::s3::S3Server;
 use database::Engine;
 use reqwest::StatusCode;
 
-use crate::support::{Farm, Ledger, Random, bytes};
+use crate::support::backups::{Place, compare, fill};
+use crate::support::{Farm, Ledger, Random, bytes, files_below};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
@@ -113,4 +115,84 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     // The secrets are nowhere in the open.
     let database = std::fs::read(farm.data.join("configuration.sqlite")).unwrap();
     assert!(!database.windows(8).any(|window| window == b"testtest"), "the credential lies open in the database");
+}
+
+/// Takes everything away that a directory holds.
+fn empty(directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => std::fs::remove_dir_all(&path).unwrap(),
+            false => std::fs::remove_file(&path).unwrap(),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is_not_copied() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("service")).unwrap();
+    let s3 = S3Server::start(&place.path("service"));
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    use_cloud(&farm, &s3.address());
+    let client = server.client(&token);
+    fill(&client, "kept", 12).await;
+    // Longer than one object.
+    let long = bytes(9, 20_000_000);
+    assert!(client.put("long.bin", long.clone()).await.unwrap().status.is_success());
+    let destination = place.text("backups");
+    let taken = farm.json(&["backup", &destination]);
+    let blobs = taken["blobs"].as_u64().unwrap();
+    assert!(server.stop().success());
+
+    let all_there = async |farm: &Farm| {
+        farm.check_blobs();
+        let server = farm.start();
+        let client = server.client(&token);
+        compare(&client, "kept", 12).await;
+        assert!(client.get("long.bin").await.unwrap().body == long);
+        assert!(server.stop().success());
+    };
+    let back = |words: &[&str]| farm.json(&[&["restore", &destination, "--use-stores"], words].concat());
+    empty(&s3.bucket());
+    empty(&farm.data);
+    let restored = back(&[]);
+    assert_eq!((&restored["copied_blobs"], &restored["present_blobs"]), (&blobs.into(), &0.into()), "{restored:#}");
+    all_there(&farm).await;
+    let stores = farm.json(&["blobs", "stores", "list"]);
+    assert!(stores.as_array().unwrap().iter().any(|store| store["kind"] == "s3"), "{stores:#}");
+
+    // One is lost, another is damaged, and of a third the envelope alone is left.
+    let objects = files_below(&s3.bucket().join("farm/blobs"));
+    let of_size =
+        |size: usize| objects.iter().find(|path| path.to_str().unwrap().ends_with(&format!(".{size}"))).unwrap();
+    std::fs::remove_file(of_size(150_000)).unwrap();
+    std::fs::write(of_size(700_000), b"rubbish").unwrap();
+    let data = files_below(&s3.bucket().join("farm/data"));
+    assert_eq!(data.len(), 1, "{data:?}");
+    std::fs::remove_file(&data[0]).unwrap();
+    empty(&farm.data);
+    let restored = back(&[]);
+    assert_eq!(restored["copied_blobs"], 3, "{restored:#}");
+    assert_eq!(restored["present_blobs"], blobs - 3, "{restored:#}");
+    all_there(&farm).await;
+
+    // Without the flag a restored farm has stores of its own and leaves the bucket alone.
+    let copy = Farm::at(place.path("copy"));
+    copy.json(&["restore", &destination]);
+    all_there(&copy).await;
+    let stores = copy.json(&["blobs", "stores", "list"]);
+    assert!(stores.as_array().unwrap().iter().all(|store| store["kind"] != "s3"), "{stores:#}");
+
+    // A bucket that another farm took meanwhile is not written to.
+    empty(&s3.bucket());
+    let other = Farm::on(Engine::Sqlite).await;
+    let _server = other.start();
+    use_cloud(&other, &s3.address());
+    empty(&farm.data);
+    let refused = farm.run(&["restore", &destination, "--use-stores"]).unwrap_err();
+    assert!(refused.said.contains("belongs to farm") && refused.said.contains("--use-stores"), "{}", refused.said);
+    assert!(!farm.data.join("configuration.sqlite").exists());
 }

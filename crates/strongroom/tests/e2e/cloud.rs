@@ -196,3 +196,26 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
     assert!(refused.said.contains("belongs to farm") && refused.said.contains("--use-stores"), "{}", refused.said);
     assert!(!farm.data.join("configuration.sqlite").exists());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_that_belongs_to_one_farm_is_refused_to_another() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let (ours, theirs) = (Farm::on(Engine::Sqlite).await, Farm::on(Engine::Sqlite).await);
+    let (server, _other) = (ours.start(), theirs.start());
+    let client = server.client(&ours.token());
+    use_cloud(&ours, &s3.address());
+    assert!(client.put("ours.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    let before = files_below(&s3.bucket());
+    let endpoint = format!("endpoint=http://{}", s3.address());
+    let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
+    let secrets = ["--secret", "key_id=test", "--secret", "secret=testtest"];
+    let refused = theirs.run(&[&add[..], &secrets].concat()).unwrap_err();
+    assert!(refused.said.contains("belongs to farm"), "{}", refused.said);
+    assert_eq!(theirs.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 2, "it was not added");
+    // Nor is the other farm let in when it means to move its BLOBs there.
+    assert!(theirs.run(&["blobs", "migrate", "--to", "cloud"]).is_err());
+    assert_eq!(files_below(&s3.bucket()), before);
+    assert_eq!(client.get("ours.bin").await.unwrap().body, bytes(1, 100_000));
+    ours.check_blobs();
+}

@@ -6,10 +6,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
 mod backup;
+mod backup_troubles;
 mod cloud;
 mod faults;
 mod full;
 mod kill;
+mod older_states;
 mod power;
 mod refusals;
 mod repair;

@@ -127,6 +127,123 @@ async fn documents_and_libraries_come_back_into_a_running_farm_on_postgres() {
     parts_come_back(Engine::Postgres).await;
 }
 
+/// The item at a path.
+async fn item(rig: &Rig, path: &str) -> Value {
+    rig.call(Method::GET, &format!("/api/v1/items/by-path?path={}", path.replace(' ', "%20")), Value::Null).await
+}
+
+async fn of_item(rig: &Rig, path: &str, what: &str) -> Value {
+    let id = item(rig, path).await["id"].as_str().unwrap().to_owned();
+    rig.call(Method::GET, &format!("/api/v1/items/{id}/{what}"), Value::Null).await
+}
+
+/// What a document has in its columns, by their names.
+async fn values(rig: &Rig, library: &str, path: &str) -> Vec<(String, Value)> {
+    let columns = of_item(rig, library, "columns").await;
+    let values = of_item(rig, path, "values").await;
+    let columns = columns["items"].as_array().unwrap();
+    let mut found: Vec<(String, Value)> = columns
+        .iter()
+        .map(|column| {
+            (column["name"].as_str().unwrap().to_owned(), values["values"][column["id"].as_str().unwrap()].clone())
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}
+
+/// Whether an item has permissions of its own, and who has which role.
+async fn permissions(rig: &Rig, path: &str) -> (bool, Vec<(String, String)>) {
+    let table = of_item(rig, path, "permissions").await;
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let grants = table["grants"].as_array().unwrap().iter();
+    let mut grants: Vec<_> =
+        grants.map(|grant| (text(&grant["principal"]["name"]), text(&grant["role_name"]))).collect();
+    grants.sort();
+    (table["own"].as_bool().unwrap(), grants)
+}
+
+/// A site below the one at `parent` (by identifier), with a library of columns and permissions, and documents.
+async fn furnish(rig: &Rig, site: &str, site_id: &str, otto: &str) {
+    let new = json!({ "name": "Plans", "settings": { "versioning": "major-minor" } });
+    let library = rig.call(Method::POST, &format!("/api/v1/items/{site_id}/libraries"), new).await;
+    let library = library["id"].as_str().unwrap();
+    let columns = format!("/api/v1/items/{library}/columns");
+    let client = rig.call(Method::POST, &columns, json!({ "name": "Client", "kind": "text" })).await;
+    let due = rig.call(Method::POST, &columns, json!({ "name": "Floors", "kind": "number" })).await;
+    rig.put(&format!("{site}/Plans/2026/tower.txt"), bytes(1, 40_000)).await;
+    rig.put(&format!("{site}/Plans/2026/open.txt"), b"open".to_vec()).await;
+    let id = async |path: String| item(rig, &path).await["id"].as_str().unwrap().to_owned();
+    let tower = id(format!("{site}/Plans/2026/tower.txt")).await;
+    let folder = id(format!("{site}/Plans/2026")).await;
+    let change =
+        json!({ "values": { client["id"].as_str().unwrap(): "Bauer & Söhne", due["id"].as_str().unwrap(): 42.0 } });
+    rig.call(Method::PATCH, &format!("/api/v1/items/{tower}/values"), change).await;
+    let roles = rig.call(Method::GET, "/api/v1/roles", Value::Null).await;
+    let roles = roles["items"].as_array().unwrap();
+    for (at, role) in [(&folder, 0), (&tower, 1)] {
+        rig.call(Method::POST, &format!("/api/v1/items/{at}/permissions/break"), json!({ "copy": false })).await;
+        let grant = json!({ "principal": otto, "role": roles[role]["id"] });
+        rig.call(Method::POST, &format!("/api/v1/items/{at}/permissions/grants"), grant).await;
+    }
+}
+
+async fn sites_come_back(engine: Engine) {
+    let rig = Rig::new(engine).await;
+    rig.farm.json(&["user", "add", "otto", "--without-password"]);
+    let otto = rig.farm.json(&["user", "show", "otto"])["id"].as_str().unwrap().to_owned();
+    let root = item(&rig, "").await["id"].as_str().unwrap().to_owned();
+    let site = rig.call(Method::POST, &format!("/api/v1/items/{root}/sites"), json!({ "name": "Projects" })).await;
+    furnish(&rig, "Projects", site["id"].as_str().unwrap(), &otto).await;
+    rig.farm.json(&["site", "create", "departments/sales", "--title", "Sales"]);
+    let sales = item(&rig, "departments/sales").await["id"].as_str().unwrap().to_owned();
+    furnish(&rig, "departments/sales", &sales, &otto).await;
+    let inside = ["Plans", "Plans/2026", "Plans/2026/tower.txt", "Plans/2026/open.txt"];
+    let picture = async |site: &str| {
+        let mut seen = Vec::new();
+        for path in inside {
+            seen.push(permissions(&rig, &format!("{site}/{path}")).await);
+        }
+        let tower = format!("{site}/Plans/2026/tower.txt");
+        let settings = of_item(&rig, &format!("{site}/Plans"), "settings").await["versioning"].clone();
+        (seen, values(&rig, &format!("{site}/Plans"), &tower).await, settings, rig.get(&tower).await)
+    };
+    let before = picture("Projects").await;
+    assert_eq!(before.1, [("Client".to_owned(), json!("Bauer & Söhne")), ("Floors".to_owned(), json!(42.0))]);
+    assert!(before.0[1].0 && before.0[2].0 && before.0[1].1 != before.0[2].1, "{:?}", before.0);
+    rig.farm.json(&["backup", &rig.backups()]);
+
+    rig.call(Method::DELETE, &format!("/api/v1/items/{}", site["id"].as_str().unwrap()), Value::Null).await;
+    let back = rig.restore(&["--site", "Projects"]).await;
+    assert_eq!((&back["created"], &back["faults"]), (&json!(2), &json!([])), "{back:#}");
+    assert_eq!(picture("Projects").await, before);
+
+    let back = rig.restore(&["--site", "Projects", "--beside"]).await;
+    let beside = back["path"].as_str().unwrap().to_owned();
+    assert!(beside.starts_with("Projects (backup of "), "{beside}");
+    assert_eq!(picture(&beside.replace(' ', "%20")).await, before);
+
+    // A whole site collection: what is there stays, what is gone comes back.
+    let before = picture("departments/sales").await;
+    rig.delete("departments/sales/Plans/2026/tower.txt").await;
+    let back = rig.restore(&["--site", "departments/sales"]).await;
+    assert_eq!((&back["created"], &back["unchanged"]), (&json!(1), &json!(1)), "{back:#}");
+    assert_eq!(picture("departments/sales").await, before);
+    let refused = rig.farm.run(&["restore", &rig.backups(), "--library", "Projects"]).unwrap_err();
+    assert!(refused.said.contains("is a site") || refused.said.contains("--database-url"), "{}", refused.said);
+    rig.farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sites_come_back_with_columns_and_permissions_on_sqlite() {
+    sites_come_back(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sites_come_back_with_columns_and_permissions_on_postgres() {
+    sites_come_back(Engine::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_content_database_comes_back_while_no_server_runs_and_its_blobs_are_not_copied_again() {
     let rig = Rig::new(Engine::Sqlite).await;

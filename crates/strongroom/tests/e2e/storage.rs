@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::Engine;
-use reqwest::{Method, StatusCode};
+use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::support::{Client, Farm, Ledger, Random, bytes, damage};
+use crate::support::{Farm, Ledger, Random, bytes, damage, keep_no_versions};
 
 /// Inline, in segments, and in files of their own.
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
@@ -34,15 +34,6 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// Has the library Documents keep no old versions, so that what is replaced is dead.
-async fn keep_no_versions(client: &Client) {
-    let found = client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
-    let library: Value = serde_json::from_slice(&found.body).unwrap();
-    let path = format!("/api/v1/items/{}/settings", library["id"].as_str().unwrap());
-    let answer = client.send_json(Method::PATCH, &path, &serde_json::json!({ "versioning": "none" })).await.unwrap();
-    assert!(answer.status.is_success(), "{}", answer.text());
 }
 
 /// Numbers of BLOBs by the name of a store.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
+use serde_json::Value;
 
 /// A complete answer.
 #[derive(Debug)]
@@ -69,4 +70,13 @@ impl Client {
     pub async fn delete(&self, path: &str) -> Result<Answer, reqwest::Error> {
         self.send(Method::DELETE, &format!("/api/v1/content/Documents/{path}"), Vec::new()).await
     }
+}
+
+/// Has the library Documents keep no old versions, so that what is replaced is dead.
+pub async fn keep_no_versions(client: &Client) {
+    let found = client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap();
+    let library: Value = serde_json::from_slice(&found.body).unwrap();
+    let path = format!("/api/v1/items/{}/settings", library["id"].as_str().unwrap());
+    let answer = client.send_json(Method::PATCH, &path, &serde_json::json!({ "versioning": "none" })).await.unwrap();
+    assert!(answer.status.is_success(), "{}", answer.text());
 }

@@ -7,7 +7,7 @@ mod disk;
 mod ledger;
 mod server;
 
-pub use client::{Answer, Client};
+pub use client::{Answer, Client, keep_no_versions};
 pub use damage::{damage, file_with};
 pub use disk::Disk;
 pub use ledger::Ledger;

@@ -129,6 +129,15 @@ pub trait Provider: Send + Sync + 'static {
     /// Opens a BLOB for reading. `size` is what the caller believes; a store that knows better MUST answer `Corrupt`.
     fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>>;
 
+    /// Answers without error only when an undeleted BLOB is there at this moment, whatever other processes did: nothing that this process
+    /// remembers of the store may stand for it. The default opens it and reads a byte, for stores that remember nothing.
+    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let mut source = self.open(digest, size, None).await?;
+            if size > 0 { source.read(0, 1).await.map(drop) } else { Ok(()) }
+        })
+    }
+
     /// Removes a BLOB; MUST be durable when it answers. Removing what is not there MUST succeed. Readers that have it open
     /// MAY go on.
     fn delete(&self, digest: Digest) -> Pending<'_, ()>;

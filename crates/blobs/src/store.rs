@@ -72,6 +72,12 @@ impl BlobStore {
         Ok(BlobReader::new(digest, size, source))
     }
 
+    /// Makes sure that a BLOB is there at this moment, whatever other processes did, as [`open`](Self::open) does not: that also
+    /// finds what this process remembers and another has just deleted. `NotFound` when it is definitely absent.
+    pub async fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
+        self.provider.confirm(digest, size).await
+    }
+
     /// Removes a BLOB; durable when it answers. Removing what is not there succeeds.
     pub async fn delete(&self, digest: Digest) -> Result<()> {
         self.provider.delete(digest).await

@@ -44,6 +44,23 @@ async fn two_handles_see_each_other() {
 }
 
 #[tokio::test]
+async fn what_another_handle_deleted_is_not_confirmed_though_it_is_remembered() {
+    for size in [30_000, 1_200_000, 70_000_000] {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (open(dir.path()).await, open(dir.path()).await);
+        let bytes = random_bytes(1, size);
+        let stored = put(&one, &bytes).await;
+        assert!(get(&one, &stored).await.unwrap() == bytes[..]);
+        one.confirm(stored.digest, stored.size).await.unwrap();
+        two.confirm(stored.digest, stored.size).await.unwrap();
+        two.delete(stored.digest).await.unwrap();
+        assert_eq!(one.confirm(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound, "{size}");
+        put(&two, &bytes).await;
+        one.confirm(stored.digest, stored.size).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn damage_in_a_segment_that_another_handle_writes_hides_nothing_behind_it() {
     // In the bytes of a record, and in the header before them.
     for (place, width) in [(100i64, 16usize), (-16, 16)] {

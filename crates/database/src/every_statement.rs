@@ -25,6 +25,7 @@ async fn content_statements_fit_the_schema() {
         column::ALL,
         event::ALL,
         fault::ALL,
+        glance::ALL,
         idempotency::ALL,
         library::ALL,
         listing::ALL,

@@ -364,3 +364,21 @@ async fn a_database_that_is_written_anew_gives_room_back_and_keeps_everything() 
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_right_to_do_something_alone_is_had_by_one_and_ends_with_it() {
+    each_engine(Schema::Content, |db| async move {
+        let held = db.alone("deleting").await.unwrap().unwrap();
+        held.require().await.unwrap();
+        assert!(db.alone("deleting").await.unwrap().is_none());
+        assert!(db.alone("counting").await.unwrap().is_some());
+        drop(held);
+        let again = async {
+            while db.alone("deleting").await.unwrap().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), again).await.unwrap();
+    })
+    .await;
+}

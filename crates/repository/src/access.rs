@@ -51,6 +51,12 @@ pub(crate) struct AccessCache {
 }
 
 impl AccessCache {
+    /// The caller's rights in `collection`, if they are in memory for that version of the tree.
+    pub(crate) fn known(&self, collection: Id, tree_version: i64, principal: &Principal) -> Option<Arc<Access>> {
+        let entries = self.entries();
+        entries.get(&(collection, principal.id)).filter(|access| access.is_current(tree_version, principal)).cloned()
+    }
+
     /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep` must not be set
     /// inside a write transaction: what it saw may never be committed, and its version may come to mean something else.
     pub(crate) fn get(
@@ -62,9 +68,7 @@ impl AccessCache {
         roles: &HashMap<Id, Role>,
         keep: bool,
     ) -> Result<Arc<Access>> {
-        let key = (collection, principal.id);
-        let cached = self.entries().get(&key).filter(|access| access.is_current(tree_version, principal)).cloned();
-        if let Some(access) = cached {
+        if let Some(access) = self.known(collection, tree_version, principal) {
             return Ok(access);
         }
         let access = Arc::new(compute(reader, collection, tree_version, principal, roles)?);
@@ -75,7 +79,7 @@ impl AccessCache {
         if entries.len() >= MOST_CACHED {
             entries.clear();
         }
-        entries.insert(key, access.clone());
+        entries.insert((collection, principal.id), access.clone());
         Ok(access)
     }
 

@@ -14,6 +14,7 @@ mod documents;
 mod events;
 mod farm;
 mod faults;
+mod glance;
 mod health;
 mod import;
 mod items;

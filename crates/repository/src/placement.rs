@@ -121,9 +121,18 @@ pub(crate) async fn secure(
     stored: &Stored,
     new_row: Id,
 ) -> Result<()> {
-    if !stored.existed {
-        return Ok(());
-    }
+    if stored.existed { hold(content, store, stored, new_row).await } else { Ok(()) }
+}
+
+/// Adds a reference that no document has yet, and then looks whether the bytes are there.
+///
+/// Errors: as [`secure`].
+pub(crate) async fn hold(
+    content: &ContentDatabase,
+    store: (Id, &BlobStore),
+    stored: &Stored,
+    new_row: Id,
+) -> Result<()> {
     let digest = stored.digest;
     let find = move |reader: &mut Reader<'_>| blob::find(reader, &digest);
     let row = BlobRow {
@@ -150,8 +159,8 @@ pub(crate) async fn secure(
         return Ok(());
     }
     // A reference stands now, so that what is there stays there.
-    match store.1.open(digest, stored.size, Some(&stored.locator)).await {
-        Ok(_) => Ok(()),
+    match store.1.confirm(digest, stored.size).await {
+        Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::unavailable("an unused copy of the same bytes was deleted at this moment: try again")
                 .with_code("blob_being_deleted")

@@ -133,10 +133,13 @@ impl Repair {
         let locator = stored.locator;
         let write = move |transaction: &mut Transaction<'_>| {
             reclaim::require_not_deleting(transaction, to, &digest)?;
-            blob::relocate(transaction, reference, from_store, to, Some(locator.as_bytes()))?;
-            fault::remove(transaction, from_store, &digest)
+            blob::relocate(transaction, reference, from_store, to, Some(locator.as_bytes())).map(drop)
         };
         self.database.database.write_vital(write).await?;
+        // Only since the reference leads to it, nobody deletes it any more.
+        self.target.confirm(digest, self.size()).await?;
+        let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from_store, &digest);
+        self.database.database.write_vital(settle).await?;
         audit(&self.storage, "blob.repair", digest, &format!("from {from}")).await
     }
 
@@ -179,6 +182,7 @@ async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
 /// Whether the store has the BLOB whole.
 async fn is_whole(store: &BlobStore, digest: Digest, size: u64) -> Result<bool> {
     let read = async {
+        store.confirm(digest, size).await?;
         let mut reader = store.open(digest, size, None).await?;
         let mut hasher = BlobHasher::new();
         while let Some(bytes) = reader.next_chunk().await? {

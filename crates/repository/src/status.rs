@@ -236,7 +236,7 @@ impl Session {
             for row in page {
                 report.references += 1;
                 let opened = match map.store(row.store_id, content) {
-                    Ok(store) => store.open(row.digest, size(row.size), None).await.map(drop),
+                    Ok(store) => store.confirm(row.digest, size(row.size)).await,
                     Err(error) => Err(error),
                 };
                 let state = match &opened {

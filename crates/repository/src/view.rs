@@ -122,9 +122,34 @@ impl Located {
         self.view(reader, node, path, Some(self.node().scope_id))
     }
 
+    /// The item as a caller sees it who sees the latest version.
+    pub(crate) fn latest(&self) -> Item {
+        self.plain(self.node(), self.path(), self.parent().map(|parent| parent.scope_id))
+    }
+
     fn view(&self, reader: &mut Reader<'_>, node: &NodeRow, path: String, inherited: Option<Id>) -> Result<Item> {
+        let mut item = self.plain(node, path, inherited);
+        // Who sees another version than the latest also sees that version's size, author and time.
+        if node.kind == NodeKind::Document && item.version_id != node.version_id {
+            let id = item.version_id.ok_or_else(crate::locate::no_item)?;
+            let version = version::find(reader, id)?
+                .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", node.name)))?;
+            item.size = size(version.size);
+            item.media_type = version.media_type;
+            item.version = version.number;
+            item.working = version.working;
+            item.modified_at = version.modified_at;
+            item.modified_by = version.created_by;
+        }
+        if !item.rights.has(Right::View) {
+            item.size = 0;
+        }
+        Ok(item)
+    }
+
+    fn plain(&self, node: &NodeRow, path: String, inherited: Option<Id>) -> Item {
         let visible = self.visible_version(node);
-        let mut item = Item {
+        Item {
             id: node.id,
             kind: node.kind,
             name: node.name.clone(),
@@ -145,23 +170,7 @@ impl Located {
             content_type_id: node.content_type_id,
             rights: self.access.rights(node.scope_id),
             own_permissions: inherited.is_none_or(|scope| scope != node.scope_id),
-        };
-        // Who sees another version than the latest also sees that version's size, author and time.
-        if node.kind == NodeKind::Document && visible != node.version_id {
-            let id = visible.ok_or_else(crate::locate::no_item)?;
-            let version = version::find(reader, id)?
-                .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", node.name)))?;
-            item.size = size(version.size);
-            item.media_type = version.media_type;
-            item.version = version.number;
-            item.working = version.working;
-            item.modified_at = version.modified_at;
-            item.modified_by = version.created_by;
         }
-        if !item.rights.has(Right::View) {
-            item.size = 0;
-        }
-        Ok(item)
     }
 
     pub(crate) fn version(&self, row: &VersionRow) -> Version {

@@ -61,6 +61,11 @@ impl Ways {
         self.kept().by_path.get(path.first(count)).and_then(|versioned| versioned.at(tree_version))
     }
 
+    /// The way to the container at the first `count` names as it was last seen, and the version of the tree that it held for.
+    pub(crate) fn last_by_path(&self, path: &PathKey, count: usize) -> Option<(i64, Way)> {
+        self.kept().by_path.get(path.first(count)).map(|versioned| (versioned.tree_version, versioned.way.to_vec()))
+    }
+
     /// The site collection in which a container was last seen.
     pub(crate) fn collection_of(&self, id: Id) -> Option<Id> {
         self.kept().by_id.get(&id).and_then(|versioned| versioned.way.first()).map(|root| root.id)

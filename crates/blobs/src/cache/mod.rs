@@ -85,6 +85,10 @@ impl Provider for CachedProvider {
         Box::pin(self.find(digest, size, locator))
     }
 
+    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+        self.inner.confirm(digest, size)
+    }
+
     fn delete(&self, digest: Digest) -> Pending<'_, ()> {
         Box::pin(async move {
             self.inner.delete(digest).await?;

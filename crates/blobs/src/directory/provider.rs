@@ -10,7 +10,7 @@ use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
 use super::committer::{Committer, Job, closed};
-use super::large::{self, LargeCache, LargeSource};
+use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::{Layout, Owner};
 use super::nursery::Nursery;
 use super::place::Place;
@@ -194,6 +194,35 @@ impl Inner {
         Err(trouble.unwrap_or_else(|| Error::not_found(format!("the BLOB store {root} has no BLOB {digest}"))))
     }
 
+    /// Looks at the files themselves for a copy that no process has deleted. Blocks.
+    fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
+        for refresh in [false, true] {
+            if refresh {
+                self.catalog.refresh()?;
+            }
+            for (segment, slot) in self.catalog.find_all(&digest)? {
+                segment.refresh_deletions()?;
+                let is_there = !segment.is_dead(slot.offset) && segment.path().exists();
+                if is_there && RecordSource::load(&segment, slot.offset, &digest, size)?.is_some() {
+                    return Ok(());
+                }
+            }
+            if !refresh && self.catalog.layout.large_file(&digest).exists() {
+                break;
+            }
+        }
+        match LargeFile::open(&self.catalog.layout.large_file(&digest), &digest)? {
+            Some(file) if file.footer.length == size => Ok(()),
+            Some(file) => Err(wrong_size(&digest, file.footer.length, size)),
+            None => {
+                // A copy that is in memory here alone is of no use to anybody else.
+                self.large.forget(&digest);
+                let root = self.catalog.layout.root().display();
+                Err(Error::not_found(format!("the BLOB store {root} has no BLOB {digest}")))
+            }
+        }
+    }
+
     /// Deletes all copies, those of other processes too. Blocks.
     fn delete(&self, digest: Digest) -> Result<()> {
         // Keeps compaction from moving a copy away between the look-up and the note.
@@ -240,6 +269,11 @@ impl Provider for DirectoryProvider {
             let inner = self.0.clone();
             super::cold::cold(move || inner.open_anywhere(digest, size, place)).await
         })
+    }
+
+    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || inner.confirm(digest, size)))
     }
 
     fn delete(&self, digest: Digest) -> Pending<'_, ()> {

@@ -73,6 +73,7 @@ async fn stream(store: &BlobStore, bytes: &Bytes, piece: usize, announced: Optio
 }
 
 async fn is_there(store: &BlobStore, stored: &Stored, bytes: &Bytes) {
+    store.confirm(stored.digest, stored.size).await.unwrap();
     for locator in [Some(&stored.locator), None] {
         let mut reader = store.open(stored.digest, stored.size, locator).await.unwrap();
         assert_eq!(reader.size(), bytes.len() as u64);
@@ -220,6 +221,7 @@ async fn deletes_and_stores_again(store: BlobStore) {
             let error = store.open(stored.digest, stored.size, locator).await.err().unwrap();
             assert_eq!(error.kind(), ErrorKind::NotFound, "{size} bytes");
         }
+        assert_eq!(store.confirm(stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::NotFound);
         let listed = store.enumerate(None, 100).await.unwrap().entries;
         assert!(listed.iter().all(|entry| entry.digest != stored.digest));
         is_there(&store, &kept, &other).await;

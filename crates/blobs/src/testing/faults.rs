@@ -109,6 +109,13 @@ impl Provider for FaultyProvider {
         })
     }
 
+    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.plan.check(Operation::Open)?;
+            self.inner.confirm(digest, size).await
+        })
+    }
+
     fn delete(&self, digest: Digest) -> Pending<'_, ()> {
         Box::pin(async move {
             self.plan.check(Operation::Delete)?;

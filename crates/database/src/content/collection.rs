@@ -39,7 +39,8 @@ pub struct CollectionRow {
     pub audit_reads: bool,
 }
 
-fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
+/// Reads a site collection from the first 5 columns of a row.
+pub(crate) fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
     Ok(CollectionRow {
         id: row.get(0)?,
         path: row.get(1)?,

@@ -7,6 +7,7 @@ pub mod collection;
 pub mod column;
 pub mod event;
 pub mod fault;
+pub mod glance;
 pub mod idempotency;
 pub mod library;
 pub mod listing;

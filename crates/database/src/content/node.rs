@@ -113,28 +113,33 @@ impl NodeRow {
 
 /// Reads an item from the first 22 columns of a row, in the order of the statements of this module.
 pub(crate) fn read(row: &Row<'_>) -> Result<NodeRow> {
+    read_from(row, 0)
+}
+
+/// The same from the column `at` on.
+pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
     Ok(NodeRow {
-        id: row.get(0)?,
-        collection_id: row.get(1)?,
-        parent_id: row.get(2)?,
-        library_id: row.get(3)?,
-        scope_id: row.get(4)?,
-        kind: NodeKind::parse(row.get::<String>(5)?.as_str())?,
-        name: row.get(6)?,
-        folded: row.get(7)?,
-        created_at: row.get(8)?,
-        created_by: row.get(9)?,
-        modified_at: row.get(10)?,
-        modified_by: row.get(11)?,
-        content_type_id: row.get(12)?,
-        size: row.get(13)?,
-        media_type: row.get(14)?,
-        version_id: row.get(15)?,
-        published_id: row.get(16)?,
-        number: VersionNumber::new(number(row, 17)?, number(row, 18)?),
-        holder_id: row.get(19)?,
-        held_at: row.get(20)?,
-        working_id: row.get(21)?,
+        id: row.get(at)?,
+        collection_id: row.get(at + 1)?,
+        parent_id: row.get(at + 2)?,
+        library_id: row.get(at + 3)?,
+        scope_id: row.get(at + 4)?,
+        kind: NodeKind::parse(row.get::<String>(at + 5)?.as_str())?,
+        name: row.get(at + 6)?,
+        folded: row.get(at + 7)?,
+        created_at: row.get(at + 8)?,
+        created_by: row.get(at + 9)?,
+        modified_at: row.get(at + 10)?,
+        modified_by: row.get(at + 11)?,
+        content_type_id: row.get(at + 12)?,
+        size: row.get(at + 13)?,
+        media_type: row.get(at + 14)?,
+        version_id: row.get(at + 15)?,
+        published_id: row.get(at + 16)?,
+        number: VersionNumber::new(number(row, at + 17)?, number(row, at + 18)?),
+        holder_id: row.get(at + 19)?,
+        held_at: row.get(at + 20)?,
+        working_id: row.get(at + 21)?,
     })
 }
 

@@ -1,7 +1,8 @@
 //! Copies of BLOBs in stores that nothing refers to any more, on their way to deletion.
 //!
 //! A row is quarantined first and deleting afterwards. While it is deleting, no reference to that copy may be added: the
-//! bytes may be gone at any moment.
+//! bytes may be gone at any moment. A transaction that adds one is in the place [`REFERENCES`] when it looks for such a row, and
+//! stays there to its end; so whoever has marked a copy and then waited until that place was empty once knows all references to it.
 
 use model::{Digest, Error, Id, Result, Timestamp};
 
@@ -12,7 +13,14 @@ statements! {
         ON CONFLICT (store_id, digest) DO NOTHING";
     BEGIN = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'deleting', $5)
         ON CONFLICT (store_id, digest) DO UPDATE SET state = 'deleting'";
-    STATE = "SELECT state FROM reclaim WHERE store_id = $1 AND digest = $2";
+    RESUME = "UPDATE reclaim SET state = 'deleting' WHERE store_id = $1 AND digest = $2";
+    IS_WATCHED = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'
+        UNION ALL SELECT 1 FROM deleted_copy WHERE store_id = $1 AND digest = $2";
+    IS_DELETING = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'";
+    DELETED = "INSERT INTO deleted_copy (store_id, digest, deleted_at) VALUES ($1, $2, $3)
+        ON CONFLICT (store_id, digest) DO UPDATE SET deleted_at = excluded.deleted_at";
+    FORGET_DELETED = "DELETE FROM deleted_copy WHERE deleted_at < $1";
+    FORGET_STORE = "DELETE FROM deleted_copy WHERE store_id = $1";
     REMOVE = "DELETE FROM reclaim WHERE store_id = $1 AND digest = $2";
     REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
@@ -21,6 +29,12 @@ statements! {
     TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
         GROUP BY store_id, reason ORDER BY store_id, reason";
 }
+
+/// The code of the error for a reference to a copy that is being deleted.
+pub const BEING_DELETED: &str = "blob_being_deleted";
+
+/// Where every transaction is that adds a reference. Site collections, the other places, have positive numbers.
+const REFERENCES: Id = Id::new(-1);
 
 /// Why a copy is not needed.
 pub mod reason {
@@ -72,6 +86,11 @@ pub fn begin(transaction: &mut Transaction<'_>, row: &ReclaimRow) -> Result<()> 
     transaction.execute(BEGIN, &values).map(drop)
 }
 
+/// Begins the deletion of a copy that waits for it; false when it does not wait any more.
+pub fn resume(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<bool> {
+    Ok(transaction.execute(RESUME, &params![store, *digest])? == 1)
+}
+
 /// Ends the waiting of a copy, because it is deleted or needed after all.
 pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<()> {
     transaction.execute(REMOVE, &params![store, *digest]).map(drop)
@@ -79,21 +98,52 @@ pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> 
 
 /// Ends the waiting of all copies in a store, because the farm forgets the store.
 pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
+    transaction.execute(FORGET_STORE, &params![store])?;
     transaction.execute(REMOVE_STORE, &params![store]).map(drop)
 }
 
-/// Refuses a reference to a copy that is being deleted at this moment.
+/// What is known of the deletion of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing: bytes that are in the store stay there.
+    Free,
+    /// It was deleted a short time ago. Bytes that were stored since may be a part of what was deleted; a reference to them counts only
+    /// when they are found after it was added.
+    DeletedLately,
+}
+
+/// Refuses a reference to a copy that is being deleted at this moment. The reference is added by the same transaction.
 ///
 /// Errors: `Unavailable` with code `blob_being_deleted`; the bytes must be stored anew, a moment later.
-pub fn require_not_deleting(reader: &mut Reader<'_>, store: Id, digest: &Digest) -> Result<()> {
-    let state: Option<String> = reader.find(STATE, &params![store, *digest], |row| row.get(0))?;
-    match state.as_deref() {
-        Some("deleting") => {
-            Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
-                .with_code("blob_being_deleted"))
-        }
-        _ => Ok(()),
+pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
+    let copy = params![store, *digest];
+    if transaction.enter_and_count(REFERENCES, IS_WATCHED, &copy)? == 0 {
+        return Ok(Standing::Free);
     }
+    match transaction.find(IS_DELETING, &copy, |_| Ok(()))? {
+        None => Ok(Standing::DeletedLately),
+        Some(()) => {
+            Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
+                .with_code(BEING_DELETED))
+        }
+    }
+}
+
+/// Ends the waiting of a copy that is deleted now.
+pub fn deleted(transaction: &mut Transaction<'_>, store: Id, digest: &Digest, now: Timestamp) -> Result<()> {
+    remove(transaction, store, digest)?;
+    transaction.execute(DELETED, &params![store, *digest, now]).map(drop)
+}
+
+/// Forgets copies that were deleted before a time. It must lie further back than any upload lasts from the end of its bytes to its
+/// transaction.
+pub fn forget_deleted(transaction: &mut Transaction<'_>, before: Timestamp) -> Result<u64> {
+    transaction.execute(FORGET_DELETED, &params![before])
+}
+
+/// Waits until every transaction has ended that may not have seen the marks which were committed before.
+pub fn wait_for_references(transaction: &mut Transaction<'_>) -> Result<()> {
+    transaction.enter_alone(REFERENCES)
 }
 
 /// Copies that wait since before `before`, and those whose deletion was cut short, behind a place in the order.

@@ -62,21 +62,26 @@ pub struct VersionRow {
 }
 
 fn read(row: &Row<'_>) -> Result<VersionRow> {
+    read_from(row, 0)
+}
+
+/// Reads a version from the column `at` on, in the order of the statements of this module.
+pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<VersionRow> {
     Ok(VersionRow {
-        id: row.get(0)?,
-        node_id: row.get(1)?,
-        blob_id: row.get(2)?,
-        number: VersionNumber::new(number(row, 3)?, number(row, 4)?),
-        working: row.get(5)?,
-        size: row.get(6)?,
-        media_type: row.get(7)?,
-        created_at: row.get(8)?,
-        created_by: row.get(9)?,
-        modified_at: row.get(10)?,
-        comment: row.get(11)?,
-        digest: row.get(12)?,
-        store_id: row.get(13)?,
-        locator: row.get(14)?,
+        id: row.get(at)?,
+        node_id: row.get(at + 1)?,
+        blob_id: row.get(at + 2)?,
+        number: VersionNumber::new(number(row, at + 3)?, number(row, at + 4)?),
+        working: row.get(at + 5)?,
+        size: row.get(at + 6)?,
+        media_type: row.get(at + 7)?,
+        created_at: row.get(at + 8)?,
+        created_by: row.get(at + 9)?,
+        modified_at: row.get(at + 10)?,
+        comment: row.get(at + 11)?,
+        digest: row.get(at + 12)?,
+        store_id: row.get(at + 13)?,
+        locator: row.get(at + 14)?,
     })
 }
 

@@ -55,6 +55,7 @@ pub(crate) struct Write {
 /// A read that waits for a thread.
 pub(crate) struct Read {
     closure: ReadClosure,
+    single: bool,
     queued: Instant,
     answer: oneshot::Sender<Result<Returned>>,
 }
@@ -126,9 +127,14 @@ impl Write {
 }
 
 impl Read {
-    pub(crate) fn new(closure: ReadClosure) -> (Self, Answer) {
+    pub(crate) fn new(closure: ReadClosure, single: bool) -> (Self, Answer) {
         let (answer, receiver) = oneshot::channel();
-        (Self { closure, queued: Instant::now(), answer }, receiver)
+        (Self { closure, single, queued: Instant::now(), answer }, receiver)
+    }
+
+    /// Whether it has one statement only.
+    pub(crate) fn is_single(&self) -> bool {
+        self.single
     }
 
     /// When it began to wait.

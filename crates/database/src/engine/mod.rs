@@ -2,6 +2,7 @@
 //!
 //! This module must not know any table.
 
+mod alone;
 mod job;
 mod location;
 mod metrics;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
+pub use alone::Alone;
 pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;
@@ -43,6 +45,13 @@ impl Backend {
         match self {
             Self::Sqlite(sqlite) => sqlite.read(closure).await,
             Self::Postgres(postgres) => postgres.read(closure).await,
+        }
+    }
+
+    async fn read_one(&self, closure: ReadClosure) -> Result<Returned> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.read(closure).await,
+            Self::Postgres(postgres) => postgres.read_one(closure).await,
         }
     }
 
@@ -89,6 +98,16 @@ impl Database {
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
         job::restore(self.0.read(job::erase_read(f)).await?)
+    }
+
+    /// Runs a read that consists of one statement, which costs PostgreSQL less than a transaction around it. A second statement
+    /// is refused.
+    pub async fn read_one<T, F>(&self, f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
+    {
+        job::restore(self.0.read_one(job::erase_read(f)).await?)
     }
 
     /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections
@@ -245,6 +264,17 @@ impl Database {
             }
         }
         Ok(before.saturating_sub(self.size_bytes().await?))
+    }
+
+    /// The right to do something alone, among all processes that use this database; none while another has it.
+    ///
+    /// # Errors
+    /// Unavailable when the file beside the database cannot be locked, or the server does not answer.
+    pub async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => sqlite.alone(purpose),
+            Backend::Postgres(postgres) => postgres.alone(purpose).await,
+        }
     }
 
     /// Finishes what waits, then closes all connections. Whatever is asked later is refused as Unavailable.

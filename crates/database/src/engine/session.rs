@@ -189,6 +189,18 @@ impl<'c> Transaction<'c> {
         self.enter_by(dialect::ENTER_ALONE, place)
     }
 
+    /// Enters a place and runs a statement, in one round trip where the engine is a server, and returns how many rows it changed or
+    /// found.
+    pub(crate) fn enter_and_count(&mut self, place: Id, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+        match self.0.session {
+            Session::Sqlite(_) => self.0.find(sql, params, |_| Ok(())).map(|found| u64::from(found.is_some())),
+            Session::Postgres(_) => {
+                let counts = self.execute_all(&[(dialect::ENTER, &[Value::Integer(place.get())]), (sql, params)])?;
+                Ok(counts.last().copied().unwrap_or(0))
+            }
+        }
+    }
+
     fn enter_by(&mut self, sql: Sql, place: Id) -> Result<()> {
         match self.0.session {
             Session::Sqlite(_) => Ok(()),

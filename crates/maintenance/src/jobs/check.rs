@@ -193,7 +193,7 @@ async fn follow(
                 .find(|place| place.id == row.store_id && place.databases.iter().any(|known| known.id == database.id));
             let Some(place) = place else { continue };
             ticket.count("references", 1);
-            let opened = place.store.open(row.digest, row.size.max(0) as u64, None).await.map(drop);
+            let opened = place.store.confirm(row.digest, row.size.max(0) as u64).await;
             if let Some(found) = outcome(opened)? {
                 // What is damaged was found, and counted, when it was re-read.
                 if found.0 == "damaged" && is_known(database, place.id, row.digest).await? {

@@ -194,6 +194,7 @@ impl Collection<'_> {
             let mut after = Id::NONE;
             loop {
                 self.go_on()?;
+                let alone = self.ticket.deleting().await?;
                 let read = move |reader: &mut Reader<'_>| blob::marked_before(reader, before, after, PAGE);
                 let page = database.database.read(read).await?;
                 let Some(last) = page.last() else { break };
@@ -211,7 +212,8 @@ impl Collection<'_> {
                     Ok(taken)
                 };
                 let taken = database.database.write_vital(take).await?;
-                release::delete(self.ticket, &self.storage, &database, taken).await?;
+                release::delete(self.ticket, &alone, &self.storage, &database, taken).await?;
+                drop(alone);
                 self.throttle.after(self.ticket, bytes).await?;
             }
         }

@@ -7,7 +7,7 @@
 
 use blobs::{BlobHasher, BlobStore, Stored};
 use database::content::blob::{self, BlobRow, Selection};
-use database::content::reclaim::{self, ReclaimRow, reason};
+use database::content::reclaim::{self, ReclaimRow, Standing, reason};
 use database::{Reader, Transaction};
 use futures_util::stream::{self, StreamExt};
 use model::{Error, ErrorKind, Id, Result, Timestamp};
@@ -256,38 +256,32 @@ impl Leg<'_> {
         Ok(stored)
     }
 
-    /// Leads references to their copies and puts the old ones into quarantine: at once where the copy was made just now. A copy
-    /// that was there before may have been given up by somebody else until the reference led to it; so it is looked for
-    /// afterwards, when nobody gives it up any more, and until it was found the old one stays untouched.
+    /// Leads references to their copies and puts the old ones into quarantine: at once where the copy is certain to stay. A copy
+    /// that was there before, or whose like was deleted a short time ago, may have been given up by somebody else until the
+    /// reference led to it; so it is looked for afterwards, and until it was found the old one stays untouched.
     async fn redirect(&self, copied: Vec<(BlobRow, Stored)>) -> Flow<()> {
         let (from, to) = (self.from.0, self.to.0);
-        let reused: Vec<(BlobRow, Stored)> = copied.iter().filter(|(_, stored)| stored.existed).cloned().collect();
         let (count, bytes) = (copied.len() as u64, copied.iter().map(|(row, _)| row.size.max(0) as u64).sum::<u64>());
         let write = move |transaction: &mut Transaction<'_>| {
-            let mut refused = Vec::new();
+            let (mut refused, mut uncertain) = (Vec::new(), Vec::new());
             for (row, stored) in &copied {
-                if let Err(error) = reclaim::require_not_deleting(transaction, to, &row.digest) {
-                    refused.push((row.digest, error.message().to_owned()));
-                    continue;
-                }
-                let moved = blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))?;
-                // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
-                match (moved, stored.existed) {
-                    (true, false) => reclaim::quarantine(transaction, &aside(row, from, reason::MOVED)).map(drop)?,
-                    (true, true) => {}
-                    (false, _) => reclaim::quarantine(transaction, &aside(row, to, reason::ORPHAN)).map(drop)?,
+                match lead(transaction, row, stored, from, to) {
+                    Ok(true) => {}
+                    Ok(false) => uncertain.push((row.clone(), stored.size)),
+                    Err(error) if error.code() == reclaim::BEING_DELETED => {
+                        refused.push((row.digest, error.message().to_owned()));
+                    }
+                    Err(error) => return Err(error),
                 }
             }
-            Ok(refused)
+            Ok((refused, uncertain))
         };
-        let refused = self.database.database.write_vital(write).await?;
-        for (digest, message) in &refused {
-            self.ticket.fail(digest.to_string(), &Error::unavailable(message.clone()));
+        let (refused, uncertain) = self.database.database.write_vital(write).await?;
+        for (digest, message) in refused {
+            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
         }
-        for (row, stored) in reused {
-            if refused.iter().all(|(digest, _)| *digest != row.digest) {
-                self.settle_reused(row, stored).await?;
-            }
+        for (row, size) in uncertain {
+            self.settle(row, size).await?;
         }
         self.ticket.note(|figures| {
             figures.items += count;
@@ -297,11 +291,11 @@ impl Leg<'_> {
         Ok(())
     }
 
-    /// Gives up the old copy of a reference that leads to one which was there before, or leads it back when that one is gone.
-    async fn settle_reused(&self, row: BlobRow, stored: Stored) -> Flow<()> {
+    /// Gives up the old copy of a reference whose new one is there, or leads it back when that one is gone.
+    async fn settle(&self, row: BlobRow, size: u64) -> Flow<()> {
         let (from, to) = (self.from.0, self.to.0);
-        match self.to.1.open(row.digest, stored.size, Some(&stored.locator)).await {
-            Ok(_) => {
+        match self.to.1.confirm(row.digest, size).await {
+            Ok(()) => {
                 let give_up = move |transaction: &mut Transaction<'_>| match blob::is_in(transaction, &row.digest, to)?
                 {
                     true => reclaim::quarantine(transaction, &aside(&row, from, reason::MOVED)).map(drop),
@@ -312,6 +306,7 @@ impl Leg<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.ticket.fail(row.digest.to_string(), &error);
                 let back = move |transaction: &mut Transaction<'_>| {
+                    reclaim::require_not_deleting(transaction, from, &row.digest)?;
                     blob::relocate(transaction, row.id, to, from, row.locator.as_deref()).map(drop)
                 };
                 Ok(self.database.database.write_vital(back).await?)
@@ -319,6 +314,26 @@ impl Leg<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Leads one reference to its copy; whether the copy is certain to be there.
+fn lead(transaction: &mut Transaction<'_>, row: &BlobRow, stored: &Stored, from: Id, to: Id) -> Result<bool> {
+    let mut certain = reclaim::require_not_deleting(transaction, to, &row.digest)? == Standing::Free && !stored.existed;
+    if !certain {
+        // The old copy may be needed once more.
+        reclaim::require_not_deleting(transaction, from, &row.digest)?;
+    }
+    if !blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))? {
+        // The reference went elsewhere meanwhile; it is the new copy that nobody needs.
+        reclaim::quarantine(transaction, &aside(row, to, reason::ORPHAN))?;
+        certain = true;
+    } else if certain {
+        reclaim::quarantine(transaction, &aside(row, from, reason::MOVED))?;
+    } else {
+        reclaim::remove(transaction, from, &row.digest)?;
+        reclaim::remove(transaction, to, &row.digest)?;
+    }
+    Ok(certain)
 }
 
 /// A copy of a BLOB that is put into quarantine now.

@@ -2,12 +2,14 @@
 //!
 //! Deletion takes three steps, so that neither a crash nor an upload of the same bytes at the same moment loses anything: every
 //! content database that might refer to the copy is asked and from then on refuses new references to it; the store deletes
-//! it; the databases forget it. What was cut short is taken up again by the next run.
+//! it; the databases forget it. What was cut short is taken up again by the next run. One process of the farm does this at a time:
+//! another one, which asked before the first was done, would delete what was stored anew in between.
 
-use blobs::BlobStore;
+use std::time::Duration;
+
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
-use database::{Reader, Transaction};
+use database::{Alone, Reader, Transaction};
 use futures_util::stream::{self, StreamExt};
 use model::{Digest, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, Storage, StorageDatabase};
@@ -19,6 +21,9 @@ use super::ticket::{Flow, Ticket};
 const PAGE: usize = 256;
 /// Deletions that a store is asked for at once.
 const AT_ONCE: usize = 16;
+
+/// How long it is remembered that a copy was deleted: longer than any upload lasts from the end of its bytes to its transaction.
+const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// Until when something must have been unneeded to be deleted now: `wanted`, or earlier when a backup needs what was
 /// referred to since.
@@ -44,9 +49,11 @@ pub(super) async fn release(
         row.deleting || row.since < before
     };
     for database in storage.databases()? {
+        let long_ago = Timestamp::now().before(REMEMBERED);
+        database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
-            ticket.go_on()?;
+            let alone = ticket.deleting().await?;
             let from = after.clone();
             let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, from, PAGE);
             let page = database.database.read(read).await?;
@@ -55,7 +62,8 @@ pub(super) async fn release(
             let is_last = page.len() < PAGE;
             let page: Vec<ReclaimRow> = page.into_iter().filter(due).collect();
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
-            delete(ticket, &storage, &database, page).await?;
+            delete(ticket, &alone, &storage, &database, page).await?;
+            drop(alone);
             throttle.after(ticket, bytes).await?;
             if is_last {
                 break;
@@ -76,31 +84,37 @@ pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     Ok(held)
 }
 
-/// Deletes copies that `database` does not need, if no other one does either. Adds to the results `deleted_blobs`,
-/// `deleted_bytes` and `kept_blobs`.
+/// Deletes copies that wait for it in `database`, if no other database needs them. Adds to the results `deleted_blobs` and
+/// `deleted_bytes`.
 pub(super) async fn delete(
     ticket: &Ticket,
+    alone: &Alone,
     storage: &Storage,
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
 ) -> Flow<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
     // What lies in a content database can only be referred to by that one.
     let (own, shared): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.store_id == DATABASE_STORE);
-    let all = storage.databases()?;
-    for (rows, askers) in [(own, std::slice::from_ref(database)), (shared, &all[..])] {
-        let mut agreed = rows.clone();
-        for asker in askers {
-            agreed = begin(asker, agreed).await?;
+    let others: Vec<StorageDatabase> =
+        storage.databases()?.into_iter().filter(|other| other.id != database.id).collect();
+    for (rows, others) in [(own, &[][..]), (shared, &others[..])] {
+        if rows.is_empty() {
+            continue;
+        }
+        let asked = rows.len();
+        let mut agreed = begin(database, rows.clone(), true).await?;
+        for other in others {
+            agreed = begin(other, agreed, false).await?;
+        }
+        if agreed.len() < asked {
+            let needed = rows.into_iter().filter(|row| {
+                agreed.iter().all(|agreed| (agreed.store_id, agreed.digest) != (row.store_id, row.digest))
+            });
+            forget(database, others, needed.map(|row| (row.store_id, row.digest)).collect(), false).await?;
         }
         let deleted: Vec<(ReclaimRow, Result<()>)> = stream::iter(agreed)
             .map(|row| async move {
-                let deleted = match storage.store(row.store_id, database) {
-                    Ok(store) => delete_one(&store, row.digest).await,
-                    Err(error) => Err(error),
-                };
+                let deleted = delete_one(alone, storage, database, &row).await;
                 (row, deleted)
             })
             .buffer_unordered(AT_ONCE)
@@ -119,35 +133,67 @@ pub(super) async fn delete(
         ticket.count("deleted_blobs", gone.len() as u64);
         ticket.count("deleted_bytes", bytes);
         metrics::counter!("strongroom_blobs_deleted_total").increment(gone.len() as u64);
-        for asker in askers {
-            let gone = gone.clone();
-            let forget = move |transaction: &mut Transaction<'_>| {
-                gone.iter().try_for_each(|(store, digest)| reclaim::remove(transaction, *store, digest))
-            };
-            asker.database.write_vital(forget).await?;
-        }
+        forget(database, others, gone, true).await?;
     }
     Ok(())
 }
 
-async fn delete_one(store: &BlobStore, digest: Digest) -> Result<()> {
-    store.delete(digest).await
+/// Ends the waiting of copies everywhere, because they were deleted or are needed.
+async fn forget(
+    database: &StorageDatabase,
+    others: &[StorageDatabase],
+    rows: Vec<(Id, Digest)>,
+    deleted: bool,
+) -> Result<()> {
+    for database in others.iter().chain([database]) {
+        let rows = rows.clone();
+        let forget = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            rows.iter().try_for_each(|(store, digest)| match deleted {
+                true => reclaim::deleted(transaction, *store, digest, now),
+                false => reclaim::remove(transaction, *store, digest),
+            })
+        };
+        database.database.write_vital(forget).await?;
+    }
+    Ok(())
 }
 
-/// Asks one database: what it refers to is kept, everywhere; for the rest it takes no new reference from now on.
-async fn begin(database: &StorageDatabase, rows: Vec<ReclaimRow>) -> Result<Vec<ReclaimRow>> {
-    let ask = move |transaction: &mut Transaction<'_>| {
-        let mut agreed = Vec::with_capacity(rows.len());
+async fn delete_one(alone: &Alone, storage: &Storage, database: &StorageDatabase, row: &ReclaimRow) -> Result<()> {
+    let store = storage.store(row.store_id, database)?;
+    alone.require().await?;
+    store.delete(row.digest).await
+}
+
+/// Asks one database: what it refers to is kept; for the rest it takes no new reference from now on. The `first` database is the
+/// one in which the copies wait, and what does not wait there any more is not deleted.
+async fn begin(database: &StorageDatabase, rows: Vec<ReclaimRow>, first: bool) -> Result<Vec<ReclaimRow>> {
+    let mark = move |transaction: &mut Transaction<'_>| {
+        let mut marked = Vec::with_capacity(rows.len());
         for row in &rows {
-            // First the mark, then the question: a reference that is added meanwhile either sees the mark or is seen here.
-            reclaim::begin(transaction, row)?;
-            if blob::is_in(transaction, &row.digest, row.store_id)? {
-                reclaim::remove(transaction, row.store_id, &row.digest)?;
+            let waits = if first {
+                reclaim::resume(transaction, row.store_id, &row.digest)?
             } else {
-                agreed.push(row.clone());
+                reclaim::begin(transaction, row)?;
+                true
+            };
+            if waits {
+                marked.push(row.clone());
+            }
+        }
+        Ok(marked)
+    };
+    let marked = database.database.write_vital(mark).await?;
+    // First the mark, then the question: a reference that is added meanwhile either sees the mark or is seen by the question.
+    database.database.write_vital(reclaim::wait_for_references).await?;
+    let ask = move |reader: &mut Reader<'_>| {
+        let mut agreed = Vec::with_capacity(marked.len());
+        for row in marked {
+            if !blob::is_in(reader, &row.digest, row.store_id)? {
+                agreed.push(row);
             }
         }
         Ok(agreed)
     };
-    database.database.write_vital(ask).await
+    database.database.read_long(ask).await
 }

@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use database::Transaction;
 use database::configuration::job;
+use database::{Alone, Transaction};
 use model::{Error, Id, Result, Timestamp};
 use repository::{Figures, Storage};
 use tokio::sync::watch;
@@ -16,6 +16,9 @@ use tokio::sync::watch;
 pub(super) const LEASE: Duration = Duration::from_secs(10);
 /// Time between two signs of life.
 const RENEW: Duration = Duration::from_secs(2);
+
+/// How often a right that another process has is asked for again.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why a job stops before its end.
 pub(super) enum Halt {
@@ -113,6 +116,16 @@ impl Ticket {
         let stopped = wish.wait_for(|wish| *wish != Wish::Run);
         let _ = tokio::time::timeout(time, stopped).await;
         self.go_on()
+    }
+
+    /// Waits for the right to delete copies of BLOBs, which one process of the farm has at a time.
+    pub(super) async fn deleting(&self) -> Flow<Alone> {
+        loop {
+            if let Some(alone) = self.storage.configuration().alone("deleting").await? {
+                return Ok(alone);
+            }
+            self.wait(LOOK).await?;
+        }
     }
 
     /// Notes that an item could not be done; the job goes on without it.

@@ -15,5 +15,5 @@ pub use upload::{Destination, Upload};
 
 pub(crate) use open::require_draft;
 pub(crate) use rules::{charge, next_number, release_versions, require_free, trim};
-pub(crate) use save::{Placed, Plan, Shelf, Tally, held_parent, join, key_of, library_of, taken};
+pub(crate) use save::{DELETED_LATELY, Placed, Plan, Shelf, Tally, held_parent, join, key_of, library_of, taken};
 pub(crate) use upload::{explain, media_type};

@@ -8,6 +8,7 @@ use database::content::blob;
 use database::content::version::{self, VersionRow};
 use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
 
+use crate::glance::Seen;
 use crate::locate::{Located, no_item};
 use crate::map::ContentDatabase;
 use crate::view::{Item, Version, etag};
@@ -125,14 +126,28 @@ impl Session {
     /// Errors: `NotFound`; `Corrupt` when its bytes are missing from the store or damaged; `Unavailable` when the store
     /// does not answer.
     pub async fn open(&self, target: &Target, choice: VersionChoice) -> Result<Content> {
-        let (located, (item, row)) = self
-            .inspect(target, move |reader, located| {
+        let seen = match (target, choice) {
+            (Target::Path(path), VersionChoice::Visible) => self.glance(path).await?.and_then(Seen::document),
+            _ => None,
+        };
+        let (located, item, row) = match seen {
+            Some((located, row)) => {
                 located.require(Right::View)?;
-                located.require_kind(NodeKind::Document)?;
-                let row = choose(reader, located, choice)?;
-                Ok((located.item(reader)?, row))
-            })
-            .await?;
+                let item = located.latest();
+                (located, item, row)
+            }
+            None => {
+                let (located, (item, row)) = self
+                    .inspect(target, move |reader, located| {
+                        located.require(Right::View)?;
+                        located.require_kind(NodeKind::Document)?;
+                        let row = choose(reader, located, choice)?;
+                        Ok((located.item(reader)?, row))
+                    })
+                    .await?;
+                (located, item, row)
+            }
+        };
         let mut place = Place {
             session: self.clone(),
             content: located.content.clone(),

@@ -1,10 +1,11 @@
 //! The transaction that makes stored bytes a document or a new version of one.
 
-use blobs::Stored;
+use blobs::{BlobStore, Stored};
 use bytes::Bytes;
 use database::Transaction;
 use database::content::blob::BlobRow;
 use database::content::node::NodeRow;
+use database::content::reclaim::Standing;
 use database::content::version::VersionRow;
 use database::content::{blob, idempotency, library, node, reclaim, stored, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
@@ -13,6 +14,8 @@ use super::rules::{Preconditions, charge, next_number, require_free, trim};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
 use crate::items::{free_name, lock_in};
+use crate::map::ContentDatabase;
+use crate::placement::hold;
 use crate::session::{Checked, Guard};
 use crate::view::etag;
 
@@ -96,13 +99,16 @@ impl Saved {
     }
 }
 
+/// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
+pub(crate) const DELETED_LATELY: &str = "blob_deleted_lately";
+
 /// Bytes that are on their way into a document.
 #[derive(Clone)]
 pub(crate) enum Placed {
     /// Small enough for the content database: stored by the same transaction.
     Inline { id: Id, digest: Digest, checksum: [u8; 16], bytes: Bytes },
     /// Durable in a store.
-    External { store: Id, stored: Stored },
+    External { store: Id, blobs: BlobStore, stored: Stored },
 }
 
 impl Placed {
@@ -125,16 +131,29 @@ impl Placed {
         }
     }
 
+    /// Adds a reference that no version has yet and makes sure that the bytes are there: for a transaction that was refused with the code
+    /// [`DELETED_LATELY`], before it is tried again.
+    pub(crate) async fn hold(&self, content: &ContentDatabase, new: Id) -> Result<()> {
+        match self {
+            Self::Inline { .. } => Ok(()),
+            Self::External { store, blobs, stored } => hold(content, (*store, blobs), stored, new).await,
+        }
+    }
+
     /// Writes the reference, and the bytes when they stay in the database.
     pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, new: Id, now: Timestamp) -> Result<BlobRow> {
         let (id, store_id, locator) = match self {
             Self::Inline { id, .. } => (*id, DATABASE_STORE, None),
-            Self::External { store, stored } => (new, *store, Some(stored.locator.as_bytes().to_vec())),
+            Self::External { store, stored, .. } => (new, *store, Some(stored.locator.as_bytes().to_vec())),
         };
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
         let standing = blob::insert(transaction, &row, now)?;
-        if standing.id == id {
-            reclaim::require_not_deleting(transaction, store_id, &row.digest)?;
+        if standing.id == id
+            && reclaim::require_not_deleting(transaction, store_id, &row.digest)? == Standing::DeletedLately
+            && matches!(self, Self::External { .. })
+        {
+            return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
+                .with_code(DELETED_LATELY));
         }
         if let Self::Inline { digest, checksum, bytes, .. } = self
             && standing.id == id

@@ -10,7 +10,8 @@ use database::content::{collection, idempotency};
 use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
 
 use super::rules::{over_quota, require_free};
-use super::save::{OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
+use super::save::{DELETED_LATELY, OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
+use crate::glance::Seen;
 use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
 use crate::placement::{Placement, secure};
@@ -140,6 +141,11 @@ impl Session {
     /// The deepest folder on the way that is there, and the folders that are missing below it.
     async fn deepest(&self, path: &NodePath, create_parents: bool) -> Result<Found> {
         let (parent, name) = path.split_last().ok_or_else(|| Error::invalid("the path has no document's name"))?;
+        if let Some(Seen { folder, glance }) = self.glance(path).await?
+            && folder.may_know(folder.node())
+        {
+            return Ok(Found { located: folder, name: name.clone(), folders: Vec::new(), present: glance.item });
+        }
         let mut missing = Vec::new();
         let mut way = parent;
         loop {
@@ -300,7 +306,7 @@ impl Upload {
                 let stored = writer.finish().await?;
                 let (_, store) = self.placement.store_for(self.announced);
                 secure(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
-                Placed::External { store: id, stored }
+                Placed::External { store: id, blobs: store.clone(), stored }
             }
             None => {
                 let bytes = self.buffer.freeze();
@@ -323,10 +329,14 @@ impl Upload {
         let plan = Arc::new(plan);
         let mut attempt = 1;
         let saved = loop {
-            let plan = Arc::clone(&plan);
+            let (plan, held) = (Arc::clone(&plan), &plan);
             match self.content.database.write(move |transaction| plan.run(transaction)).await {
                 // Somebody else made the same folder or document at the same moment: it is there now, so look again.
                 Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
+                Err(error) if error.code() == DELETED_LATELY && attempt < MOST_ATTEMPTS => {
+                    attempt += 1;
+                    held.placed.hold(&self.content, held.guard.next_id()).await?;
+                }
                 // What waits in memory can be written a moment later.
                 Err(error) if error.code() == "blob_being_deleted" && plan_is_inline && attempt < MOST_ATTEMPTS => {
                     attempt += 1;

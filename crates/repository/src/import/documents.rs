@@ -10,7 +10,7 @@ use database::Transaction;
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
-use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, library_of, media_type};
+use crate::documents::{DELETED_LATELY, Placed, Plan, Shelf, Tally, held_parent, library_of, media_type};
 use crate::placement::secure;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
@@ -87,7 +87,7 @@ impl ImportFolder {
 
     async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {
         secure(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
-        Ok(ImportContent(Placed::External { store: store.0, stored }))
+        Ok(ImportContent(Placed::External { store: store.0, blobs: store.1.clone(), stored }))
     }
 }
 
@@ -112,8 +112,17 @@ impl Session {
         plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
         let (places, plans): (Vec<usize>, Vec<Plan>) = plans.into_iter().unzip();
         let plans = Arc::new(plans);
-        let all = plans.clone();
-        let outcome = content.database.write(move |transaction| run(transaction, &all)).await;
+        let write = || {
+            let all = plans.clone();
+            content.database.write(move |transaction| run(transaction, &all))
+        };
+        let mut outcome = write().await;
+        if outcome.as_ref().is_err_and(|error| error.code() == DELETED_LATELY) {
+            for plan in plans.iter() {
+                plan.placed.hold(&content, plan.guard.next_id()).await?;
+            }
+            outcome = write().await;
+        }
         let saved: Vec<Result<Saved>> = match outcome {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
             Err(error) if plans.len() > 1 && concerns_one(&error) => {

@@ -18,7 +18,8 @@ use super::{ImportContent, ImportFolder};
 use crate::Session;
 use crate::database_store::DatabaseStore;
 use crate::documents::{
-    Placed, charge, explain, held_parent, library_of, next_number, release_versions, require_free, taken, trim,
+    DELETED_LATELY, Placed, charge, explain, held_parent, library_of, next_number, release_versions, require_free,
+    taken, trim,
 };
 use crate::items::free_name;
 
@@ -92,7 +93,18 @@ impl Session {
         }
         let content = document.folder.inner.content.clone();
         let document = Arc::new(document);
-        content.database.write(move |transaction| document.run(transaction)).await.map_err(explain)
+        let write = || {
+            let document = document.clone();
+            content.database.write(move |transaction| document.run(transaction))
+        };
+        let mut outcome = write().await;
+        if outcome.as_ref().is_err_and(|error| error.code() == DELETED_LATELY) {
+            for version in &document.versions {
+                version.content.0.hold(&content, document.folder.inner.guard.next_id()).await?;
+            }
+            outcome = write().await;
+        }
+        outcome.map_err(explain)
     }
 
     async fn check_returning(&self, folder: &ImportFolder, grants: &[(Id, Id)]) -> Result<()> {

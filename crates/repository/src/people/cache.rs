@@ -52,10 +52,15 @@ pub(crate) struct GroupCache(Mutex<HashMap<Id, Groups>>);
 type Groups = (i64, Arc<[Id]>);
 
 impl GroupCache {
+    /// The groups of `account` at the directory version `version`, if they are in memory.
+    pub(crate) fn known(&self, account: Id, version: i64) -> Option<Arc<[Id]>> {
+        lock(&self.0).get(&account).filter(|(at, _)| *at == version).map(|(_, groups)| groups.clone())
+    }
+
     /// The groups of `account` at the directory version `version`, from memory or from `load`.
     pub(crate) fn get(&self, account: Id, version: i64, load: impl FnOnce() -> Result<Vec<Id>>) -> Result<Arc<[Id]>> {
-        if let Some((_, groups)) = lock(&self.0).get(&account).filter(|(at, _)| *at == version) {
-            return Ok(groups.clone());
+        if let Some(groups) = self.known(account, version) {
+            return Ok(groups);
         }
         let groups: Arc<[Id]> = load()?.into();
         make_room(lock(&self.0), MOST_ACCOUNTS).insert(account, (version, groups.clone()));

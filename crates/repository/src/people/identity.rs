@@ -68,6 +68,15 @@ impl Held {
     }
 }
 
+/// The row of a credential, whose account's groups are still to be found.
+struct Shown {
+    identity: Identity,
+    credential: Credential,
+    id: Id,
+    expires_at: Option<Timestamp>,
+    used_at: Option<Timestamp>,
+}
+
 impl Repository {
     /// Who holds the session with this secret; nobody when it is unknown, ended or its account disabled.
     ///
@@ -140,16 +149,17 @@ impl Repository {
 
     pub(super) async fn session_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
         let Some(hash) = secret::hash(SecretKind::Session, secret) else { return Ok(None) };
-        let (repository, csrf_key) = (self.clone(), secret::csrf_key(secret));
+        let csrf_key = secret::csrf_key(secret);
         let find = move |reader: &mut Reader| {
             let found = web_session::find_identity(reader, &hash)?;
-            let Some(found) = found.filter(|found| found.password_version == found.identity.password_version) else {
-                return Ok(None);
-            };
-            let credential = Credential::Session { id: found.session, csrf_key };
-            let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
-            let (expires_at, used_at) = (Some(found.expires_at), Some(found.seen_at));
-            Ok(Some(Held { caller, id: found.session, expires_at, used_at }))
+            let found = found.filter(|found| found.password_version == found.identity.password_version);
+            Ok(found.map(|found| Shown {
+                credential: Credential::Session { id: found.session, csrf_key },
+                id: found.session,
+                expires_at: Some(found.expires_at),
+                used_at: Some(found.seen_at),
+                identity: found.identity,
+            }))
         };
         let Some(held) = self.held(hash, find).await? else { return Ok(None) };
         let seen_at = held.used_at.filter(|at| *at > now.before(SESSION_IDLE) && *at <= now.after(CLOCK_TOLERANCE));
@@ -162,12 +172,15 @@ impl Repository {
 
     pub(super) async fn token_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
         let Some(hash) = secret::hash(SecretKind::Token, secret) else { return Ok(None) };
-        let repository = self.clone();
         let find = move |reader: &mut Reader| {
-            let Some(found) = token::find_identity(reader, &hash)? else { return Ok(None) };
-            let credential = Credential::Token { id: found.token };
-            let caller = caller(reader, &repository.inner.identities, found.identity, credential)?;
-            Ok(Some(Held { caller, id: found.token, expires_at: found.expires_at, used_at: found.used_at }))
+            let found = token::find_identity(reader, &hash)?;
+            Ok(found.map(|found| Shown {
+                credential: Credential::Token { id: found.token },
+                id: found.token,
+                expires_at: found.expires_at,
+                used_at: found.used_at,
+                identity: found.identity,
+            }))
         };
         let Some(held) = self.held(hash, find).await?.filter(|held| !held.has_expired(now)) else { return Ok(None) };
         self.touch(held.id, held.used_at, now, token::touch);
@@ -179,18 +192,37 @@ impl Repository {
     async fn held(
         &self,
         hash: [u8; 32],
-        find: impl FnOnce(&mut Reader) -> Result<Option<Held>> + Send + 'static,
+        find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
     ) -> Result<Option<Arc<Held>>> {
         // Taken before the read: a commit in between makes what is kept useless, never wrong.
         let mark = self.inner.configuration.mark();
         if let Some(held) = mark.and_then(|mark| self.inner.identities.held.get(mark, &hash)) {
             return Ok(Some(held));
         }
-        let held = self.inner.configuration.read(find).await?.map(Arc::new);
+        let held = self.look_up(find).await?.map(Arc::new);
         if let (Some(mark), Some(held)) = (mark, &held) {
             self.inner.identities.held.put(mark, hash, held.clone());
         }
         Ok(held)
+    }
+
+    /// One statement finds the credential; the groups are mostly in memory, or are read once more with it on one snapshot.
+    async fn look_up(
+        &self,
+        find: impl Fn(&mut Reader) -> Result<Option<Shown>> + Clone + Send + 'static,
+    ) -> Result<Option<Held>> {
+        let Some(shown) = self.inner.configuration.read_one(find.clone()).await? else { return Ok(None) };
+        let known = &self.inner.identities.groups;
+        if let Some(groups) = known.known(shown.identity.account, shown.identity.directory_version) {
+            return Ok(Some(shown.held(&groups)));
+        }
+        let repository = self.clone();
+        let find_all = move |reader: &mut Reader| {
+            let Some(shown) = find(reader)? else { return Ok(None) };
+            let groups = groups(reader, &repository.inner.identities, &shown.identity)?;
+            Ok(Some(shown.held(&groups)))
+        };
+        self.inner.configuration.read(find_all).await
     }
 
     /// Writes the time of last use beside the request when the stored one is old. That it fails on a full disk must not
@@ -215,23 +247,38 @@ impl Repository {
     }
 }
 
+impl Shown {
+    fn held(mut self, groups: &[Id]) -> Held {
+        let preferences = std::mem::take(&mut self.identity.preferences);
+        let caller = Caller { principal: member(self.identity, groups), credential: self.credential, preferences };
+        Held { caller, id: self.id, expires_at: self.expires_at, used_at: self.used_at }
+    }
+}
+
 /// The principal of an identity, with its groups of the same snapshot.
 pub(super) fn principal(reader: &mut Reader, identities: &Identities, identity: Identity) -> Result<Principal> {
-    let (id, version) = (identity.account, identity.directory_version);
-    let groups = identities.groups.get(id, version, || {
-        let mut groups = group::of_account(reader, id)?;
+    let groups = groups(reader, identities, &identity)?;
+    Ok(member(identity, &groups))
+}
+
+fn groups(reader: &mut Reader, identities: &Identities, identity: &Identity) -> Result<Arc<[Id]>> {
+    identities.groups.get(identity.account, identity.directory_version, || {
+        let mut groups = group::of_account(reader, identity.account)?;
         groups.push(Principal::EVERYONE);
         groups.sort_unstable();
         Ok(groups)
-    })?;
-    Ok(Principal {
-        id,
+    })
+}
+
+fn member(identity: Identity, groups: &[Id]) -> Principal {
+    Principal {
+        id: identity.account,
         login: identity.login,
         display_name: identity.display_name,
         farm_administrator: identity.farm_administrator,
         groups: groups.to_vec(),
-        directory_version: version,
-    })
+        directory_version: identity.directory_version,
+    }
 }
 
 fn caller(

@@ -8,6 +8,7 @@
 mod backup;
 mod backup_troubles;
 mod cloud;
+mod deletion;
 mod faults;
 mod full;
 mod kill;

@@ -28,6 +28,8 @@ const PIPELINE: usize = 24;
 /// What the transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// One statement, without a transaction around it.
+    Single,
     /// One snapshot for all statements.
     Read,
     /// Each statement sees what was committed before it.
@@ -35,10 +37,11 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    fn begin(self) -> &'static str {
+    fn begin(self) -> Option<&'static str> {
         match self {
-            Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Self::Write => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            Self::Single => None,
+            Self::Read => Some("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+            Self::Write => Some("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         }
     }
 }
@@ -114,11 +117,19 @@ impl Connection {
     pub(super) fn abandon(&mut self) {
         if self.begun {
             self.begun = false;
-            let text = if self.mode == Mode::Read { "COMMIT" } else { "ROLLBACK" };
+            let text = match self.mode {
+                Mode::Single => return self.forget_stale(),
+                Mode::Read => "COMMIT",
+                Mode::Write => "ROLLBACK",
+            };
             // The first poll hands the request to the connection's task; the server answers in order, so the next
             // statement meets an ended transaction. An answer that nobody awaits is dropped by the driver.
             let _ = pin!(self.client.batch_execute(text)).poll(&mut Context::from_waker(Waker::noop()));
         }
+        self.forget_stale();
+    }
+
+    fn forget_stale(&mut self) {
         if self.failure == Some(Failure::Again) {
             self.statements.clear();
         }
@@ -162,7 +173,10 @@ impl Connection {
     }
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
-        let is_first_read = !self.begun && self.mode == Mode::Read;
+        if self.begun && self.mode == Mode::Single {
+            return Err(Error::corrupt("a read of one statement was given a second one").with_code("internal_error"));
+        }
+        let is_first_read = !self.begun && self.mode != Mode::Write;
         let mut seen = false;
         let outcome = self.scan_once(sql, params, &mut |row| {
             seen = true;
@@ -216,7 +230,7 @@ impl Connection {
     fn begin_text(&mut self) -> Option<&'static str> {
         let first = !self.begun;
         self.begun = true;
-        first.then(|| self.mode.begin())
+        if first { self.mode.begin() } else { None }
     }
 
     /// A BEGIN that failed although the statement behind it ran means that the statement ran on its own. Nobody can

@@ -24,7 +24,7 @@ pub(crate) use value::column;
 use super::job::{Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
 use super::sqlite::overloaded;
-use super::{Engine, Options};
+use super::{Alone, Engine, Options};
 use crate::migrate::{Plan, Schema};
 use queue::{Job, Queue};
 use worker::Worker;
@@ -65,6 +65,12 @@ impl Postgres {
         })
     }
 
+    /// What [`super::Database::alone`] says; on a connection of its own, with which the right ends.
+    pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
+        let client = first_connection(&self.config, &self.server, self.patience).await?;
+        Alone::of_session(client, purpose, &self.server).await
+    }
+
     /// Writes all tables anew, on a connection of its own: this cannot be a part of a transaction.
     pub(super) async fn compact(&self) -> Result<()> {
         let client = first_connection(&self.config, &self.server, self.patience).await?;
@@ -72,7 +78,16 @@ impl Postgres {
     }
 
     pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {
-        let (job, answer) = Read::new(closure);
+        self.queued(closure, false).await
+    }
+
+    /// Runs a read of one statement, without a transaction around it.
+    pub(super) async fn read_one(&self, closure: ReadClosure) -> Result<Returned> {
+        self.queued(closure, true).await
+    }
+
+    async fn queued(&self, closure: ReadClosure, single: bool) -> Result<Returned> {
+        let (job, answer) = Read::new(closure, single);
         self.queue.push(Job::Read(job), self.patience).await?;
         answered(answer).await
     }

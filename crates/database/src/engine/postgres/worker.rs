@@ -54,7 +54,7 @@ impl Worker {
                 return job.refuse(error);
             }
         };
-        connection.begin(Mode::Read);
+        connection.begin(if job.is_single() { Mode::Single } else { Mode::Read });
         let succeeded = job.run(&mut Reader::new(Session::Postgres(connection)));
         connection.abandon();
         self.metrics.read(succeeded);

@@ -28,7 +28,7 @@ pub(in crate::engine) use snapshot::settle;
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
-use super::{Engine, Mark, Options};
+use super::{Alone, Engine, Mark, Options};
 use crate::migrate::{Plan, Schema};
 use connection::Role;
 use mark::Header;
@@ -128,6 +128,11 @@ impl Sqlite {
         let (path, to, patience) = (Arc::clone(&self.path), to.to_owned(), self.patience);
         let copied = tokio::task::spawn_blocking(move || snapshot::copy(&path, &to, patience)).await;
         copied.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// What [`super::Database::alone`] says.
+    pub(super) fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
+        Alone::beside(&self.path, purpose)
     }
 
     /// Writes the whole file anew.

@@ -1,0 +1,46 @@
+//! What a folder holds under one name, with everything that opening it needs, in one statement.
+
+use model::{Id, Result};
+
+use super::collection::{self, CollectionRow};
+use super::node::{self, NodeRow};
+use super::version::{self, VersionRow};
+use crate::{Reader, Row, params, statements};
+
+statements! {
+    LOOK = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
+        n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at, n.created_by,
+        n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id, n.major,
+        n.minor, n.holder_id, n.held_at, n.working_id,
+        v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
+        v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM collection c LEFT JOIN node n ON n.parent_id = $2 AND n.folded = $3
+        LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1";
+}
+
+/// Where the columns of the item and of its version begin.
+const ITEM: usize = 5;
+const VERSION: usize = ITEM + 22;
+
+/// What one look found.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    /// The site collection.
+    pub collection: CollectionRow,
+    /// The item with the name.
+    pub item: Option<NodeRow>,
+    /// The latest version of the item, when it is a document that has one.
+    pub version: Option<VersionRow>,
+}
+
+fn read(row: &Row<'_>) -> Result<Glance> {
+    let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());
+    let item = if is_there(ITEM)? { Some(node::read_from(row, ITEM)?) } else { None };
+    let version = if is_there(VERSION)? { Some(version::read_from(row, VERSION)?) } else { None };
+    Ok(Glance { collection: collection::read(row)?, item, version })
+}
+
+/// Looks at what `parent` in a site collection holds under a folded name; none when there is no such collection.
+pub fn look(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<Glance>> {
+    reader.find(LOOK, &params![collection, parent, folded], read)
+}

@@ -57,6 +57,26 @@ pub(crate) const STORED_BYTES: Sql = Sql::each(
 /// A name by which another connection to the server sees the state of this transaction. SQLite has no other connections to show it to.
 pub(crate) const EXPORT_SNAPSHOT: Sql = Sql::each("SELECT ''", "SELECT pg_export_snapshot()");
 
+/// What a copy of the whole server needs: whether this user may replicate (0 or 1), how many may at once, table spaces, the
+/// server's version as a number, the user, how much the log says, and how many may have it kept.
+pub(crate) const BASE_BACKUP: Sql = Sql::each(
+    "SELECT 0, 0, 0, 0, '', '', 0",
+    "SELECT (SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user)::int::bigint,
+        current_setting('max_wal_senders')::bigint, (SELECT COUNT(*) FROM pg_tablespace),
+        current_setting('server_version_num')::bigint, current_user::text, current_setting('wal_level'),
+        current_setting('max_replication_slots')::bigint",
+);
+/// Has the server keep its log from here on, as long as this connection lives.
+pub(crate) const KEEP_LOG: Sql = Sql::each(
+    "SELECT ''",
+    "SELECT slot_name::text FROM pg_create_physical_replication_slot('strongroom_' || pg_backend_pid(), true, true)",
+);
+/// Ends that.
+pub(crate) const RELEASE_LOG: Sql = Sql::each(
+    "SELECT ''",
+    "SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE slot_name = 'strongroom_' || pg_backend_pid()",
+);
+
 macro_rules! reindex {
     ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE ", $table))),+] };
 }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test without its database must fail, never go on")]
 
+mod cluster;
 mod server;
 
 use std::future::Future;
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
+pub use cluster::Cluster;
 pub use server::{Server, postgres};
 
 use crate::{Database, Engine, Location, Options, Schema};

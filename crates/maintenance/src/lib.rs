@@ -15,15 +15,16 @@ mod restore;
 mod schedule;
 
 pub use backup::{
-    BackupOptions, BackupPlace, BackupSummary, Pruned, Retain, SetSummary, Verified, backup, list_backups,
-    prune_backups, verify_backups,
+    BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Pruned, Retain, SetSummary, Verified, backup,
+    list_backups, prune_backups, verify_backups,
 };
 pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason, stand_back};
 pub use restore::{
-    Drilled, ItemsOptions, ItemsSummary, RepairOptions, RepairSummary, RestoreOptions, RestoreSummary, drill,
-    repair_from_backup, restore_content_database, restore_farm, restore_items,
+    ClusterOptions, ClustersSummary, Drilled, ItemsOptions, ItemsSummary, RepairOptions, RepairSummary, RestoreOptions,
+    RestoreSummary, RestoredCluster, drill, repair_from_backup, restore_clusters, restore_content_database,
+    restore_farm, restore_items,
 };
 pub use schedule::keep_schedule;

@@ -11,6 +11,10 @@ statements! {
         AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id) ORDER BY digest LIMIT $3";
     TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
         AND EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
+    HELD = "SELECT id, digest, size, store_id, locator FROM blob WHERE digest > $1 AND (store_id <> $2
+        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')) ORDER BY digest LIMIT $3";
+    HELD_TOTAL = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE store_id <> $1
+        OR EXISTS (SELECT 1 FROM reclaim r WHERE r.digest = blob.digest AND r.reason = 'moved')";
     VERSIONS = "SELECT v.id, v.node_id, b.digest, b.size, b.store_id FROM version v JOIN blob b ON b.id = v.blob_id WHERE v.id > $1
         ORDER BY v.id LIMIT $2";
 }
@@ -28,6 +32,19 @@ pub fn needed(reader: &mut Reader<'_>, after: Option<Digest>, own: Id, limit: us
 /// Number and bytes of what [`needed`] lists.
 pub fn total(reader: &mut Reader<'_>, own: Id) -> Result<(i64, i64)> {
     Ok(reader.find(TOTAL, &params![own], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// References to BLOBs in other stores than `own`, by digest, behind `after`: also those that no version has any more, and to those
+/// that were moved into `own` and whose old copy is still there. As long as collection is held back, nothing is missing here that any
+/// version had since.
+pub fn held(reader: &mut Reader<'_>, after: Option<Digest>, own: Id, limit: usize) -> Result<Vec<BlobRow>> {
+    let after: Vec<u8> = after.map(|digest| digest.as_bytes().to_vec()).unwrap_or_default();
+    reader.query(HELD, &params![after, own, limit as i64], read)
+}
+
+/// Number and bytes of what [`held`] lists.
+pub fn held_total(reader: &mut Reader<'_>, own: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(HELD_TOTAL, &params![own], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
 /// What one version of a document consists of.

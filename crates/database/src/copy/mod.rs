@@ -1,8 +1,10 @@
 //! Whole databases for backup and restore: a copy of a SQLite file, a dump of a PostgreSQL database and the way back, and a
 //! snapshot that stays while something else reads the same state.
 
+mod cluster;
 mod held;
 mod programs;
 
+pub use cluster::KeptLog;
 pub use held::Held;
 pub use programs::{Dump, Load};

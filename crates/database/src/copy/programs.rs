@@ -21,8 +21,10 @@ const PIECE: usize = 1 << 20;
 /// What is kept of a program's complaints.
 const SAID: u64 = 16 << 10;
 
-/// A dump on its way out of a server: `pg_dump` in its custom format, not compressed.
+/// What a program writes out of a server: a dump (`pg_dump` in its custom format, not compressed), or a copy of the whole server
+/// (`pg_basebackup` as one tar file, with the log that it needs).
 pub struct Dump {
+    name: &'static str,
     child: Child,
     output: ChildStdout,
     said: JoinHandle<String>,
@@ -37,11 +39,27 @@ impl Dump {
     pub fn begin(location: &Location, held: &Held) -> Result<Self> {
         let mut command = program("pg_dump", location)?;
         command.args(["--format=custom", "--compress=0", "--no-owner", "--no-privileges", "--no-password"]);
-        command.arg(format!("--snapshot={}", held.name())).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| not_started("pg_dump", error))?;
-        let output = child.stdout.take().ok_or_else(|| no_pipe("pg_dump"))?;
+        command.arg(format!("--snapshot={}", held.name()));
+        Self::start("pg_dump", command)
+    }
+
+    /// Begins to copy the whole server that a database is on, as of the end of the copy.
+    ///
+    /// # Errors
+    /// Unavailable, with the name of the package, when the program is not installed.
+    pub fn begin_cluster(location: &Location) -> Result<Self> {
+        let mut command = program("pg_basebackup", location)?;
+        command.args(["--pgdata=-", "--format=tar", "--wal-method=fetch", "--checkpoint=fast", "--no-password"]);
+        command.arg("--label=strongroom");
+        Self::start("pg_basebackup", command)
+    }
+
+    fn start(name: &'static str, mut command: Command) -> Result<Self> {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| not_started(name, error))?;
+        let output = child.stdout.take().ok_or_else(|| no_pipe(name))?;
         let said = listen(&mut child)?;
-        Ok(Self { child, output, said, buffer: BytesMut::new() })
+        Ok(Self { name, child, output, said, buffer: BytesMut::new() })
     }
 
     /// The next bytes, about 1 MiB; none after the last. Only then the dump is known to be complete.
@@ -49,15 +67,15 @@ impl Dump {
         self.buffer.reserve(PIECE);
         while self.buffer.len() < PIECE {
             let read = self.output.read_buf(&mut self.buffer).await;
-            if read.map_err(|error| broken("pg_dump", error))? == 0 {
+            if read.map_err(|error| broken(self.name, error))? == 0 {
                 break;
             }
         }
         if !self.buffer.is_empty() {
             return Ok(Some(self.buffer.split().freeze()));
         }
-        let status = self.child.wait().await.map_err(|error| broken("pg_dump", error))?;
-        judge("pg_dump", status, &mut self.said).await.map(|()| None)
+        let status = self.child.wait().await.map_err(|error| broken(self.name, error))?;
+        judge(self.name, status, &mut self.said).await.map(|()| None)
     }
 }
 
@@ -138,7 +156,7 @@ fn program(name: &str, location: &Location) -> Result<Command> {
 }
 
 /// The program of the newest version that is installed.
-fn find(name: &str) -> Result<PathBuf> {
+pub(super) fn find(name: &str) -> Result<PathBuf> {
     let versions = std::fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let found = versions.filter_map(|entry| {
         let place = entry.path().join("bin").join(name);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use model::{Error, Result};
+use tokio_postgres::config::Host;
 
 /// The two engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +53,20 @@ impl Location {
         Ok(Self::Postgres(text.to_owned()))
     }
 
+    /// The server that it is on, as `host:port`; none for a file.
+    pub fn server(&self) -> Option<String> {
+        let Self::Postgres(text) = self else { return None };
+        let config = super::postgres::parse_config(text).ok()?;
+        let hosts = config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        });
+        let ports = config.get_ports();
+        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        let servers: Vec<String> = hosts.enumerate().map(|(at, host)| format!("{host}:{}", port(at))).collect();
+        Some(if servers.is_empty() { format!("localhost:{}", port(0)) } else { servers.join(",") })
+    }
+
     /// Which engine serves it.
     pub fn engine(&self) -> Engine {
         match self {
@@ -85,6 +100,16 @@ mod tests {
         assert_eq!(Location::parse("data/main.db").unwrap(), Location::Sqlite("data/main.db".into()));
         assert_eq!(Location::parse("postgres://a@b/c").unwrap().engine(), Engine::Postgres);
         assert!(Location::parse("").is_err() && Location::parse("mysql://x/y").is_err());
+    }
+
+    #[test]
+    fn databases_of_one_server_are_told_by_host_and_port() {
+        let server = |text: &str| Location::parse(text).unwrap().server();
+        assert_eq!(server("postgres://ann:secret@db.example/main").as_deref(), Some("db.example:5432"));
+        assert_eq!(server("postgres://bob@db.example:5433/other").as_deref(), Some("db.example:5433"));
+        assert_eq!(server("postgres://ann@%2Frun%2Fpg:5432/main").as_deref(), Some("/run/pg:5432"));
+        assert_eq!(server("postgres://a,b:5433/main").as_deref(), Some("a:5432,b:5433"));
+        assert_eq!(server("databases/main.sqlite"), None);
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn start() -> Server {
 }
 
 /// Debian's package, not whatever else is on the path.
-fn newest_installed() -> (PathBuf, String) {
+pub(super) fn newest_installed() -> (PathBuf, String) {
     let missing = "these tests need a PostgreSQL server; install it with: apt-get install postgresql";
     let entries = fs::read_dir("/usr/lib/postgresql").unwrap_or_else(|e| panic!("{missing} ({e})"));
     let mut found: Vec<(u32, PathBuf)> = entries

@@ -11,13 +11,15 @@ use repository::{DATABASE_STORE, StorageDatabase};
 /// References that are read at once from one database.
 const PAGE: usize = 2_000;
 
-/// A state of a content database that stays.
+/// A state of a content database.
 #[derive(Clone)]
 pub(crate) enum State {
     /// A copy of its own.
     Copy(Database),
     /// A snapshot of the database itself.
     Held(Held),
+    /// The database itself, which goes on changing while collection is held back.
+    Live(Database),
 }
 
 impl State {
@@ -27,6 +29,9 @@ impl State {
                 database.read_long(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await
             }
             Self::Held(held) => held.read(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await,
+            Self::Live(database) => {
+                database.read_long(move |reader| census::held(reader, after, DATABASE_STORE, PAGE)).await
+            }
         }
     }
 
@@ -36,6 +41,9 @@ impl State {
         let total = match self {
             Self::Copy(database) => database.read_long(move |reader| census::total(reader, DATABASE_STORE)).await?,
             Self::Held(held) => held.read(move |reader| census::total(reader, DATABASE_STORE)).await?,
+            Self::Live(database) => {
+                database.read_long(move |reader| census::held_total(reader, DATABASE_STORE)).await?
+            }
         };
         Ok(count(total))
     }
@@ -108,4 +116,54 @@ impl Source {
 pub(crate) struct Taken {
     pub database: StorageDatabase,
     pub state: State,
+}
+
+#[cfg(test)]
+mod tests {
+    use database::content::blob;
+    use database::content::reclaim::{self, ReclaimRow, reason};
+    use database::testing::each_engine;
+    use database::{Schema, Transaction};
+    use model::{Id, Timestamp};
+
+    use super::*;
+
+    const FILES: Id = Id::new(7);
+
+    fn row(byte: u8, store_id: Id) -> BlobRow {
+        BlobRow { id: Id::new(i64::from(byte)), digest: Digest::new([byte; 32]), size: 10, store_id, locator: None }
+    }
+
+    /// A server that was copied needs what versions had at the end of the copy, whatever became of it before the census.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_living_database_tells_of_everything_that_collection_still_keeps() {
+        each_engine(Schema::Content, |database| async move {
+            let write = |transaction: &mut Transaction<'_>| {
+                let now = Timestamp::now();
+                // No version has it any more; moved into the database since; always in the database; moved to another store.
+                for row in [row(1, FILES), row(2, DATABASE_STORE), row(3, DATABASE_STORE), row(4, FILES)] {
+                    blob::insert(transaction, &row, now)?;
+                }
+                for (byte, store_id) in [(2, FILES), (4, Id::new(8))] {
+                    let (digest, reason) = (Digest::new([byte; 32]), reason::MOVED.to_owned());
+                    let old = ReclaimRow { store_id, digest, size: 10, reason, deleting: false, since: now };
+                    reclaim::quarantine(transaction, &old)?;
+                }
+                Ok(())
+            };
+            database.write(write).await.unwrap();
+            let of = async |state: State| {
+                assert_eq!(state.total().await.unwrap().1, state.total().await.unwrap().0 * 10);
+                let mut census = Census::new(vec![state]);
+                let mut found = Vec::new();
+                while let Some(needed) = census.next().await.unwrap() {
+                    found.push(needed.row.id.get());
+                }
+                found
+            };
+            assert_eq!(of(State::Live(database.clone())).await, [1, 2, 4]);
+            assert!(of(State::Copy(database)).await.is_empty(), "a snapshot needs what versions have in it");
+        })
+        .await;
+    }
 }

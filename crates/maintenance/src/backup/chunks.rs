@@ -57,6 +57,13 @@ pub(crate) struct Chunked {
     pub chunk_bytes: Option<u64>,
 }
 
+impl Chunked {
+    /// No bytes.
+    pub fn empty() -> Self {
+        Self { lists: Vec::new(), bytes: 0, new_bytes: 0, digest: digest_of(&[]), chunk_bytes: None }
+    }
+}
+
 /// Stores the file at `path`.
 pub(crate) async fn store_file(vault: &Vault, path: PathBuf, earlier: Earlier, progress: &Progress) -> Result<Chunked> {
     let length = std::fs::metadata(&path).map_err(|e| failed("read", &path, e))?.len();
@@ -130,7 +137,7 @@ struct Storing<'a> {
 
 impl<'a> Storing<'a> {
     fn new(vault: &'a Vault, earlier: Earlier) -> Self {
-        let chunked = Chunked { lists: Vec::new(), bytes: 0, new_bytes: 0, digest: digest_of(&[]), chunk_bytes: None };
+        let chunked = Chunked::empty();
         let (running, hasher) = (JoinSet::new(), BlobHasher::new());
         Self { vault, known: earlier.chunks, running, entries: Vec::new(), chunked, hasher }
     }

@@ -13,6 +13,7 @@ use repository::{Storage, StorageDatabase};
 
 use super::census::{State, Taken};
 use super::chunks::{Chunked, Earlier, store_dump, store_file};
+use super::clusters::Clusters;
 use super::index::Entry;
 use super::manifest::{DatabasePart, FilePart, Manifest, method};
 use super::papers::{blocking, failed};
@@ -61,6 +62,17 @@ impl Drop for Scratch {
 enum Snapshot {
     File(PathBuf),
     Held(Held),
+    /// It is in the copy of this server.
+    InCluster(String),
+}
+
+impl Snapshot {
+    fn cluster(&self) -> Option<String> {
+        match self {
+            Self::InCluster(server) => Some(server.clone()),
+            Self::File(_) | Self::Held(_) => None,
+        }
+    }
 }
 
 /// All databases of a farm, taken.
@@ -73,18 +85,35 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     /// Takes all databases. The configuration comes last, so that it knows every account, store and role that content refers to;
-    /// a content database that it knows and that was not taken yet is taken after it.
-    pub async fn take(storage: &Storage, scratch: &Scratch) -> Result<Self> {
+    /// a content database that it knows and that was not taken yet is taken after it. With `clusters`, databases of PostgreSQL are
+    /// taken with their whole servers; `location` is that of the configuration.
+    pub async fn take(
+        storage: &Storage,
+        scratch: &Scratch,
+        location: &Location,
+        clusters: Option<&mut Clusters<'_>>,
+    ) -> Result<Self> {
+        let whole = clusters.is_some();
+        let take = |database: Database, location: Location, id: String| async move {
+            match location.server().filter(|_| whole) {
+                Some(server) => Ok(Snapshot::InCluster(server)),
+                None => take(&database, &scratch.path().join(format!("{id}.sqlite"))).await,
+            }
+        };
         let mut content = Vec::new();
         for database in storage.databases()? {
-            let taken = take(&database.database, &scratch.path().join(format!("{}.sqlite", database.id))).await?;
+            let taken = take(database.database.clone(), database.location.clone(), database.id.to_string()).await?;
             content.push((database, taken));
         }
-        let copy = scratch.path().join("configuration.sqlite");
-        let configuration = take(storage.configuration(), &copy).await?;
+        if let Some(clusters) = clusters {
+            let content: Vec<StorageDatabase> = content.iter().map(|(database, _)| database.clone()).collect();
+            clusters.take(&content, (storage.configuration(), location)).await?;
+        }
+        let configuration = take(storage.configuration().clone(), location.clone(), "configuration".to_owned()).await?;
         let known = |reader: &mut database::Reader<'_>| Ok((farm::databases(reader)?, farm::stores(reader)?));
         let known = match &configuration {
             Snapshot::Held(held) => held.read(known).await?,
+            Snapshot::InCluster(_) => storage.configuration().read_long(known).await?,
             Snapshot::File(path) => {
                 let database = open_copy(path, Schema::Configuration).await?;
                 let known = database.read_long(known).await;
@@ -95,7 +124,14 @@ impl Snapshots {
         for database in storage.refreshed().await?.databases()? {
             let is_known = known.0.iter().any(|row| row.id == database.id);
             if is_known && content.iter().all(|(taken, _)| taken.id != database.id) {
-                let taken = take(&database.database, &scratch.path().join(format!("{}.sqlite", database.id))).await?;
+                let (connection, location) = (database.database.clone(), database.location.clone());
+                let taken = take(connection, location, database.id.to_string()).await?;
+                if matches!(taken, Snapshot::InCluster(_)) {
+                    return Err(Error::conflict(format!(
+                        "the content database \"{}\" was added while servers were copied: take another backup",
+                        database.name
+                    )));
+                }
                 content.push((database, taken));
             }
         }
@@ -108,7 +144,7 @@ impl Snapshots {
         let files = self.content.iter().map(|(_, taken)| taken).chain([&self.configuration]);
         let length = |taken: &Snapshot| match taken {
             Snapshot::File(path) => std::fs::metadata(path).map_or(0, |data| data.len()),
-            Snapshot::Held(_) => 0,
+            Snapshot::Held(_) | Snapshot::InCluster(_) => 0,
         };
         files.map(length).sum()
     }
@@ -131,18 +167,23 @@ impl Snapshots {
             let before = Earlier::of(vault, before).await;
             let (chunked, method) = store(vault, &taken, &database.location, before, progress).await?;
             new_bytes += chunked.new_bytes;
+            let cluster = taken.cluster();
             let state = match taken {
                 Snapshot::File(path) => State::Copy(open_copy(&path, Schema::Content).await?),
                 Snapshot::Held(held) => State::Held(held),
+                Snapshot::InCluster(_) => State::Live(database.database.clone()),
             };
             let place = written_place(&storage.directory(), &database.location);
-            content.push((part(id, &database.name, place, method, chunked), Taken { database, state }));
+            let part = DatabasePart { cluster, ..part(id, &database.name, place, method, chunked) };
+            content.push((part, Taken { database, state }));
         }
         let before = Earlier::of(vault, earlier.map(|set| &set.configuration)).await;
         let (chunked, method) = store(vault, &self.configuration, location, before, progress).await?;
         new_bytes += chunked.new_bytes;
         let place = written_place(&storage.directory(), location);
-        Ok((part("0".to_owned(), "configuration", place, method, chunked), content, new_bytes))
+        let cluster = self.configuration.cluster();
+        let part = DatabasePart { cluster, ..part("0".to_owned(), "configuration", place, method, chunked) };
+        Ok((part, content, new_bytes))
     }
 }
 
@@ -168,6 +209,7 @@ async fn store(
             let dump = Dump::begin(location, held)?;
             store_dump(vault, dump, earlier, progress).await.map(|chunked| (chunked, method::DUMP))
         }
+        Snapshot::InCluster(_) => Ok((Chunked::empty(), method::IN_CLUSTER)),
     }
 }
 
@@ -183,6 +225,7 @@ fn part(id: String, name: &str, location: String, method: &str, chunked: Chunked
         name: name.to_owned(),
         location,
         method: method.to_owned(),
+        cluster: None,
         bytes: chunked.bytes,
         digest: chunked.digest.to_string(),
         chunks: chunked.lists,

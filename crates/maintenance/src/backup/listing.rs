@@ -22,6 +22,8 @@ pub struct SetSummary {
     pub needs_stores: bool,
     /// Names of its content databases.
     pub databases: Vec<String>,
+    /// Servers of PostgreSQL that it has as a whole, by host and port.
+    pub clusters: Vec<String>,
     /// Number of its BLOBs outside of databases.
     pub blobs: u64,
     /// Bytes of everything that it brings back.
@@ -51,6 +53,7 @@ async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
             finished_at: Timestamp::from_micros(manifest.finished),
             needs_stores: manifest.needs_stores,
             databases: manifest.databases.iter().map(|part| part.name.clone()).collect(),
+            clusters: manifest.clusters.iter().map(|part| part.name.clone()).collect(),
             blobs: manifest.blobs.count,
             bytes: manifest.bytes,
             new_bytes: manifest.new_bytes,

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::destination::pretty;
 use super::index::Entry;
 
+/// Sets with copies of whole servers have the newer format, so that a program that does not know them leaves them alone.
 const FORMAT: u32 = 1;
+const WITH_CLUSTERS: u32 = 2;
 
 /// A finished set. Times are microseconds since 1970-01-01 UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,9 @@ pub(crate) struct Manifest {
     pub needs_stores: bool,
     pub configuration: DatabasePart,
     pub databases: Vec<DatabasePart>,
+    /// Copies of whole servers of PostgreSQL, by host and port (format 2).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<DatabasePart>,
     pub stores: Vec<StorePart>,
     /// Small files of the data directory that belong to the farm.
     pub files: Vec<FilePart>,
@@ -35,7 +40,7 @@ pub(crate) struct Manifest {
     pub new_bytes: u64,
 }
 
-/// A database in a set.
+/// A database in a set, or a whole server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DatabasePart {
     /// Identifier; 0 for the configuration database.
@@ -43,8 +48,11 @@ pub(crate) struct DatabasePart {
     pub name: String,
     /// Where it was, without a password.
     pub location: String,
-    /// How it was taken: `sqlite-file` or `pg-dump-custom`.
+    /// How it was taken: `sqlite-file`, `pg-dump-custom` or `pg-cluster`; a server `pg-basebackup-tar`.
     pub method: String,
+    /// The copy of a server that it is in; then it has no bytes of its own (format 2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     pub bytes: u64,
     /// BLAKE3 of all bytes.
     pub digest: String,
@@ -87,10 +95,17 @@ pub(crate) mod method {
     pub const SQLITE: &str = "sqlite-file";
     /// `pg_dump --format=custom --compress=0`.
     pub const DUMP: &str = "pg-dump-custom";
+    /// It is in the copy of a server.
+    pub const IN_CLUSTER: &str = "pg-cluster";
+    /// A server: `pg_basebackup --format=tar --wal-method=fetch`.
+    pub const CLUSTER: &str = "pg-basebackup-tar";
 }
 
 impl Manifest {
-    pub const FORMAT: u32 = FORMAT;
+    /// The format of a set with these copies of servers.
+    pub fn format_with(clusters: &[DatabasePart]) -> u32 {
+        if clusters.is_empty() { FORMAT } else { WITH_CLUSTERS }
+    }
 
     pub fn write(&self) -> Result<Bytes> {
         pretty(self).map(Bytes::from)
@@ -99,9 +114,11 @@ impl Manifest {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let value: serde_json::Value = serde_json::from_slice(bytes).map_err(unreadable)?;
         match value["format"].as_u64() {
-            Some(format) if format == u64::from(FORMAT) => serde_json::from_value(value).map_err(unreadable),
+            Some(format) if (u64::from(FORMAT)..=u64::from(WITH_CLUSTERS)).contains(&format) => {
+                serde_json::from_value(value).map_err(unreadable)
+            }
             Some(format) => Err(Error::invalid(format!(
-                "it has format {format}, this program knows format {FORMAT}: use the version that made it"
+                "it has format {format}, this program knows formats {FORMAT} and {WITH_CLUSTERS}: use the version that made it"
             ))),
             None => Err(Error::corrupt("it does not say its format")),
         }
@@ -109,8 +126,12 @@ impl Manifest {
 
     /// All lists of chunks and BLOBs that the set consists of.
     pub fn lists(&self) -> impl Iterator<Item = &[Entry]> {
-        let databases = std::iter::once(&self.configuration).chain(&self.databases);
-        databases.map(|database| &database.chunks[..]).chain(std::iter::once(&self.blobs.index[..]))
+        self.parts().map(|part| &part.chunks[..]).chain(std::iter::once(&self.blobs.index[..]))
+    }
+
+    /// Everything that consists of chunks: the databases, the configuration and the servers.
+    pub fn parts(&self) -> impl Iterator<Item = &DatabasePart> {
+        std::iter::once(&self.configuration).chain(&self.databases).chain(&self.clusters)
     }
 }
 
@@ -128,6 +149,11 @@ mod tests {
         let manifest = Manifest::read(golden).unwrap();
         assert_eq!((manifest.databases.len(), manifest.blobs.count), (1, 2));
         assert_eq!(&manifest.write().unwrap()[..], golden);
+        let with_cluster = include_bytes!("../../tests/golden/backup/set-cluster.json");
+        let manifest = Manifest::read(with_cluster).unwrap();
+        assert_eq!((manifest.clusters.len(), manifest.databases[0].cluster.as_deref()), (1, Some("db:5432")));
+        assert_eq!(manifest.lists().map(<[Entry]>::len).collect::<Vec<_>>(), [0, 0, 1, 1]);
+        assert_eq!(&manifest.write().unwrap()[..], with_cluster);
         let newer = String::from_utf8(golden.to_vec()).unwrap().replacen("\"format\": 1", "\"format\": 9", 1);
         assert!(Manifest::read(newer.as_bytes()).unwrap_err().message().contains("format 9"));
     }

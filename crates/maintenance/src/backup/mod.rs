@@ -6,6 +6,7 @@
 
 mod census;
 mod chunks;
+mod clusters;
 mod codec;
 mod copying;
 mod databases;
@@ -24,8 +25,10 @@ pub(crate) mod vault;
 mod verify;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use database::Location;
+use model::Error;
 
 pub(crate) use databases::{FILES, KEY_FILE, LONGEST_FILE, Scratch};
 pub use listing::{SetSummary, list_backups, prune_backups};
@@ -47,4 +50,28 @@ pub struct BackupOptions {
     pub databases_only: bool,
     /// Which sets to keep afterwards; all when absent.
     pub retain: Option<Retain>,
+    /// How databases of PostgreSQL are taken.
+    pub postgres: PostgresMethod,
+}
+
+/// How databases of PostgreSQL are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PostgresMethod {
+    /// Each database by itself, by `pg_dump`: restored into any server of the same or a newer version.
+    #[default]
+    Dump,
+    /// Each server as a whole, by `pg_basebackup`: with everything else that is on it.
+    BaseBackup,
+}
+
+impl FromStr for PostgresMethod {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "dump" => Ok(Self::Dump),
+            "basebackup" => Ok(Self::BaseBackup),
+            _ => Err(Error::invalid("databases of PostgreSQL are taken by dump or basebackup")),
+        }
+    }
 }

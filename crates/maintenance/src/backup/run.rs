@@ -13,6 +13,7 @@ use model::{Error, Id, Result, Timestamp};
 use repository::{Session, Storage};
 
 use super::census::Census;
+use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
 use super::databases::{Scratch, Snapshots, store_files};
 use super::destination::Destination;
@@ -20,7 +21,7 @@ use super::index::List;
 use super::manifest::{Manifest, StorePart};
 use super::place::BackupPlace;
 use super::prune::Pruned;
-use super::{BackupOptions, prune};
+use super::{BackupOptions, PostgresMethod, prune};
 use crate::Progress;
 
 /// How often a running backup tells the farm that it is alive.
@@ -175,10 +176,13 @@ async fn make(
     let beside = || storage.directory().join(format!("backup-incoming-{}", &name[..16]));
     let scratch = destination.incoming().unwrap_or_else(beside);
     let scratch = Scratch::new(scratch).await?;
-    let snapshots = Snapshots::take(storage, &scratch).await?;
+    let vault = &destination.vault;
+    let whole = options.postgres == PostgresMethod::BaseBackup;
+    let mut clusters = Clusters::new(vault, earlier.as_ref(), &progress);
+    let snapshots = Snapshots::take(storage, &scratch, &options.configuration, whole.then_some(&mut clusters)).await?;
+    let (clusters, cluster_bytes) = (clusters.parts, clusters.new_bytes);
     progress.count(0, snapshots.bytes());
     let stores = snapshots.known.1.iter().map(described).collect();
-    let vault = &destination.vault;
     let (configuration, content, mut new_bytes) =
         snapshots.store(storage, vault, earlier.as_ref(), &options.configuration, &progress).await?;
     let (parts, taken): (Vec<_>, Vec<_>) = content.into_iter().unzip();
@@ -193,15 +197,17 @@ async fn make(
         let databases = taken.iter().map(|taken| taken.database.clone()).collect();
         let mut known: Vec<List> = earlier.iter().map(|set| List::new(set.blobs.index.clone())).collect();
         known.extend(destination.unfinished().await?.into_iter().map(|(_, parts)| List::new(parts)));
-        let copying = Copying { destination, set, storage: storage.refreshed().await?, databases, progress, known };
+        let storage = storage.refreshed().await?;
+        let copying = Copying { destination, set, storage, databases, progress, known, is_live: whole };
         copied = copying.run(census).await?;
     }
     let (files, added) = store_files(vault, &storage.directory()).await?;
-    new_bytes += copied.new_bytes + added;
-    let database_bytes: u64 = parts.iter().map(|part| part.bytes).sum::<u64>() + configuration.bytes;
+    new_bytes += copied.new_bytes + added + cluster_bytes;
+    let databases = parts.iter().chain(&clusters).chain([&configuration]);
+    let database_bytes: u64 = databases.map(|part| part.bytes).sum();
     let bytes = database_bytes + copied.blobs.bytes + files.iter().map(|file| file.entry.size).sum::<u64>();
     Ok(Manifest {
-        format: Manifest::FORMAT,
+        format: Manifest::format_with(&clusters),
         id: set.to_string(),
         farm: storage.farm_id().to_string(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -210,6 +216,7 @@ async fn make(
         needs_stores: options.databases_only,
         configuration,
         databases: parts,
+        clusters,
         stores,
         files,
         blobs: copied.blobs,
@@ -238,8 +245,7 @@ fn described(row: &StoreRow) -> StorePart {
 }
 
 fn summary(id: Id, started_at: Timestamp, manifest: &Manifest) -> BackupSummary {
-    let databases = manifest.databases.iter().chain([&manifest.configuration]);
-    let database_bytes = databases.map(|part| part.bytes).sum();
+    let database_bytes = manifest.parts().map(|part| part.bytes).sum();
     BackupSummary {
         id,
         started_at,

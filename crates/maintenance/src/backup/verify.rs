@@ -66,8 +66,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
         for file in &manifest.files {
             work.take(file.entry, vec![set.id]).await?;
         }
-        let databases = manifest.databases.iter().chain([&manifest.configuration]);
-        for part in databases {
+        for part in manifest.parts() {
             // Chunks of a database are in their own order; what sets share is read once for each.
             let mut list = Source::new(set.id, part.chunks.clone());
             progress.count(0, part.bytes);

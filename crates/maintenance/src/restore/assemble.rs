@@ -22,7 +22,7 @@ const AT_ONCE: usize = 64;
 const LONGEST: u64 = 4 << 20;
 
 /// The bytes of a database, in order, some chunks at a time.
-struct Pieces<'a> {
+pub(super) struct Pieces<'a> {
     vault: &'a Vault,
     part: &'a DatabasePart,
     list: List,
@@ -31,12 +31,12 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(vault: &'a Vault, part: &'a DatabasePart) -> Self {
+    pub fn new(vault: &'a Vault, part: &'a DatabasePart) -> Self {
         Self { vault, part, list: List::new(part.chunks.clone()), hasher: BlobHasher::new(), bytes: 0 }
     }
 
     /// The next pieces; none after the last, and then all of them together were what was backed up.
-    async fn next(&mut self) -> Result<Vec<Bytes>> {
+    pub async fn next(&mut self) -> Result<Vec<Bytes>> {
         let mut entries: Vec<Entry> = Vec::new();
         while entries.len() < AT_ONCE {
             match self.list.next(self.vault).await {

@@ -9,6 +9,7 @@ use model::{Error, Id, Result, Timestamp};
 use repository::{Repository, Session};
 
 use super::blobs::{Outcome, Restoring};
+use super::cluster::require_whole;
 use super::farm::{Work, incomplete};
 use super::place::Ground;
 use super::stores::Store;
@@ -53,6 +54,7 @@ async fn restore(
     let part = manifest.databases.iter().find(|part| part.id == live.id.to_string());
     let part =
         part.ok_or_else(|| Error::not_found(format!("the set {} has no content database \"{name}\"", set.id)))?;
+    require_whole(part)?;
     let directory = options.directory.clone();
     let ground = blocking(move || Ground::prepare(&directory, set.id, true)).await?;
     let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;

@@ -14,6 +14,7 @@ use model::{Error, Id, Result, Timestamp};
 use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring};
+use super::cluster::require_restored;
 use super::place::Ground;
 use super::stores::{Opening, Store};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
@@ -132,8 +133,13 @@ impl Work<'_> {
         }
         let url = self.options.database_urls.get(&part.name).ok_or_else(|| needs_url(part))?;
         let location = Location::parse(url)?;
-        assemble::load(vault, part, &location, self.options.force, self.progress).await?;
+        if part.cluster.is_none() {
+            assemble::load(vault, part, &location, self.options.force, self.progress).await?;
+        }
         let database = Database::open(&location, schema, &limits).await?;
+        if part.cluster.is_some() && part.name == CONFIGURATION {
+            require_restored(&database, self.manifest.id.parse()?, self.options.force).await?;
+        }
         Ok(Restored { database, file: None, location: url.clone() })
     }
 
@@ -298,8 +304,9 @@ fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
     for part in &parts {
         match part.method.as_str() {
             method::SQLITE => {}
-            method::DUMP if options.database_urls.contains_key(&part.name) => {}
+            method::DUMP | method::IN_CLUSTER if options.database_urls.contains_key(&part.name) => {}
             method::DUMP => return Err(needs_url(part)),
+            method::IN_CLUSTER => return Err(needs_server(part)),
             other => {
                 return Err(Error::invalid(format!(
                     "the database \"{}\" was taken as {other}, which this program does not know",
@@ -310,10 +317,10 @@ fn require_places(manifest: &Manifest, options: &RestoreOptions) -> Result<()> {
     }
     for (name, url) in &options.database_urls {
         let part = parts.iter().find(|part| part.name == *name);
-        let is_dump = part.is_some_and(|part| part.method == method::DUMP);
-        if !is_dump || !matches!(Location::parse(url)?, Location::Postgres(_)) {
-            let names: Vec<&str> =
-                parts.iter().filter(|part| part.method == method::DUMP).map(|part| part.name.as_str()).collect();
+        let on_server = |part: &DatabasePart| [method::DUMP, method::IN_CLUSTER].contains(&part.method.as_str());
+        let is_known = part.is_some_and(|part| on_server(part));
+        if !is_known || !matches!(Location::parse(url)?, Location::Postgres(_)) {
+            let names: Vec<&str> = parts.iter().filter(|part| on_server(part)).map(|part| part.name.as_str()).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(Error::invalid(format!(
                 "--database-url {name}: give the postgres:// address of a new database for each PostgreSQL database of the set, which are: {names}"
@@ -330,6 +337,16 @@ fn needs_url(part: &DatabasePart) -> Error {
         part.name, part.name
     ))
     .with_code("database_url_needed")
+}
+
+fn needs_server(part: &DatabasePart) -> Error {
+    Error::invalid(format!(
+        "\"{0}\" is in a copy of the whole PostgreSQL server {1}: restore that first by --postgres-directory DIR, start it, and name the \
+         database on it by --database-url {0}=postgres://USER:PASSWORD@HOST/DATABASE",
+        part.name,
+        part.cluster.as_deref().unwrap_or_default()
+    ))
+    .with_code("cluster_first")
 }
 
 fn moved_stores(stores: &[Store]) -> Vec<String> {

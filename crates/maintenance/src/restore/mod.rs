@@ -5,6 +5,7 @@
 
 mod assemble;
 mod blobs;
+mod cluster;
 mod content;
 mod drill;
 mod farm;
@@ -23,6 +24,7 @@ use crate::backup::BackupPlace;
 use crate::backup::destination::{Destination, SetName};
 use crate::backup::manifest::Manifest;
 
+pub use cluster::{ClusterOptions, ClustersSummary, RestoredCluster, restore_clusters};
 pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
 pub use farm::restore_farm;
@@ -40,7 +42,8 @@ pub struct RestoreOptions {
     pub set: Option<Id>,
     /// The data directory of the farm that is made.
     pub directory: PathBuf,
-    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`.
+    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`; or where they are on
+    /// a server that was brought back as a whole.
     pub database_urls: BTreeMap<String, String>,
     /// Whether stores outside of the data directory, also those in object storage, are used where they are, and only what is missing
     /// there is copied. Otherwise

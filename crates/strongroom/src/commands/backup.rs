@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use database::Location;
-use maintenance::{BackupOptions, BackupPlace, BackupSummary, Progress, Pruned, RestoreOptions, Retain, SetSummary};
+use maintenance::{
+    BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Progress, Pruned, RestoreOptions, Retain, SetSummary,
+};
 use model::{Error, Id, Result};
 use serde_json::{Value, json};
 
@@ -37,6 +39,9 @@ pub struct Arguments {
     /// Afterwards remove the backups that no rule keeps, such as last=3,daily=7,weekly=4,monthly=12
     #[arg(long, value_name = "RULES")]
     retain: Option<Retain>,
+    /// How PostgreSQL is taken: dump (each database by pg_dump) or basebackup (each server as a whole by pg_basebackup)
+    #[arg(long, value_name = "METHOD", default_value = "dump")]
+    postgres: PostgresMethod,
 }
 
 #[derive(Subcommand)]
@@ -136,6 +141,7 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
         key_file: arguments.access.encrypt_with,
         databases_only: arguments.databases_only,
         retain: arguments.retain,
+        postgres: arguments.postgres,
     };
     let outcome = maintenance::backup(&session, &options, progress).await;
     drop(bar);
@@ -189,6 +195,7 @@ fn set_json(set: &SetSummary) -> Value {
         "finished_at": time(set.finished_at),
         "databases_only": set.needs_stores,
         "databases": set.databases,
+        "servers": set.clusters,
         "blobs": set.blobs,
         "bytes": set.bytes,
         "new_bytes": set.new_bytes,
@@ -199,11 +206,14 @@ fn sets_text(sets: &[SetSummary]) -> String {
     let rows: Vec<_> = sets
         .iter()
         .map(|set| {
-            let holds = if set.needs_stores { "databases only" } else { "everything" };
+            let mut holds = if set.needs_stores { "databases only" } else { "everything" }.to_owned();
+            if !set.clusters.is_empty() {
+                holds.push_str(&format!(", all of {}", set.clusters.join(", ")));
+            }
             [
                 set.id.to_string(),
                 time(set.started_at),
-                holds.to_owned(),
+                holds,
                 set.databases.join(", "),
                 set.blobs.to_string(),
                 size(set.bytes),

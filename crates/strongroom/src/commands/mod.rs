@@ -9,6 +9,7 @@ mod import;
 mod jobs;
 mod output;
 mod restore;
+mod restore_servers;
 mod serve;
 mod site;
 mod transfer;

@@ -1,6 +1,7 @@
 //! `strongroom restore`: brings a farm back from a backup.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use super::backup_place::Access;
 use super::output::{show, time};
+use super::restore_servers;
 use super::transfer::{Bar, shows_progress, size};
 use crate::commands;
 use crate::configuration::{Place, Settings};
@@ -20,15 +22,15 @@ use crate::configuration::{Place, Settings};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    pub(super) place: Place,
     /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups
     #[arg(value_name = "SOURCE")]
-    source: String,
+    pub(super) source: String,
     #[command(flatten)]
-    access: Access,
+    pub(super) access: Access,
     /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
     #[arg(long, value_name = "ID")]
-    set: Option<Id>,
+    pub(super) set: Option<Id>,
     /// Only this content database, in its place in the farm that is there, while no server runs
     #[arg(long, value_name = "NAME", group = "part")]
     content_database: Option<String>,
@@ -47,6 +49,14 @@ pub struct Arguments {
     /// A new, empty PostgreSQL database, once for each such database of the backup; "configuration" names the configuration database
     #[arg(long, value_name = "NAME=postgres://...")]
     database_url: Vec<String>,
+    /// Only unpack the PostgreSQL servers of the backup, which must have been taken with --postgres basebackup, into this new directory;
+    /// how to start them is told then
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["part", "database_url", "use_stores", "force", "accept_missing"]
+    )]
+    postgres_directory: Option<PathBuf>,
     /// Use BLOB stores outside of the data directory, also those in object storage, where they are; only what is missing there is
     /// copied
     #[arg(long)]
@@ -70,6 +80,9 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         return items(&arguments, path, kind).await;
     }
     let directory = Settings::read(&arguments.place)?.directory();
+    if let Some(postgres) = &arguments.postgres_directory {
+        return restore_servers::run(&arguments, postgres, &directory).await;
+    }
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();

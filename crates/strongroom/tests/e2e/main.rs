@@ -7,6 +7,7 @@
 
 mod backup;
 mod backup_troubles;
+mod base_backup;
 mod cloud;
 mod deletion;
 mod faults;

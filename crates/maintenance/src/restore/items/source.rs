@@ -19,6 +19,7 @@ use crate::backup::destination::Destination;
 use crate::backup::index::{Entry, List};
 use crate::backup::manifest::{DatabasePart, Manifest, method};
 use crate::backup::vault::{Opened, Vault};
+use crate::restore::cluster::require_whole;
 use crate::restore::{assemble, choose};
 
 /// A set that is open at one site collection.
@@ -169,6 +170,7 @@ async fn bring(
     options: &ItemsOptions,
     progress: &Progress,
 ) -> Result<Database> {
+    require_whole(part)?;
     let location = if part.method == method::SQLITE {
         let path = scratch.join(format!("{}.sqlite", part.id));
         assemble::file(vault, part, &path, progress).await?;

@@ -47,14 +47,22 @@ pub struct Server {
 impl Farm {
     /// A new farm in a directory of its own, with its databases on the engine.
     pub async fn on(engine: Engine) -> Self {
+        if engine == Engine::Postgres {
+            let (content, configuration) =
+                (database::testing::fresh_postgres().await, database::testing::fresh_postgres().await);
+            return Self::with_databases(&content, &configuration);
+        }
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
-        let mut arguments = Vec::new();
-        if engine == Engine::Postgres {
-            arguments.extend(["--database".to_owned(), database::testing::fresh_postgres().await]);
-            arguments.extend(["--configuration-database".to_owned(), database::testing::fresh_postgres().await]);
-        }
-        Self { _scratch: Some(scratch), data, arguments }
+        Self { _scratch: Some(scratch), data, arguments: Vec::new() }
+    }
+
+    /// A new farm in a directory of its own, with its content and its configuration in these databases of PostgreSQL.
+    pub fn with_databases(content: &str, configuration: &str) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let data = scratch.path().join("data");
+        let arguments = ["--database", content, "--configuration-database", configuration];
+        Self { _scratch: Some(scratch), data, arguments: arguments.map(str::to_owned).into() }
     }
 
     /// A new farm on SQLite in a directory of the caller's choice.

@@ -1,0 +1,272 @@
+//! Whole servers of PostgreSQL from a backup: each unpacked into a directory that a server can be started on. What is in them is not looked
+//! into here.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use database::configuration::backup;
+use database::{Database, Reader};
+use model::{Error, Id, Result, Timestamp};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+use super::assemble::Pieces;
+use super::choose;
+use crate::Progress;
+use crate::backup::BackupPlace;
+use crate::backup::destination::{Destination, Use};
+use crate::backup::manifest::{DatabasePart, Manifest, method};
+use crate::backup::papers::{blocking, failed};
+use crate::backup::vault::Vault;
+
+/// What is kept of the complaints of a program.
+const SAID: u64 = 16 << 10;
+
+/// Which servers to bring back, and where to.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterOptions {
+    /// Where the backups are.
+    pub source: BackupPlace,
+    /// A file with the key or passphrase of encrypted backups.
+    pub key_file: Option<PathBuf>,
+    /// The set; the latest when absent.
+    pub set: Option<Id>,
+    /// The directory of the server; of several servers, each gets one below it.
+    pub directory: PathBuf,
+}
+
+/// What was brought back.
+#[derive(Clone, Debug)]
+pub struct ClustersSummary {
+    /// The set.
+    pub set: Id,
+    /// Everything that was acknowledged before this is in the servers.
+    pub started_at: Timestamp,
+    /// The servers.
+    pub clusters: Vec<RestoredCluster>,
+    /// Names of the databases that are in them, `configuration` for that of the farm, and where they were.
+    pub databases: Vec<(String, String)>,
+}
+
+/// A server whose files are back.
+#[derive(Clone, Debug)]
+pub struct RestoredCluster {
+    /// Host and port that it had.
+    pub server: String,
+    /// Where it is now.
+    pub directory: PathBuf,
+    /// The version of PostgreSQL that starts on it, such as `15`.
+    pub version: String,
+    /// Whether its settings are in the directory; Debian keeps them elsewhere.
+    pub has_settings: bool,
+    /// Bytes of its files, packed one after the other.
+    pub bytes: u64,
+}
+
+/// Unpacks the servers of a set.
+///
+/// # Errors
+/// `Invalid` when the set has none; `Conflict` when a directory is not empty; `Corrupt` when bytes of the backup are damaged. After an error a
+/// directory is there whole or not at all.
+pub async fn restore_clusters(options: &ClusterOptions, progress: Arc<Progress>) -> Result<ClustersSummary> {
+    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+    let restored = restore(&destination, options, &progress).await;
+    destination.close().await;
+    restored
+}
+
+async fn restore(
+    destination: &Destination,
+    options: &ClusterOptions,
+    progress: &Arc<Progress>,
+) -> Result<ClustersSummary> {
+    let (set, manifest) = choose(destination, options.set).await?;
+    if manifest.clusters.is_empty() {
+        return Err(Error::invalid(format!(
+            "the set {} has no copy of a PostgreSQL server: leave out --postgres-directory",
+            set.id
+        )));
+    }
+    let mut places = Vec::new();
+    for part in &manifest.clusters {
+        let place = match manifest.clusters.len() {
+            1 => options.directory.clone(),
+            _ => options.directory.join(part.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")),
+        };
+        let checked = place.clone();
+        blocking(move || require_free(&checked)).await?;
+        places.push(place);
+    }
+    progress.count(0, manifest.clusters.iter().map(|part| part.bytes).sum());
+    progress.counted_all();
+    let mut clusters = Vec::new();
+    for (part, place) in manifest.clusters.iter().zip(places) {
+        clusters.push(bring(&destination.vault, part, place, progress).await?);
+    }
+    let started_at = Timestamp::from_micros(manifest.started);
+    Ok(ClustersSummary { set: set.id, started_at, clusters, databases: within(&manifest) })
+}
+
+/// The databases that are in copies of servers.
+fn within(manifest: &Manifest) -> Vec<(String, String)> {
+    let databases = std::iter::once(&manifest.configuration).chain(&manifest.databases);
+    let within = databases.filter(|part| part.method == method::IN_CLUSTER);
+    within.map(|part| (part.name.clone(), part.location.clone())).collect()
+}
+
+/// Refuses to bring back a part of a server.
+pub(super) fn require_whole(part: &DatabasePart) -> Result<()> {
+    match &part.cluster {
+        None => Ok(()),
+        Some(server) => Err(Error::conflict(format!(
+            "\"{}\" is in a copy of the whole PostgreSQL server {server}, out of which nothing can be taken by itself: restore that server \
+             first, `strongroom restore SOURCE --postgres-directory DIR`, start it, restore the farm from it into a data directory of its \
+             own, and export from there",
+            part.name
+        ))
+        .with_code("cluster_first")),
+    }
+}
+
+/// Refuses a configuration database that is not the one of the set, such as that of the farm as it lives.
+pub(super) async fn require_restored(configuration: &Database, set: Id, force: bool) -> Result<()> {
+    let rows = configuration.read(|reader: &mut Reader<'_>| backup::list(reader, None, 10_000)).await?;
+    // While the copy was taken, the backup was running, and it stays so in the copy.
+    let fits = |state: &str| state == "running" || force && state == "kept";
+    if rows.iter().any(|row| row.id == set && fits(&row.state)) {
+        return Ok(());
+    }
+    Err(Error::conflict(
+        "the configuration database that was named is not the one of this set: restore its server by --postgres-directory, start it, and \
+         name the database on that server. A restoration from it that came to its end is repeated with --force",
+    )
+    .with_code("other_database"))
+}
+
+fn beside(place: &Path) -> PathBuf {
+    let mut name = place.as_os_str().to_owned();
+    name.push(".restoring");
+    name.into()
+}
+
+/// Requires that a place is absent or empty. Blocks.
+fn require_free(place: &Path) -> Result<()> {
+    match fs::read_dir(place) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed("look into", place, error)),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => {
+                Err(Error::conflict(format!("{} is not empty: name a new directory for the server", place.display())))
+            }
+        },
+    }
+}
+
+async fn bring(vault: &Vault, part: &DatabasePart, place: PathBuf, progress: &Progress) -> Result<RestoredCluster> {
+    if part.method != method::CLUSTER {
+        return Err(Error::invalid(format!(
+            "the server {} was taken as {}, which this program does not know",
+            part.name, part.method
+        )));
+    }
+    let partial = beside(&place);
+    let fresh = partial.clone();
+    blocking(move || {
+        match fs::remove_dir_all(&fresh) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("empty", &fresh, error)),
+            _ => {}
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(&fresh).map_err(|e| failed("make", &fresh, e))
+    })
+    .await?;
+    unpack(vault, part, &partial, progress).await?;
+    let (server, bytes) = (part.name.clone(), part.bytes);
+    blocking(move || {
+        let version = fs::read_to_string(partial.join("PG_VERSION")).map_err(|e| failed("read", &partial, e))?;
+        let has_settings = partial.join("postgresql.conf").exists();
+        settle(&partial, &place).map_err(|e| failed("write", &place, e))?;
+        Ok(RestoredCluster { server, directory: place, version: version.trim().to_owned(), has_settings, bytes })
+    })
+    .await
+}
+
+/// Gives the directory to whom its files belong, flushes it, and gives it its name. Blocks.
+fn settle(partial: &Path, place: &Path) -> std::io::Result<()> {
+    let owner = fs::metadata(partial.join("PG_VERSION"))?;
+    if fs::metadata(partial)?.uid() != owner.uid() {
+        std::os::unix::fs::chown(partial, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    rustix::fs::syncfs(File::open(partial)?)?;
+    fs::rename(partial, place)?;
+    match place.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}
+
+/// Lets `tar` unpack a server.
+async fn unpack(vault: &Vault, part: &DatabasePart, place: &Path, progress: &Progress) -> Result<()> {
+    let mut command = Command::new("tar");
+    command
+        .args(["--extract", "--preserve-permissions", "--file=-", "--directory"])
+        .arg(place)
+        .env("LC_ALL", "C.UTF-8");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().map_err(|e| broken("cannot be started", e))?;
+    let said = child.stderr.take().map(|mut complaints| {
+        tokio::spawn(async move {
+            let mut said = Vec::new();
+            // What cannot be read is not told; the program's status says whether it failed.
+            let _ = (&mut complaints).take(SAID).read_to_end(&mut said).await;
+            let _ = tokio::io::copy(&mut complaints, &mut tokio::io::sink()).await;
+            String::from_utf8_lossy(&said).trim().to_owned()
+        })
+    });
+    let fed = feed(&mut child, &mut Pieces::new(vault, part), progress).await;
+    let status = child.wait().await.map_err(|e| broken("broke off", e))?;
+    let said = match said {
+        Some(said) => said.await.unwrap_or_default(),
+        None => String::new(),
+    };
+    match (fed, status.success()) {
+        (Ok(Some(error)), true) => Err(broken("broke off", error)),
+        (Ok(None), true) => Ok(()),
+        (Err(error), _) => Err(error),
+        (Ok(_), false) => Err(Error::unavailable(format!(
+            "the server {} could not be unpacked into {}: tar failed ({status}): {said}",
+            part.name,
+            place.display()
+        ))),
+    }
+}
+
+/// Hands all bytes over; when the program does not take them, why.
+async fn feed(child: &mut Child, pieces: &mut Pieces<'_>, progress: &Progress) -> Result<Option<std::io::Error>> {
+    let Some(mut input) = child.stdin.take() else { return Err(Error::unavailable("tar has no pipe to talk through")) };
+    loop {
+        let next = match pieces.next().await {
+            Ok(next) => next,
+            Err(error) => {
+                child.start_kill().map_err(|e| broken("broke off", e))?;
+                return Err(error);
+            }
+        };
+        if next.is_empty() {
+            return Ok(None);
+        }
+        for piece in next {
+            if let Err(error) = input.write_all(&piece).await {
+                return Ok(Some(error));
+            }
+            progress.add_bytes(piece.len() as u64);
+        }
+    }
+}
+
+fn broken(how: &str, error: std::io::Error) -> Error {
+    Error::unavailable(format!("the program tar {how}: {error}")).with_source(error)
+}

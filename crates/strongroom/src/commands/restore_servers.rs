@@ -1,0 +1,101 @@
+//! `strongroom restore --postgres-directory`: whole PostgreSQL servers, and what to do with them then.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use maintenance::{ClusterOptions, ClustersSummary, Progress, RestoredCluster};
+use model::Result;
+use serde_json::{Value, json};
+
+use super::restore::Arguments;
+use crate::commands::output::{show, time};
+use crate::commands::transfer::{Bar, shows_progress, size};
+
+/// Unpacks the servers of a backup into a directory; `data` is where the farm goes afterwards.
+pub async fn run(arguments: &Arguments, directory: &Path, data: &Path) -> Result<ExitCode> {
+    let options = ClusterOptions {
+        source: arguments.access.place(&arguments.source)?,
+        key_file: arguments.access.encrypt_with.clone(),
+        set: arguments.set,
+        directory: std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
+    };
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let outcome = maintenance::restore_clusters(&options, progress).await;
+    drop(bar);
+    let summary = outcome?;
+    let next = next(arguments, &summary, data);
+    show(arguments.place.json, &value(&summary, &next), &text(&summary, &next));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How to start a server.
+fn start(cluster: &RestoredCluster) -> String {
+    let (version, directory) = (&cluster.version, cluster.directory.display());
+    let program = format!("/usr/lib/postgresql/{version}/bin/pg_ctl");
+    let program = if Path::new(&program).exists() { program } else { "pg_ctl".to_owned() };
+    let settings = if cluster.has_settings {
+        String::new()
+    } else {
+        format!(" -o \"-c config_file=/etc/postgresql/{version}/main/postgresql.conf -c data_directory={directory}\"")
+    };
+    format!("{program} -D {directory}{settings} -w start")
+}
+
+/// The command that brings the farm back once the servers run.
+fn next(arguments: &Arguments, summary: &ClustersSummary, data: &Path) -> String {
+    let mut command =
+        format!("strongroom restore {} --set {} --data {}", arguments.source, summary.set, data.display());
+    if let Some(key) = &arguments.access.encrypt_with {
+        command.push_str(&format!(" --encrypt-with {}", key.display()));
+    }
+    for (name, location) in &summary.databases {
+        command.push_str(&format!(" --database-url {name}={location}"));
+    }
+    command
+}
+
+fn value(summary: &ClustersSummary, next: &str) -> Value {
+    json!({
+        "id": summary.set.to_string(),
+        "started_at": time(summary.started_at),
+        "servers": summary.clusters.iter().map(|cluster| json!({
+            "server": cluster.server,
+            "directory": cluster.directory,
+            "version": cluster.version,
+            "has_settings": cluster.has_settings,
+            "bytes": cluster.bytes,
+            "start": start(cluster),
+        })).collect::<Value>(),
+        "databases": summary.databases.iter().map(|(name, location)| json!({ "name": name, "location": location }))
+            .collect::<Value>(),
+        "next": next,
+    })
+}
+
+fn text(summary: &ClustersSummary, next: &str) -> String {
+    let mut text = format!(
+        "The PostgreSQL servers are as of the backup {} of {}; nothing was started.\n",
+        summary.set,
+        time(summary.started_at)
+    );
+    for cluster in &summary.clusters {
+        text.push_str(&format!(
+            "\n{}: {} in {}. Start it as the user that the files belong to:\n  {}\n",
+            cluster.server,
+            size(cluster.bytes),
+            cluster.directory.display(),
+            start(cluster)
+        ));
+        if !cluster.has_settings {
+            text.push_str(
+                "  Its settings were kept outside of its directory and are not in the backup: the command takes those of this machine.\n",
+            );
+        }
+    }
+    text.push_str(&format!(
+        "\nThen bring back the farm from these databases (add passwords, and hosts and ports where they are others now):\n  {next}\n"
+    ));
+    text
+}

@@ -1,0 +1,143 @@
+//! Whole PostgreSQL servers in a backup: taken beside uploads, unpacked, started and served again; parts of them, and servers that cannot be
+//! copied, are refused.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use database::Engine;
+use database::testing::{Cluster, fresh_postgres};
+use reqwest::StatusCode;
+
+use crate::support::backups::{Place, SIZES, compare, fill, filled};
+use crate::support::{Farm, Ledger, Random, keep_no_versions};
+
+/// A place that the server's user can get into.
+fn open_place() -> Place {
+    let place = Place::new();
+    std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
+    place
+}
+
+/// The name of the database in an address.
+fn name_of(address: &str) -> &str {
+    address.rsplit('/').next().unwrap()
+}
+
+fn sql(address: &str, text: &str) {
+    let output =
+        Command::new("psql").args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", text, address]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farm_comes_back_with_its_whole_server() {
+    let place = open_place();
+    let (content, configuration) = (fresh_postgres().await, fresh_postgres().await);
+    let farm = Farm::with_databases(&content, &configuration);
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    keep_no_versions(&client).await;
+    fill(&client, "kept", 12).await;
+    let destination = place.text("backups");
+    let take = || farm.json(&["backup", &destination, "--postgres", "basebackup"]);
+    // Documents come, are replaced and go while the server is copied.
+    let (ledger, stop) = (Ledger::new(4, 4, SIZES), Arc::new(AtomicBool::new(false)));
+    let load = ledger.load(&client, &mut Random::fresh(), &stop);
+    ledger.wait_for(10).await;
+    let first = take();
+    stop.store(true, Ordering::Relaxed);
+    load.join_all().await;
+    let second = take();
+    println!("{} bytes at first, then {}", first["new_bytes"], second["new_bytes"]);
+    assert!(second["new_bytes"].as_u64().unwrap() < first["new_bytes"].as_u64().unwrap() / 2, "{second:#}");
+    let listed = farm.json(&["backup", "list", &destination]);
+    assert_eq!(listed["sets"][0]["servers"].as_array().unwrap().len(), 1, "{listed:#}");
+    let verified = farm.json(&["backup", "verify", &destination]);
+    assert_eq!(verified["fault_count"], 0, "{verified:#}");
+
+    let refused = |farm: &Farm, words: &[&str], why: &str| {
+        let refusal = farm.run(&[&["restore", &destination], words].concat()).unwrap_err();
+        assert!(refusal.said.contains(why), "{words:?}: {}", refusal.said);
+    };
+    refused(&farm, &["--document", "Documents/kept/3.bin"], "copy of the whole PostgreSQL server");
+    refused(&farm, &["--library", "Documents"], "restore that server first");
+    refused(&farm, &["--site", "/"], "restore that server first");
+    refused(&farm, &["--content-database", "main"], "restore that server first");
+    let copy = Farm::at(place.path("copy"));
+    refused(&copy, &[], "restore that first by --postgres-directory");
+
+    // The older of both is restored, into a new place.
+    let set = first["id"].as_str().unwrap();
+    let cluster = place.text("cluster");
+    let unpacked = copy.json(&["restore", &destination, "--set", set, "--postgres-directory", &cluster]);
+    let told = &unpacked["servers"][0];
+    assert_eq!(told["directory"], cluster.as_str(), "{unpacked:#}");
+    assert!(told["start"].as_str().unwrap().contains(&format!("pg_ctl -D {cluster} -w start")), "{unpacked:#}");
+    assert!(unpacked["next"].as_str().unwrap().contains("--database-url main="), "{unpacked:#}");
+    assert!(!place.path("copy/configuration.sqlite").exists());
+    refused(&copy, &["--postgres-directory", &cluster], "is not empty");
+
+    let running = Cluster::start(&place.path("cluster"), &[]);
+    let url = |name: &str, address: &str| format!("{name}={}", running.address(name_of(address)));
+    let (main, ours) = (url("main", &content), url("configuration", &configuration));
+    let theirs = format!("configuration={configuration}");
+    let words = ["--set", set, "--database-url", &main, "--database-url"];
+    refused(&copy, &[&words[..], &[&theirs]].concat(), "is not the one of this set");
+    assert!(server.stop().success());
+    let back = copy.json(&[&["restore", &destination], &words[..], &[&ours]].concat());
+    assert_eq!(back["missing_blobs"], 0, "{back:#}");
+    assert!(back["copied_blobs"].as_u64().unwrap() >= 8, "{back:#}");
+    copy.check_blobs();
+    let server = copy.start();
+    let client = server.client(&token);
+    compare(&client, "kept", 12).await;
+    for path in (0..4).flat_map(|writer| (0..4).map(move |path| format!("load/w{writer}/{path}.bin"))) {
+        let answer = client.get(&path).await.unwrap();
+        assert!([StatusCode::OK, StatusCode::NOT_FOUND].contains(&answer.status), "{path}: {}", answer.status);
+    }
+    fill(&client, "new", 6).await;
+    compare(&client, "new", 6).await;
+    assert!(server.stop().success());
+
+    // The restored farm is backed up like any other, unless its server does not let itself be copied.
+    drop(running);
+    let running = Cluster::start(&place.path("cluster"), &["max_wal_senders=0"]);
+    let other = place.text("other");
+    let refusal = copy.run(&["backup", &other, "--postgres", "basebackup"]).unwrap_err();
+    assert!(refusal.said.contains("max_wal_senders is 0"), "{}", refusal.said);
+    copy.json(&["backup", &other]);
+    drop(running);
+    let _running = Cluster::start(&place.path("cluster"), &[]);
+    copy.json(&["backup", &other, "--postgres", "basebackup"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
+    let place = Place::new();
+    let (embedded, _server, _client) = filled(Engine::Sqlite, 1).await;
+    let destination = place.text("backups");
+    let refusal = embedded.run(&["backup", &destination, "--postgres", "basebackup"]).unwrap_err();
+    assert!(refusal.said.contains("no database on a PostgreSQL server"), "{}", refusal.said);
+    let refusal = embedded.run(&["backup", &destination, "--postgres", "wishes"]).unwrap_err();
+    assert!(refusal.said.contains("dump or basebackup"), "{}", refusal.said);
+    embedded.json(&["backup", &destination]);
+    let refusal = embedded.run(&["restore", &destination, "--postgres-directory", &place.text("x")]).unwrap_err();
+    assert!(refusal.said.contains("no copy of a PostgreSQL server"), "{}", refusal.said);
+
+    let (content, configuration) = (fresh_postgres().await, fresh_postgres().await);
+    sql(&content, "CREATE ROLE plain LOGIN");
+    for address in [&content, &configuration] {
+        sql(address, &format!("ALTER DATABASE {} OWNER TO plain", name_of(address)));
+    }
+    let plain = |address: &str| address.replace("postgres@", "plain@");
+    let farm = Farm::with_databases(&plain(&content), &plain(&configuration));
+    let _server = farm.start();
+    let destination = place.text("theirs");
+    let refusal = farm.run(&["backup", &destination, "--postgres", "basebackup"]).unwrap_err();
+    assert!(refusal.said.contains("ALTER ROLE \"plain\" REPLICATION"), "{}", refusal.said);
+    sql(&content, "ALTER ROLE plain REPLICATION");
+    farm.json(&["backup", &destination, "--postgres", "basebackup"]);
+}

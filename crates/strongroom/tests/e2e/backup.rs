@@ -10,7 +10,7 @@ use database::Engine;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use crate::support::backups::{Place, SIZES, compare, document, fill, filled, restored, sets};
+use crate::support::backups::{Place, SIZES, by_description, compare, document, fill, filled, restored, sets};
 use crate::support::{Farm, Ledger, Random, bytes, files_below};
 
 async fn comes_back_as_of_one_point_in_time(engine: Engine) {
@@ -233,6 +233,27 @@ async fn databases_alone_are_restored_against_stores_that_survived() {
     let client = server.client(&farm.token());
     compare(&client, "kept", 12).await;
     assert_eq!(client.get("later/0.bin").await.unwrap().status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_comes_out_without_this_program() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 6).await;
+    // What shrinks is compressed in a backup, in one piece or in many.
+    let texts = [10_000, 900_000].map(|lines| b"all work and no play ".repeat(lines));
+    for (number, text) in texts.iter().enumerate() {
+        assert!(client.put(&format!("{number}.txt"), text.clone()).await.unwrap().status.is_success());
+    }
+    let taken = farm.json(&["backup", &place.text("backups")]);
+    let out = by_description(&place, "backups", taken["id"].as_str().unwrap());
+    for content in [&document("kept", 2), &document("kept", 3), &document("kept", 5), &texts[0], &texts[1]] {
+        let found = std::fs::read(out.join("blobs").join(blobs::digest_of(content).to_string())).unwrap();
+        assert!(found == *content, "{} bytes are not what they were", content.len());
+    }
+    assert_eq!(std::fs::read(out.join("farm.key")).ok(), std::fs::read(farm.data.join("farm.key")).ok());
+    for database in ["main.sqlite", "configuration.sqlite"] {
+        assert!(std::fs::read(out.join(database)).unwrap().starts_with(b"SQLite format 3"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,8 +10,8 @@ use database::Engine;
 use database::testing::{Cluster, fresh_postgres};
 use reqwest::StatusCode;
 
-use crate::support::backups::{Place, SIZES, compare, fill, filled};
-use crate::support::{Farm, Ledger, Random, keep_no_versions};
+use crate::support::backups::{Place, SIZES, by_description, compare, document, fill, filled};
+use crate::support::{Farm, Ledger, Random, files_below, keep_no_versions};
 
 /// A place that the server's user can get into.
 fn open_place() -> Place {
@@ -71,6 +71,14 @@ async fn a_farm_comes_back_with_its_whole_server() {
 
     // The older of both is restored, into a new place.
     let set = first["id"].as_str().unwrap();
+    let out = by_description(&place, "backups", set);
+    let tar = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+    let tar = tar.into_iter().find(|path| path.extension().is_some_and(|end| end == "tar")).unwrap();
+    let files = Command::new("tar").arg("--list").arg("--file").arg(&tar).output().unwrap();
+    assert!(files.status.success() && String::from_utf8_lossy(&files.stdout).contains("PG_VERSION"), "{files:?}");
+    let document = document("kept", 3);
+    let found = std::fs::read(out.join("blobs").join(blobs::digest_of(&document).to_string())).unwrap();
+    assert!(found == document);
     let cluster = place.text("cluster");
     let unpacked = copy.json(&["restore", &destination, "--set", set, "--postgres-directory", &cluster]);
     let told = &unpacked["servers"][0];
@@ -140,4 +148,58 @@ async fn what_cannot_be_copied_as_a_whole_is_refused_with_the_remedy() {
     assert!(refusal.said.contains("ALTER ROLE \"plain\" REPLICATION"), "{}", refusal.said);
     sql(&content, "ALTER ROLE plain REPLICATION");
     farm.json(&["backup", &destination, "--postgres", "basebackup"]);
+
+    // Damaged bytes make no server.
+    let chunk = files_below(&place.path("theirs/data/large")).pop().unwrap();
+    let mut bytes = std::fs::read(&chunk).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    std::fs::write(&chunk, bytes).unwrap();
+    let refusal = farm.run(&["restore", &destination, "--postgres-directory", &place.text("half")]).unwrap_err();
+    assert!(refusal.said.contains("cannot be restored from this set"), "{}", refusal.said);
+    assert!(!place.path("half").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_and_files_come_back_together_and_pruning_keeps_what_servers_need() {
+    let place = open_place();
+    let content = fresh_postgres().await;
+    let farm = Farm::with_content(&content);
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    fill(&client, "kept", 6).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination, "--postgres", "basebackup"]);
+    farm.json(&["backup", &destination]);
+    fill(&client, "later", 6).await;
+    farm.json(&["backup", &destination, "--postgres", "basebackup", "--retain", "last=1"]);
+    let verified = farm.json(&["backup", "verify", &destination]);
+    assert_eq!((&verified["fault_count"], verified["sets"].as_array().unwrap().len()), (&0.into(), 1), "{verified:#}");
+    assert!(server.stop().success());
+
+    let copy = Farm::at(place.path("copy"));
+    let cluster = place.text("cluster");
+    copy.json(&["restore", &destination, "--postgres-directory", &cluster]);
+    let running = Cluster::start(&place.path("cluster"), &[]);
+    let main = format!("main={}", running.address(name_of(&content)));
+    copy.json(&["restore", &destination, "--database-url", &main]);
+    copy.check_blobs();
+    let server = copy.start();
+    let client = server.client(&token);
+    compare(&client, "kept", 6).await;
+    compare(&client, "later", 6).await;
+
+    // Each of several servers gets a directory.
+    copy.json(&["site", "database", "add", "second", "--location", &fresh_postgres().await]);
+    let other = place.text("other");
+    copy.json(&["backup", &other, "--postgres", "basebackup"]);
+    let unpacked = copy.json(&["restore", &other, "--postgres-directory", &place.text("both")]);
+    let servers = unpacked["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 2, "{unpacked:#}");
+    for server in servers {
+        let directory = std::path::Path::new(server["directory"].as_str().unwrap());
+        assert_eq!(directory.parent(), Some(place.path("both").as_path()));
+        assert!(directory.join("PG_VERSION").exists() && directory.join("backup_label").exists());
+    }
 }

@@ -1,6 +1,7 @@
 //! Places of backups, documents of all sizes, and farms that are restored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use database::Engine;
 use reqwest::StatusCode;
@@ -77,6 +78,24 @@ pub async fn restored(engine: Engine, place: &Place, source: &str, name: &str, w
     farm.json(&all.iter().map(String::as_str).collect::<Vec<_>>());
     farm.check_blobs();
     farm
+}
+
+/// Runs the scripts in the descriptions of the formats on a set; the directory with everything that was in it.
+pub fn by_description(place: &Place, source: &str, set: &str) -> PathBuf {
+    let run = |description: &str, arguments: &[PathBuf]| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let text = std::fs::read_to_string(root.join("docs/formats").join(description)).unwrap();
+        let script = text.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let done = Command::new("python3").args(["-c", script]).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{description}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    let (stored, out) = (place.path(&format!("{set}-stored")), place.path(&format!("{set}-out")));
+    std::fs::create_dir_all(&stored).unwrap();
+    run("blob-store.md", &[place.path(source).join("data"), stored.clone()]);
+    let sets = super::files_below(&place.path(source).join("sets"));
+    let manifest = sets.into_iter().find(|file| file.to_str().unwrap().contains(&format!("/{set}-"))).unwrap();
+    run("backup.md", &[stored, manifest, out.clone()]);
+    out
 }
 
 /// Identifiers of the backups in a place, oldest first.

@@ -65,6 +65,13 @@ impl Farm {
         Self { _scratch: Some(scratch), data, arguments: arguments.map(str::to_owned).into() }
     }
 
+    /// A new farm in a directory of its own, with its content in this database of PostgreSQL and its configuration in a file.
+    pub fn with_content(content: &str) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let data = scratch.path().join("data");
+        Self { _scratch: Some(scratch), data, arguments: vec!["--database".to_owned(), content.to_owned()] }
+    }
+
     /// A new farm on SQLite in a directory of the caller's choice.
     pub fn at(data: impl Into<PathBuf>) -> Self {
         Self { _scratch: None, data: data.into(), arguments: Vec::new() }

@@ -72,3 +72,46 @@ async fn a_copy_that_another_content_database_needs_stays_and_can_be_used_again(
     farm.check_blobs();
     assert!(server.stop().success());
 }
+
+/// What another process leaves that has just deleted a copy of the same bytes.
+fn note_deleted(farm: &Farm, content: &[u8]) {
+    let database = rusqlite::Connection::open(farm.data.join("databases/main.sqlite")).unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    let now = model::Timestamp::now().micros();
+    let insert = "INSERT OR REPLACE INTO deleted_copy VALUES (2, ?1, ?2)";
+    let digest = blobs::digest_of(content);
+    database.execute(insert, rusqlite::params![digest.as_bytes(), now]).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_whose_like_was_deleted_lately_are_stored_when_they_are_there() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let source = tempfile::tempdir().unwrap();
+    for (seed, size) in [(1, 50_000), (2, 2_000_000)] {
+        let content = bytes(seed, size);
+        note_deleted(&farm, &content);
+        let stored = client.put(&format!("{seed}.bin"), content.clone()).await.unwrap();
+        assert!(stored.status.is_success(), "{}", stored.text());
+        assert!(client.get(&format!("{seed}.bin")).await.unwrap().body == content);
+        // An import makes many documents with one transaction.
+        let other = bytes(seed + 10, size);
+        note_deleted(&farm, &other);
+        std::fs::write(source.path().join(format!("{}.bin", seed + 10)), &other).unwrap();
+    }
+    farm.run(&["import", source.path().to_str().unwrap(), "Documents"]).unwrap();
+    for (seed, size) in [(11, 50_000), (12, 2_000_000)] {
+        assert!(client.get(&format!("{seed}.bin")).await.unwrap().body == bytes(seed, size));
+    }
+    // What is moved looks for its copy afterwards.
+    note_deleted(&farm, &bytes(1, 50_000));
+    farm.json(&["blobs", "migrate", "--to", "database", "--min-size", "0"]);
+    let moved = farm.json(&["blobs", "migrate", "--to", "files", "--min-size", "0"]);
+    assert_eq!((&moved["items"], &moved["failed"]), (&json!(4), &json!(0)), "{moved:#}");
+    farm.check_blobs();
+    let database = rusqlite::Connection::open(farm.data.join("databases/main.sqlite")).unwrap();
+    let left: i64 = database.query_row("SELECT count(*) FROM reclaim", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0, "nothing is given up that is not deleted at once");
+    assert!(server.stop().success());
+}

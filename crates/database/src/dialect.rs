@@ -30,6 +30,8 @@ const MARKS: &[Mark] = &[
     Mark { word: "for_share", sqlite: "", postgres: "FOR SHARE" },
     // SQLite binds no arrays: the set travels as JSON text there. Used as `column {in $1}` with `Value::Integers`.
     Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
+    // Where a text stands in another, from 1 on; 0 when it does not. LIKE would fold case by rules of its own in SQLite.
+    Mark { word: "position", sqlite: "instr(%)", postgres: "strpos(%)" },
 ];
 
 /// Bytes that the database takes on disk.

@@ -34,6 +34,7 @@ async fn content_statements_fit_the_schema() {
         recycle::ALL,
         restored::ALL,
         scope::ALL,
+        search::ALL,
         stored::ALL,
         tree::ALL,
         upload::ALL,

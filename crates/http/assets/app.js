@@ -2,6 +2,7 @@
 import "./cell.js";
 import "./confirm.js";
 import "./dialog.js";
+import "./keys.js";
 import "./menu.js";
 import "./refresh.js";
 import "./selection.js";

@@ -16,6 +16,7 @@ pub mod reclaim;
 pub mod recycle;
 pub mod restored;
 pub mod scope;
+pub mod search;
 pub mod stored;
 pub mod tree;
 pub mod upload;

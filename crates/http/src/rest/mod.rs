@@ -17,6 +17,7 @@ mod moving;
 mod openapi;
 mod permissions;
 mod receive;
+mod search;
 pub(crate) mod send;
 mod storage;
 mod uploads;
@@ -42,6 +43,7 @@ fn described() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::frame())
         .merge(content::routes())
         .merge(items::routes())
+        .merge(search::routes())
         .merge(moving::routes())
         .merge(documents::routes())
         .merge(libraries::routes())

@@ -30,6 +30,7 @@ mod permissions;
 mod place;
 mod refuse;
 mod roles;
+mod search;
 mod sign;
 mod storage;
 mod taken;
@@ -72,6 +73,7 @@ fn entrance() -> Router<AppState> {
         .route("/browse", get(browse::browse))
         .route("/browse/", get(browse::browse))
         .route("/browse/{*path}", get(browse::browse))
+        .route("/search", get(search::show))
         .route("/sign-in", get(sign::form).post(sign::sign_in))
         .route("/sign-out", post(sign::sign_out))
         .route("/account", get(account::show))

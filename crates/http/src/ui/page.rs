@@ -66,6 +66,8 @@ pub struct Page {
     pub here: String,
     /// The side bar; empty for none.
     pub nav: Vec<NavGroup>,
+    /// What the search box says.
+    pub query: String,
 }
 
 impl Page {
@@ -82,6 +84,7 @@ impl Page {
             flash: Flash::of(headers),
             here,
             nav: Vec::new(),
+            query: String::new(),
         }
     }
 

@@ -5,8 +5,10 @@ mod create;
 mod list;
 mod place;
 mod remove;
+mod search;
 
 pub use list::{Listed, Page, Sort, SortKey};
+pub use search::{Found, MOST_FOUND};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};

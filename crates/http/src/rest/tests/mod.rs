@@ -4,6 +4,7 @@ mod access;
 mod content;
 mod description;
 mod listing;
+mod search;
 mod storage;
 mod uploads;
 mod walk;

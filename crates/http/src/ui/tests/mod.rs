@@ -4,6 +4,7 @@ mod columns;
 mod entrance;
 mod pages;
 mod safety;
+mod search;
 mod storage;
 
 use std::cell::RefCell;

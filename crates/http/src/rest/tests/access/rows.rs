@@ -146,6 +146,7 @@ pub const ROWS: &[Row] = &[
     row("PATCH", "/api/v1/roles/{id=role}", r#"{"rights":["view","edit"]}"#, FARM),
     row("DELETE", "/api/v1/roles/{id=role}", "", FARM_CHANGE),
     asking("GET", "/api/v1/principals", "?search=a", ALL),
+    asking("GET", "/api/v1/search", "?q=a", ALL),
     row("GET", "/api/v1/me", "", ALL),
     row("PUT", "/api/v1/me/password", r#"{"old":"not the password","new":"another password"}"#, [403; 5]),
     row("PUT", "/api/v1/me/preferences", r#"{"language":"de","theme":"dark"}"#, [204; 5]),

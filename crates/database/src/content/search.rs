@@ -1,0 +1,116 @@
+//! Looking for items by parts of their names, over a whole content database, newest documents first.
+//!
+//! All documents are looked at when few match. The walk goes along an index that holds time and name, so that no row is
+//! read that does not match, and in stretches, so that whoever asks can stop in time.
+
+use model::{Id, Result, Timestamp};
+
+use super::node::{NodeRow, read};
+use crate::{Reader, params, statements};
+
+/// Parts of names that one statement compares.
+pub const MOST_WORDS: usize = 6;
+
+statements! {
+    DOCUMENTS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE kind = 'document'
+        AND (modified_at < $1 OR (modified_at = $1 AND id < $2)) AND modified_at <= $1
+        AND (modified_at > $3 OR (modified_at = $3 AND id >= $4)) AND modified_at >= $3
+        AND {position folded, $5} > 0 AND {position folded, $6} > 0 AND {position folded, $7} > 0
+        AND {position folded, $8} > 0 AND {position folded, $9} > 0 AND {position folded, $10} > 0
+        AND ($11 OR scope_id {in $12})
+        ORDER BY modified_at DESC, id DESC LIMIT $13";
+    STRETCH = "SELECT modified_at, id FROM node WHERE kind = 'document'
+        AND (modified_at < $1 OR (modified_at = $1 AND id < $2)) AND modified_at <= $1
+        ORDER BY modified_at DESC, id DESC LIMIT 1 OFFSET $3";
+    PLACES = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE kind <> 'document' AND parent_id > 0
+        AND {position folded, $1} > 0 AND {position folded, $2} > 0 AND {position folded, $3} > 0
+        AND {position folded, $4} > 0 AND {position folded, $5} > 0 AND {position folded, $6} > 0
+        AND ($7 OR scope_id {in $8})
+        ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9";
+    GRANTED = "SELECT DISTINCT scope_id, role_id FROM scope_grant WHERE principal_id {in $1}";
+}
+
+/// Place in the walk through documents: time of change and identifier, newest first.
+pub type Place = (Timestamp, Id);
+
+/// Before the newest document.
+pub const NEWEST: Place = (Timestamp::from_micros(i64::MAX), Id::new(i64::MAX));
+/// Behind the oldest document.
+pub const OLDEST: Place = (Timestamp::from_micros(i64::MIN), Id::NONE);
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    /// Folded parts that a folded name must all contain, at most [`MOST_WORDS`].
+    pub words: &'a [String],
+    /// Only items of these scopes; none for all.
+    pub scopes: Option<&'a [Id]>,
+}
+
+impl Wanted<'_> {
+    /// Every name contains the empty text.
+    fn word(&self, index: usize) -> &str {
+        self.words.get(index).map_or("", String::as_str)
+    }
+
+    fn scopes(&self) -> &[Id] {
+        self.scopes.unwrap_or_default()
+    }
+}
+
+/// Documents, newest first, behind `after` and up to `until`, which is looked at too; at most `limit`.
+pub fn documents(
+    reader: &mut Reader<'_>,
+    wanted: &Wanted<'_>,
+    after: Place,
+    until: Place,
+    limit: usize,
+) -> Result<Vec<NodeRow>> {
+    let values = params![
+        after.0,
+        after.1,
+        until.0,
+        until.1,
+        wanted.word(0),
+        wanted.word(1),
+        wanted.word(2),
+        wanted.word(3),
+        wanted.word(4),
+        wanted.word(5),
+        wanted.scopes.is_none(),
+        wanted.scopes(),
+        limit as i64
+    ];
+    reader.query(DOCUMENTS, &values, read)
+}
+
+/// The place `count` documents behind `after`; none when there are fewer.
+pub fn stretch(reader: &mut Reader<'_>, after: Place, count: usize) -> Result<Option<Place>> {
+    let offset = count.saturating_sub(1) as i64;
+    reader.find(STRETCH, &params![after.0, after.1, offset], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Sites below others, libraries and folders, in this order, each by name; at most `limit`.
+pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Result<Vec<NodeRow>> {
+    let values = params![
+        wanted.word(0),
+        wanted.word(1),
+        wanted.word(2),
+        wanted.word(3),
+        wanted.word(4),
+        wanted.word(5),
+        wanted.scopes.is_none(),
+        wanted.scopes(),
+        limit as i64
+    ];
+    reader.query(PLACES, &values, read)
+}
+
+/// Scopes and roles that are granted to any of the principals.
+pub fn granted(reader: &mut Reader<'_>, principals: &[Id]) -> Result<Vec<(Id, Id)>> {
+    reader.query(GRANTED, &params![principals], |row| Ok((row.get(0)?, row.get(1)?)))
+}

@@ -1,0 +1,41 @@
+// Keys that work on every page: Ctrl+K for the palette, / for the search box, ? for the list of keys.
+import { close, open } from "./palette.js";
+
+function typing(element) {
+  return element?.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+}
+
+function help() {
+  const store = document.getElementById("shortcuts");
+  if (!store || document.querySelector("dialog[open]")) return false;
+  const dialog = store.content.querySelector("dialog").cloneNode(true);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return true;
+}
+
+function search() {
+  const field = document.getElementById("search");
+  if (!field?.checkVisibility()) return open();
+  field.select();
+  field.focus();
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  let done = false;
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+    done = close() || open();
+  } else if (!event.ctrlKey && !event.metaKey && !event.altKey && !typing(event.target)) {
+    if (event.key === "?") done = help();
+    else if (event.key === "/") done = search();
+  }
+  if (done) event.preventDefault();
+});
+
+for (const button of document.querySelectorAll("[data-palette]")) {
+  button.hidden = false;
+  button.addEventListener("click", open);
+}

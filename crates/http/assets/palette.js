@@ -1,0 +1,158 @@
+// Ctrl+K opens a palette: what the page can do, where one can go, and what a search by name finds. Without script the
+// search box of the page leads to the same results.
+
+const store = document.getElementById("palette");
+let dialog;
+let asking;
+
+function entry(source, text, hint, run) {
+  const option = document.createElement("div");
+  option.setAttribute("role", "option");
+  const icon = source.querySelector("svg");
+  if (icon) option.append(icon.cloneNode(true));
+  const label = document.createElement("span");
+  label.append(...text);
+  option.append(label);
+  if (hint) option.append(Object.assign(document.createElement("small"), { textContent: hint }));
+  option.addEventListener("click", (event) => run(event));
+  return option;
+}
+
+function goTo(link, hint) {
+  const label = link.querySelector("span");
+  return entry(link, label ? [...label.cloneNode(true).childNodes] : [link.textContent.trim()], hint, (event) => {
+    if (event.ctrlKey || event.metaKey) window.open(link.href, "_blank", "noopener");
+    else location.href = link.href;
+  });
+}
+
+// Whatever stands in the head of the page: links and buttons, also those of its menu.
+function actions() {
+  const found = document.querySelectorAll("main .head :is(a.button, button, .menu a)");
+  return [...found]
+    .filter((control) => !control.disabled && !control.hasAttribute("popovertarget") && control.textContent.trim())
+    .map((control) => entry(control, [control.textContent.trim()], "", () => {
+      dialog.close();
+      control.click();
+    }));
+}
+
+function places() {
+  const links = [...document.querySelectorAll(".sidebar .nav a"), ...store.content.querySelectorAll("ul a")];
+  const seen = new Set();
+  return links
+    .filter((link) => !link.matches("[aria-current]") && !seen.has(link.href) && seen.add(link.href))
+    .map((link) => goTo(link, ""));
+}
+
+function matching(options, words) {
+  return options.filter((option) => words.every((word) => option.textContent.toLocaleLowerCase().includes(word)));
+}
+
+async function results(text, signal) {
+  const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
+  if (!answer.ok || answer.redirected) return [];
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return [...page.querySelectorAll("li a")].map((link) => goTo(document.adoptNode(link), link.querySelector("small").textContent));
+}
+
+function show(groups, waits) {
+  const list = dialog.querySelector("[role=listbox]");
+  list.replaceChildren();
+  for (const [title, options] of groups) {
+    if (!options.length) continue;
+    const group = document.createElement("div");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", title);
+    const head = Object.assign(document.createElement("div"), { className: "title", textContent: title });
+    head.setAttribute("aria-hidden", "true");
+    if (title === dialog.dataset.results) group.dataset.found = "";
+    group.append(head, ...options);
+    list.append(group);
+  }
+  const options = [...list.querySelectorAll("[role=option]")];
+  options.forEach((option, index) => { option.id = `palette-${index}`; });
+  dialog.querySelector(".none").hidden = waits || options.length > 0;
+  dialog.toggleAttribute("data-waits", waits);
+  list.hidden = options.length === 0;
+  choose(options[0]);
+}
+
+function choose(option) {
+  dialog.querySelector("[aria-selected=true]")?.removeAttribute("aria-selected");
+  const field = dialog.querySelector("input");
+  if (!option) return field.removeAttribute("aria-activedescendant");
+  option.setAttribute("aria-selected", "true");
+  field.setAttribute("aria-activedescendant", option.id);
+  option.scrollIntoView({ block: "nearest" });
+}
+
+// What the page itself knows is there at once, and so is what an earlier answer had of it; the rest follows. Enter never
+// takes an entry that does not fit what is typed.
+function refresh() {
+  asking?.abort();
+  const text = dialog.querySelector("input").value.trim();
+  const words = text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const own = [[dialog.dataset.actions, matching(actions(), words)], [dialog.dataset.places, matching(places(), words)]];
+  const earlier = words.length ? matching([...dialog.querySelectorAll("[data-found] > [role=option]")], words) : [];
+  const waits = words.length > 0;
+  show([...own, [dialog.dataset.results, earlier]], waits);
+  if (!waits) return;
+  asking = new AbortController();
+  ask(text, asking.signal, own).catch(() => {});
+}
+
+async function ask(text, signal, own) {
+  await new Promise((resolve) => { setTimeout(resolve, 80); });
+  if (signal.aborted) return;
+  const found = await results(text, signal).catch(() => []);
+  if (signal.aborted) return;
+  const chosen = dialog.querySelector("[aria-selected]")?.id;
+  show([...own, [dialog.dataset.results, found]], false);
+  choose(dialog.querySelector(`#${chosen}`) ?? dialog.querySelector("[role=option]"));
+  if (dialog.dataset.enter) take({});
+}
+
+/** Opens what is chosen; when nothing is there yet, as soon as it comes. */
+function take(event) {
+  const option = dialog.querySelector("[aria-selected]");
+  if (!option && dialog.hasAttribute("data-waits")) dialog.dataset.enter = "yes";
+  else option?.dispatchEvent(new MouseEvent("click", { ctrlKey: event.ctrlKey, metaKey: event.metaKey }));
+}
+
+function move(key) {
+  const options = [...dialog.querySelectorAll("[role=option]")];
+  const at = options.findIndex((option) => option.getAttribute("aria-selected"));
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + 8, options.length - 1), PageUp: Math.max(at - 8, 0) }[key];
+  if (options.length) choose(options.at(next % options.length));
+}
+
+/** Opens the palette; false where there is none. */
+export function open() {
+  if (!store || document.querySelector("dialog[open]")) return false;
+  dialog = store.content.querySelector("dialog").cloneNode(true);
+  dialog.addEventListener("close", (event) => { asking?.abort(); event.target.remove(); });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.querySelector("input").addEventListener("input", () => {
+    delete dialog.dataset.enter;
+    refresh();
+  });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (["ArrowDown", "ArrowUp", "PageDown", "PageUp"].includes(event.key)) move(event.key);
+    else if (event.key === "Enter") take(event);
+    else return;
+    event.preventDefault();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  refresh();
+  return true;
+}
+
+/** Closes it, if it is open. */
+export function close() {
+  if (!dialog?.open) return false;
+  dialog.close();
+  return true;
+}

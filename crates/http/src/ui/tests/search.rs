@@ -1,0 +1,37 @@
+//! The search by name, without and with what the palette asks.
+
+use super::*;
+
+#[tokio::test]
+async fn a_search_shows_names_as_text_and_where_they_are() {
+    let farm = Farm::new().await;
+    let session = farm.administrator().await;
+    let library = repository::Target::path("Documents").unwrap();
+    let evil = "<img src=x onerror=alert(1)> plan";
+    let folder = session.create_folder(&library, &model::Name::new(evil).unwrap()).await.unwrap();
+    session.create_folder(&repository::Target::Id(folder.id), &model::Name::new("Plan B").unwrap()).await.unwrap();
+    let browser = farm.signed_in("admin").await;
+    let page = browser.get("/search?q=PLAN").await.expect(200);
+    assert!(page.text.contains("<mark>Plan</mark> B") && !page.text.contains("<img src=x"), "{}", page.text);
+    assert!(page.text.contains("Documents / &#60;img") && page.text.contains("value=\"PLAN\""), "{}", page.text);
+    let part = browser.get("/search?part=yes&q=plan").await.expect(200);
+    assert_eq!(part.text.matches("<li>").count(), 2);
+    assert!(!part.text.contains("<img src=x") && !part.text.contains("<header"));
+    for (query, says) in
+        [("", "What are you looking for?"), ("%20", "What are you looking for?"), ("zzz", "Nothing found")]
+    {
+        assert!(browser.get(&format!("/search?q={query}")).await.expect(200).text.contains(says), "{query:?}");
+    }
+    for odd in ["%22%3E%3Cscript%3Ealert(1)%3C/script%3E", "%00", "%27%25_%5C", &"x".repeat(5_000), "%E2%80%AE"] {
+        let shown = browser.get(&format!("/search?q={odd}")).await.expect(200);
+        assert!(!shown.text.contains("<script>"), "{odd}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_needs_somebody_who_is_signed_in() {
+    let farm = Farm::new().await;
+    let away = farm.browser().get("/search?q=plan").await.expect(303);
+    assert_eq!(away.header(header::LOCATION), "/sign-in?next=%2Fsearch%3Fq%3Dplan");
+    assert!(!farm.browser().get("/sign-in").await.expect(200).text.contains("role=\"search\""));
+}

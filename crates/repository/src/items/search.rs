@@ -1,0 +1,318 @@
+//! Finding items by parts of their names, and the documents that changed last: over the whole farm, only what the caller
+//! may open. The cost is bounded whatever the size of the farm: when time is up, what was found so far is the answer.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::content::node::NodeRow;
+use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
+use model::{Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Right, fold};
+
+use crate::Session;
+use crate::locate::{Finder, Located, locate_id};
+use crate::map::{ContentDatabase, Map};
+use crate::view::Item;
+
+/// Most items of one answer.
+pub const MOST_FOUND: usize = 50;
+/// Rows that one statement brings.
+const BATCH: usize = 100;
+/// Sites, libraries and folders that one statement brings; those in recycle bins are left out afterwards.
+const MOST_PLACES: usize = 500;
+
+/// How far a walk goes.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Documents between two looks at the clock.
+    stretch: usize,
+    /// Time after which nothing new is begun.
+    time: Duration,
+}
+
+const SEARCH: Bounds = Bounds { stretch: 100_000, time: Duration::from_millis(200) };
+const RECENT: Bounds = Bounds { stretch: 2_000, time: Duration::from_millis(20) };
+
+/// What a search has found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Sites, libraries and folders, then documents; in both, names that begin with what was looked for come first. Documents
+    /// that are equal in that stand newest first.
+    pub items: Vec<Item>,
+    /// Whether there are more than were asked for.
+    pub more: bool,
+    /// Whether everything was looked through; if not, older documents were left out because time was up.
+    pub whole: bool,
+}
+
+/// What is looked for.
+#[derive(Default)]
+struct Query {
+    /// All words in their order.
+    phrase: String,
+    /// Parts that names must contain, the longest first, since it excludes most.
+    words: Vec<String>,
+}
+
+impl Query {
+    fn parse(text: &str) -> Result<Self> {
+        if text.chars().count() > MAX_NAME_CHARS {
+            return Err(Error::invalid("no name is longer than 255 characters: search for a part of it")
+                .with_code("search_too_long"));
+        }
+        let folded = fold(text);
+        let parts = folded.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\'));
+        let mut words: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let phrase = words.join(" ");
+        // Who pastes a long name means its words in this order anyway.
+        if words.len() > MOST_WORDS {
+            let tail = words.split_off(MOST_WORDS - 1).join(" ");
+            words.push(tail);
+        }
+        words.sort_by_key(|word| Reverse(word.len()));
+        Ok(Self { phrase, words })
+    }
+
+    fn matches(&self, folded: &str) -> bool {
+        self.words.iter().all(|word| folded.contains(word.as_str()))
+    }
+
+    /// How far a name is from what was looked for: the smaller, the better.
+    fn distance(&self, name: &str) -> u8 {
+        let folded = fold(name);
+        let stem = folded.rsplit_once('.').map_or(folded.as_str(), |(stem, _)| stem);
+        if folded == self.phrase || stem == self.phrase {
+            0
+        } else if folded.starts_with(&self.phrase) {
+            1
+        } else {
+            2
+        }
+    }
+}
+
+impl Session {
+    /// Items whose name contains all words of `text`, compared as names are; at most `limit`, itself at most
+    /// [`MOST_FOUND`]. Half of them may be sites, libraries and folders. A text without words finds nothing.
+    ///
+    /// # Errors
+    /// `Invalid` when the text is longer than a name can be.
+    pub async fn search(&self, text: &str, limit: usize) -> Result<Found> {
+        let query = Arc::new(Query::parse(text)?);
+        if query.words.is_empty() {
+            return Ok(Found { whole: true, ..Found::default() });
+        }
+        self.look_for(query, limit.clamp(1, MOST_FOUND), SEARCH).await
+    }
+
+    /// Documents of the whole farm that the caller may open, those that changed last first; at most `limit`, itself at
+    /// most [`MOST_FOUND`]. Who may open next to nothing in a large farm sees only what is among its newest documents.
+    pub async fn recent_documents(&self, limit: usize) -> Result<Vec<Item>> {
+        Ok(self.look_for(Arc::default(), limit.clamp(1, MOST_FOUND), RECENT).await?.items)
+    }
+
+    async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<Found> {
+        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        let map = self.map().await?;
+        let (mut places, mut documents) = (Vec::new(), Vec::new());
+        let mut found = Found { whole: true, ..Found::default() };
+        let begun = Instant::now();
+        for content in &map.databases {
+            let look = Look {
+                finder: self.finder(&map, content),
+                query: query.clone(),
+                end: begun + bounds.time,
+                stretch: bounds.stretch,
+                limit,
+                parents: HashMap::new(),
+            };
+            let (some_places, some_documents) = content.database.read_long(move |reader| look.all(reader)).await?;
+            for part in [&some_places, &some_documents] {
+                found.more |= part.more;
+                found.whole &= part.whole;
+            }
+            places.extend(some_places.items);
+            documents.extend(some_documents.items);
+        }
+        documents.sort_by_key(|item| Reverse((item.modified_at, item.id)));
+        found.more |= places.len() > limit.div_ceil(2) || places.len() + documents.len() > limit;
+        places.truncate(limit.div_ceil(2));
+        documents.truncate(limit - places.len());
+        if !query.words.is_empty() {
+            documents.sort_by_key(|item| query.distance(&item.name));
+            places.sort_by_key(|item| query.distance(&item.name));
+        }
+        found.items = places;
+        found.items.append(&mut documents);
+        Ok(found)
+    }
+
+    fn finder(&self, map: &Arc<Map>, content: &Arc<ContentDatabase>) -> Finder {
+        Finder {
+            repository: self.repository.clone(),
+            principal: self.principal.clone(),
+            map: map.clone(),
+            content: content.clone(),
+            keep: true,
+        }
+    }
+}
+
+/// A look through one content database.
+struct Look {
+    finder: Finder,
+    query: Arc<Query>,
+    end: Instant,
+    stretch: usize,
+    limit: usize,
+    /// Items that hold others, with their paths; none for those that are in a recycle bin or unknown to the caller.
+    parents: HashMap<Id, Option<(Located, String)>>,
+}
+
+impl Look {
+    fn all(mut self, reader: &mut Reader<'_>) -> Result<(Found, Found)> {
+        let query = self.query.clone();
+        let scopes = self.scopes(reader)?;
+        let wanted = Wanted { words: &query.words, scopes: scopes.as_deref() };
+        let places = if query.words.is_empty() { Found::default() } else { self.places(reader, &wanted)? };
+        Ok((Found { whole: true, ..places }, self.documents(reader, &wanted)?))
+    }
+
+    /// The scopes that the caller may look into; none when that is all of them. Which of them count is decided again for
+    /// each item that is found: these only keep what cannot be shown from being read.
+    fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
+        let principal = &self.finder.principal;
+        if principal.farm_administrator {
+            return Ok(None);
+        }
+        let ids: Vec<Id> = principal.ids().collect();
+        let granted = search::granted(reader, &ids)?;
+        let roles = &self.finder.map.roles;
+        let open = granted.into_iter().filter(|(_, role)| Map::rights(roles, *role).has(Right::View));
+        let mut scopes: Vec<Id> = open.map(|(scope, _)| scope).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        Ok(Some(scopes))
+    }
+
+    fn places(&mut self, reader: &mut Reader<'_>, wanted: &Wanted<'_>) -> Result<Found> {
+        let mut found = Found::default();
+        let limit = self.limit.div_ceil(2);
+        for item in self.roots(reader)? {
+            add(&mut found, item, limit);
+        }
+        let rows = search::places(reader, wanted, MOST_PLACES)?;
+        for row in &rows {
+            if found.more {
+                break;
+            }
+            if let Some(item) = self.show(reader, row)? {
+                add(&mut found, item, limit);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Root sites of site collections, whose names are their titles.
+    fn roots(&self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
+        let (map, database) = (self.finder.map.clone(), self.finder.content.row.id);
+        let mut found = Vec::new();
+        let here = map.collections.iter().filter(|row| row.database_id == database);
+        for row in here.filter(|row| self.query.matches(&fold(&row.title))).take(MOST_PLACES) {
+            match locate_id(reader, &self.finder, row.id) {
+                Ok(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn documents(&mut self, reader: &mut Reader<'_>, wanted: &Wanted<'_>) -> Result<Found> {
+        let mut found = Found::default();
+        let mut after = NEWEST;
+        loop {
+            let until = search::stretch(reader, after, self.stretch)?;
+            loop {
+                let rows = search::documents(reader, wanted, after, until.unwrap_or(OLDEST), BATCH)?;
+                for row in &rows {
+                    after = (row.modified_at, row.id);
+                    if let Some(item) = self.show(reader, row)? {
+                        add(&mut found, item, self.limit);
+                    }
+                    if found.more {
+                        return Ok(Found { whole: true, ..found });
+                    }
+                }
+                if rows.len() < BATCH {
+                    break;
+                }
+                if Instant::now() > self.end {
+                    return Ok(found);
+                }
+            }
+            let Some(until) = until else { return Ok(Found { whole: true, ..found }) };
+            after = until;
+            if Instant::now() > self.end {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// An item as the caller sees it; none when they do not, or when it is in a recycle bin.
+    fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
+        if !self.parents.contains_key(&row.parent_id) {
+            let parent = match locate_id(reader, &self.finder, row.parent_id) {
+                Ok(located) => {
+                    let path = located.path();
+                    Some((located, path))
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            self.parents.insert(row.parent_id, parent);
+        }
+        let Some(Some((parent, path))) = self.parents.get(&row.parent_id) else { return Ok(None) };
+        let open = parent.access.may_view(row.scope_id)
+            && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
+        if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Adds an item, or notes that there is more than `limit`.
+fn add(found: &mut Found, item: Item, limit: usize) {
+    if found.items.len() < limit {
+        found.items.push(item);
+    } else {
+        found.more = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_folded_and_cut_into_words() {
+        let query = Query::parse("  ÄRGER im/Büro\t2026 ").unwrap();
+        assert_eq!(query.phrase, "ärger im büro 2026");
+        assert_eq!(query.words, ["ärger", "büro", "2026", "im"]);
+        let long = Query::parse("a b c d e f g h").unwrap();
+        assert_eq!(long.words, ["f g h", "a", "b", "c", "d", "e"]);
+        assert!(long.matches("a b c d e f g h.pdf") && !long.matches("a b c d e f h g"));
+        assert!(Query::parse("\u{0}\u{7}  ").unwrap().words.is_empty());
+        assert_eq!(Query::parse(&"x".repeat(256)).err().map(|error| error.code()), Some("search_too_long"));
+        Query::parse(&"ü".repeat(255)).unwrap();
+    }
+
+    #[test]
+    fn names_that_begin_with_the_query_are_nearer() {
+        let query = Query::parse("Plan").unwrap();
+        let distances = ["plan", "Plan.PDF", "Planung.txt", "my plan.txt"].map(|name| query.distance(name));
+        assert_eq!(distances, [0, 0, 1, 2]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Finding by names: what matches, what the caller may know, and the order, on both engines.
+
+mod support;
+
+use model::{LibrarySettings, Name, Role, SitePath, Versioning};
+use repository::{Item, Session, Target};
+use support::{at, each_farm, put};
+
+async fn found(session: &Session, text: &str) -> Vec<String> {
+    session.search(text, 50).await.unwrap().items.into_iter().map(|item| item.path).collect()
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_match_anywhere_in_names_whatever_their_case() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        for path in ["Offers/Große Übersicht 2026.pdf", "Offers/Offer A.txt", "Plan 100%_a.txt", "offer.txt"] {
+            put(&admin, &format!("Documents/{path}"), "x").await.unwrap();
+        }
+        assert_eq!(found(&admin, "GROSSE 2026").await, ["Documents/Offers/Große Übersicht 2026.pdf"]);
+        assert_eq!(found(&admin, "bersi").await, ["Documents/Offers/Große Übersicht 2026.pdf"]);
+        // Places first; then a document with just this name; then what begins with it.
+        let all = ["Documents/Offers", "Documents/offer.txt", "Documents/Offers/Offer A.txt"];
+        assert_eq!(found(&admin, "offer").await, all);
+        assert_eq!(found(&admin, "100%_").await, ["Documents/Plan 100%_a.txt"]);
+        assert_eq!(found(&admin, "%").await.len(), 1);
+        for nothing in ["zzz", "offer zzz", "'", "\\", "", " \u{0} "] {
+            assert!(found(&admin, nothing).await.is_empty(), "{nothing:?}");
+        }
+        assert_eq!(found(&admin, "documents").await, ["Documents"]);
+        let site = SitePath::parse("sites/sales").unwrap();
+        admin.create_site_collection(&site, "Sales and Offers", None, None).await.unwrap();
+        assert_eq!(found(&admin, "and off").await, ["sites/sales"]);
+        assert!(admin.search(&"x".repeat(256), 50).await.is_err());
+        let one = admin.search("offer", 1).await.unwrap();
+        assert!(one.items.len() == 1 && one.more && one.whole);
+        assert!(!admin.search("grosse", 1).await.unwrap().more);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_finds_what_they_may_not_open() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        for path in ["open/plan.txt", "open/deep/plan.txt", "secret/plan.txt", "plan.txt"] {
+            put(&admin, &format!("Documents/{path}"), "x").await.unwrap();
+        }
+        let (account, person) = farm.person("berta").await;
+        assert!(found(&person, "plan").await.is_empty());
+        assert!(person.recent_documents(10).await.unwrap().is_empty());
+        admin.break_inheritance(&at("Documents/open"), false).await.unwrap();
+        admin.grant(&at("Documents/open"), account, Role::READ).await.unwrap();
+        let mut seen = found(&person, "plan").await;
+        seen.sort();
+        assert_eq!(seen, ["Documents/open/deep/plan.txt", "Documents/open/plan.txt"]);
+        // The way to it is known by name, but it cannot be opened.
+        assert!(found(&person, "documents").await.is_empty());
+        admin.break_inheritance(&at("Documents/open/deep"), false).await.unwrap();
+        assert_eq!(found(&person, "plan").await, ["Documents/open/plan.txt"]);
+        assert!(found(&person, "deep").await.is_empty());
+        let recent: Vec<Item> = person.recent_documents(10).await.unwrap();
+        assert_eq!(recent.iter().map(|item| item.path.as_str()).collect::<Vec<_>>(), ["Documents/open/plan.txt"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drafts_and_deleted_items_stay_unknown() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (account, person) = farm.person("berta").await;
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+        let root = Target::path("").unwrap();
+        let library = admin.create_library(&root, &name("Papers"), drafts).await.unwrap();
+        admin.grant(&root, account, Role::READ).await.unwrap();
+        put(&admin, "Papers/memo.txt", "x").await.unwrap();
+        assert_eq!(found(&admin, "memo").await.len(), 1);
+        assert!(found(&person, "memo").await.is_empty(), "a draft is found by a reader");
+        admin.publish(&at("Papers/memo.txt"), "").await.unwrap();
+        assert_eq!(found(&person, "memo").await.len(), 1);
+        put(&admin, "Papers/old/inside memo.txt", "x").await.unwrap();
+        admin.delete(&at("Papers/old")).await.unwrap();
+        admin.delete(&at("Papers/memo.txt")).await.unwrap();
+        for session in [&admin, &person] {
+            assert!(found(session, "memo").await.is_empty() && found(session, "old").await.is_empty());
+            assert!(session.recent_documents(10).await.unwrap().is_empty());
+        }
+        assert_eq!(found(&admin, "papers").await, [library.path]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_that_changed_last_come_first_and_many_are_walked_through() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        for i in 0..130 {
+            put(&admin, &format!("Documents/many/note {i:03}.txt"), "x").await.unwrap();
+        }
+        put(&admin, "Documents/keep/a note.txt", "x").await.unwrap();
+        for i in 0..130 {
+            put(&admin, &format!("Documents/many/later note {i:03}.txt"), "x").await.unwrap();
+        }
+        let page = admin.search("note", 20).await.unwrap();
+        assert!(page.items.len() == 20 && page.more && page.whole);
+        assert!(page.items.iter().all(|item| item.name.starts_with("later")));
+        let recent = admin.recent_documents(3).await.unwrap();
+        let names: Vec<&str> = recent.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(names, ["later note 129.txt", "later note 128.txt", "later note 127.txt"]);
+        // More than one statement brings are in the bin: the one behind them is found all the same.
+        admin.delete(&at("Documents/many")).await.unwrap();
+        assert_eq!(found(&admin, "note").await, ["Documents/keep/a note.txt"]);
+        assert_eq!(admin.recent_documents(10).await.unwrap().len(), 1);
+    })
+    .await;
+}

@@ -1,0 +1,103 @@
+// Finding things: the search box, the page of results, the command palette, by keyboard and without script.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+} from './rig.mjs';
+
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  await server.put('Contracts/Rental contract for the office on the river, final version with all appendices.pdf', 'no pdf');
+  for (const name of ['Contract 2026.docx', 'Contract 2025.docx', 'Offer.txt', 'Ümlaute.txt']) await server.put(`Contracts/${name}`, name);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+for (const scheme of ['light', 'dark']) {
+  for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+    test(`results and palette are readable and accessible: ${scheme}, ${screen}`, async () => {
+      const page = await openPage(browser, server, { scheme, viewport });
+      const look = async (name) => {
+        await picture(page, `${name}-${scheme}-${screen}`);
+        await assertFits(page);
+        await assertAccessible(page);
+      };
+      await signIn(page);
+      for (const [name, query] of [['search', 'contract'], ['search-none', 'nothing like this'], ['search-start', '']]) {
+        await page.goto(`/search?q=${query}`);
+        await look(name);
+      }
+      await page.goto('/browse/Documents/Contracts');
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('contract');
+      await page.getByRole('option', { name: 'Contract 2025' }).waitFor();
+      await look('palette');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+      await look('shortcuts');
+      await page.finish();
+    });
+  }
+}
+
+test('the palette opens what is found, places and actions, by keyboard alone', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents');
+  const chosen = () => page.locator('[role=option][aria-selected]').innerText();
+
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('2026 CONTR');
+  // At once: what comes later is opened when it comes.
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/Contract%202026.docx');
+
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('administration');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/farm');
+
+  // An action of the page: the dialog for a new folder.
+  await page.goto('/browse/Documents');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'Upload' }).waitFor();
+  const first = await chosen();
+  await page.keyboard.press('ArrowDown');
+  assert.notEqual(await chosen(), first);
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await chosen(), first);
+  await page.keyboard.type('new fold');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByLabel('Name').waitFor();
+  await page.keyboard.press('Escape');
+
+  // Ctrl+K closes what it opened; keys are text while somebody types.
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor();
+  await page.keyboard.type('?/');
+  assert.equal(await page.getByRole('combobox').inputValue(), '?/');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').waitFor({ state: 'detached' });
+  await page.keyboard.press('/');
+  await page.keyboard.type('mlaut');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Ümlaute.txt' }).waitFor();
+  assert.equal(await page.locator('#search').inputValue(), 'mlaut');
+  await page.finish();
+});
+
+test('the search box works without script', async () => {
+  const page = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(page);
+  await page.getByRole('searchbox', { name: 'Search by name' }).first().fill('rental');
+  await page.getByRole('searchbox', { name: 'Search by name' }).first().press('Enter');
+  await page.getByRole('link', { name: /Rental contract/ }).first().click();
+  await page.getByRole('heading', { name: /Rental contract/ }).waitFor();
+  await page.finish();
+});

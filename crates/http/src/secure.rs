@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue};
 /// For our own pages: nothing inline, nothing foreign, no frames.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+     media-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
 /// For bytes that people have stored: whatever they are, they run and load nothing.

@@ -38,6 +38,7 @@ pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
     let keep = if hash == fingerprint() { "public, max-age=31536000, immutable" } else { "no-cache" };
     let kind = match content_type::guess(&name) {
         "text/javascript" | "application/javascript" => "text/javascript; charset=utf-8",
+        _ if name.ends_with(".mjs") => "text/javascript; charset=utf-8",
         "text/css" => "text/css; charset=utf-8",
         other => other,
     };

@@ -10,6 +10,7 @@ use super::fault::Shown;
 use super::format::Icon;
 use super::frame::{self, Crumb};
 use super::page::Page;
+use super::preview::{self, Preview};
 use super::{address, browse, html};
 
 #[derive(Template)]
@@ -26,6 +27,7 @@ struct Details<'a> {
     may_edit: bool,
     may_delete: bool,
     may_permit: bool,
+    preview: Preview,
 }
 
 /// The page.
@@ -43,6 +45,10 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         created_by: browse::name_of(&names, item.created_by),
         modified_by: browse::name_of(&names, item.modified_by),
         document: item.kind == NodeKind::Document,
+        preview: match item.kind {
+            NodeKind::Document => preview::of(&visit.session, item).await,
+            _ => Preview::Nothing,
+        },
         may_edit: inside && item.rights.has(Right::Edit),
         may_delete: inside && item.rights.has(Right::Delete),
         may_permit: item.rights.has(Right::ManagePermissions),

@@ -12,6 +12,7 @@ use super::flash::{Flash, done};
 use super::format::{self, Icon};
 use super::frame::{self, Crumb};
 use super::page::Page;
+use super::preview::{self, Preview};
 use super::{address, browse, cells, html};
 use crate::protocol::content_type;
 use crate::state::AppState;
@@ -61,6 +62,7 @@ struct DocumentPage<'a> {
     /// `missing` or `damaged`, when the content of the visible version is.
     fault: Option<String>,
     administers: bool,
+    preview: Preview,
 }
 
 /// The page, for an item that has been found already.
@@ -107,6 +109,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         may_permit: item.rights.has(Right::ManagePermissions),
         fault: item.version_id.and_then(fault_of),
         administers: session.principal().farm_administrator,
+        preview: preview::of(session, item).await,
         item,
     }))
 }

@@ -28,6 +28,7 @@ mod page;
 mod people;
 mod permissions;
 mod place;
+mod preview;
 mod refuse;
 mod roles;
 mod search;
@@ -85,7 +86,7 @@ fn entrance() -> Router<AppState> {
         .route("/account/sessions/{session}/end", post(account::end_session))
         .route("/ui-kit", get(kit::kit))
         .route("/ui-kit/form", get(kit::form))
-        .route("/assets/{hash}/{name}", get(assets::serve))
+        .route("/assets/{hash}/{*name}", get(assets::serve))
         // Browsers ask for it beside documents that they show in place, which name no icon.
         .route("/favicon.ico", get(assets::favicon))
 }
@@ -193,7 +194,7 @@ fn html(template: &impl Template) -> Response {
 fn sources() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["templates", "src/ui", "src/ui/storage"] {
+    for folder in ["templates", "src/ui", "src/ui/storage", "src/ui/preview"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {

@@ -31,7 +31,7 @@ fn sources() -> Vec<(PathBuf, String)> {
             let entry = entry.expect("a readable entry");
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             if entry.file_type().expect("a type").is_dir() {
-                let skipped = ["target", "node_modules", "test-output", "strongroom-data", ".git"];
+                let skipped = ["target", "node_modules", "vendor", "test-output", "strongroom-data", ".git"];
                 if !skipped.contains(&name.as_str()) {
                     folders.push(path);
                 }

@@ -3,6 +3,7 @@
 mod columns;
 mod entrance;
 mod pages;
+mod preview;
 mod safety;
 mod search;
 mod storage;

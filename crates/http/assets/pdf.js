@@ -1,0 +1,61 @@
+// Pages of a PDF document, drawn when they come into view. Loaded only where there is one.
+import { GlobalWorkerOptions, getDocument } from "./vendor/pdf.min.mjs";
+
+GlobalWorkerOptions.workerSrc = new URL("./vendor/pdf.worker.min.mjs", import.meta.url).href;
+
+// No page is drawn with more pixels than this, however large its paper.
+const MOST_PIXELS = 8_000_000;
+
+async function show(part) {
+  const list = part.querySelector(".pages");
+  const task = getDocument({
+    url: part.dataset.pdf,
+    enableXfa: false,
+    isEvalSupported: false,
+    useWasm: false,
+    disableAutoFetch: true,
+    disableStream: true,
+  });
+  const pdf = await task.promise;
+  const first = await pdf.getPage(1);
+  const { width, height } = first.getViewport({ scale: 1 });
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target).catch(() => fail(part));
+  }, { root: list, rootMargin: "100% 0px" });
+
+  async function draw(canvas) {
+    if (canvas.dataset.drawn) return;
+    canvas.dataset.drawn = "yes";
+    const page = await pdf.getPage(Number(canvas.dataset.number));
+    const natural = page.getViewport({ scale: 1 });
+    const wanted = (canvas.clientWidth / natural.width) * Math.min(devicePixelRatio, 2);
+    const most = Math.sqrt(MOST_PIXELS / (natural.width * natural.height));
+    const viewport = page.getViewport({ scale: Math.min(wanted, most) });
+    canvas.width = Math.round(viewport.width);
+    canvas.height = Math.round(viewport.height);
+    await page.render({ canvas, viewport }).promise;
+    canvas.dataset.done = "yes";
+  }
+
+  for (let number = 1; number <= pdf.numPages; number++) {
+    const canvas = document.createElement("canvas");
+    canvas.dataset.number = String(number);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", part.dataset.page.replace("{0}", number).replace("{1}", pdf.numPages));
+    // Until it is drawn, a page takes the room that the first one takes.
+    canvas.width = Math.round(width);
+    canvas.height = Math.round(height);
+    list.append(canvas);
+    watcher.observe(canvas);
+  }
+  part.querySelector("[data-status]").hidden = true;
+  list.hidden = false;
+}
+
+function fail(part) {
+  const status = part.querySelector("[data-status]");
+  status.firstChild.textContent = `${part.dataset.failed} `;
+  status.hidden = false;
+}
+
+for (const part of document.querySelectorAll("[data-pdf]")) show(part).catch(() => fail(part));

@@ -1,0 +1,45 @@
+//! From stored bytes to text, without a word about their encoding.
+
+/// The text; `None` when it is none. When the bytes are only a beginning, a character that was cut is left out.
+pub fn decode(bytes: &[u8], cut: bool) -> Option<String> {
+    let text = match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest, cut),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => utf8(bytes, cut),
+    };
+    (!text.contains('\0')).then(|| text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+fn utf8(bytes: &[u8], cut: bool) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(error) if cut && error.error_len().is_none() => {
+            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+        }
+        // What is not UTF-8 is an old Western text most of the time.
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> String {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let units = pairs.iter().map(|pair| number(*pair));
+    char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn usual_encodings_are_told_apart() {
+        assert_eq!(decode("ä\r\nb\rc".as_bytes(), false).unwrap(), "ä\nb\nc");
+        assert_eq!(decode(b"\xef\xbb\xbfa", false).unwrap(), "a");
+        assert_eq!(decode(b"\xff\xfea\0\xe4\0", false).unwrap(), "aä");
+        assert_eq!(decode(b"\xfe\xff\0a\0\xe4", false).unwrap(), "aä");
+        assert_eq!(decode(b"stra\xdfe", false).unwrap(), "straße");
+        assert_eq!(decode(b"a\xc3", true).unwrap(), "a");
+        assert!(decode(b"PK\0\0", false).is_none());
+    }
+}

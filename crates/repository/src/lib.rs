@@ -57,7 +57,7 @@ pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
     ReturningDocument, ReturningVersion,
 };
-pub use items::{BulkOutcome, Found, Listed, MOST_FOUND, Page, Sort, SortKey};
+pub use items::{BulkOutcome, Found, Home, KnownSite, Listed, MOST_FOUND, Page, Sort, SortKey};
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };

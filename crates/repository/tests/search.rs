@@ -54,7 +54,7 @@ async fn nobody_finds_what_they_may_not_open() {
         }
         let (account, person) = farm.person("berta").await;
         assert!(found(&person, "plan").await.is_empty());
-        assert!(person.recent_documents(10).await.unwrap().is_empty());
+        assert!(person.home(10).await.unwrap().recent.is_empty());
         admin.break_inheritance(&at("Documents/open"), false).await.unwrap();
         admin.grant(&at("Documents/open"), account, Role::READ).await.unwrap();
         let mut seen = found(&person, "plan").await;
@@ -65,7 +65,7 @@ async fn nobody_finds_what_they_may_not_open() {
         admin.break_inheritance(&at("Documents/open/deep"), false).await.unwrap();
         assert_eq!(found(&person, "plan").await, ["Documents/open/plan.txt"]);
         assert!(found(&person, "deep").await.is_empty());
-        let recent: Vec<Item> = person.recent_documents(10).await.unwrap();
+        let recent: Vec<Item> = person.home(10).await.unwrap().recent;
         assert_eq!(recent.iter().map(|item| item.path.as_str()).collect::<Vec<_>>(), ["Documents/open/plan.txt"]);
     })
     .await;
@@ -90,7 +90,7 @@ async fn drafts_and_deleted_items_stay_unknown() {
         admin.delete(&at("Papers/memo.txt")).await.unwrap();
         for session in [&admin, &person] {
             assert!(found(session, "memo").await.is_empty() && found(session, "old").await.is_empty());
-            assert!(session.recent_documents(10).await.unwrap().is_empty());
+            assert!(session.home(10).await.unwrap().recent.is_empty());
         }
         assert_eq!(found(&admin, "papers").await, [library.path]);
     })
@@ -111,13 +111,47 @@ async fn those_that_changed_last_come_first_and_many_are_walked_through() {
         let page = admin.search("note", 20).await.unwrap();
         assert!(page.items.len() == 20 && page.more && page.whole);
         assert!(page.items.iter().all(|item| item.name.starts_with("later")));
-        let recent = admin.recent_documents(3).await.unwrap();
+        let recent = admin.home(3).await.unwrap().recent;
         let names: Vec<&str> = recent.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(names, ["later note 129.txt", "later note 128.txt", "later note 127.txt"]);
         // More than one statement brings are in the bin: the one behind them is found all the same.
         admin.delete(&at("Documents/many")).await.unwrap();
         assert_eq!(found(&admin, "note").await, ["Documents/keep/a note.txt"]);
-        assert_eq!(admin.recent_documents(10).await.unwrap().len(), 1);
+        assert_eq!(admin.home(10).await.unwrap().recent.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_in_finds_their_own_work_and_the_sites_they_know() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        for (path, title) in [("sites/b", "Beta"), ("sites/a", "alpha"), ("sites/c", "Gamma")] {
+            admin.create_site_collection(&SitePath::parse(path).unwrap(), title, None, None).await.unwrap();
+        }
+        let (account, person) = farm.person("berta").await;
+        let nothing = person.home(10).await.unwrap();
+        assert!(nothing.sites.is_empty() && nothing.recent.is_empty() && nothing.checked_out.is_empty());
+        let titles = |sites: Vec<repository::KnownSite>| sites.into_iter().map(|site| site.title).collect::<Vec<_>>();
+        assert_eq!(titles(admin.sites(3).await.unwrap())[1..], ["alpha", "Beta"]);
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+        admin.create_library(&at("sites/a"), &name("Papers"), drafts).await.unwrap();
+        admin.break_inheritance(&at("sites/a/Papers"), false).await.unwrap();
+        admin.grant(&at("sites/a/Papers"), account, Role::CONTRIBUTE).await.unwrap();
+        put(&person, "sites/a/Papers/mine.txt", "x").await.unwrap();
+        put(&admin, "sites/a/Papers/theirs.txt", "x").await.unwrap();
+        put(&admin, "sites/b/Other.txt", "x").await.unwrap_err();
+        person.check_out(&at("sites/a/Papers/theirs.txt")).await.unwrap();
+        let home = person.home(10).await.unwrap();
+        let names = |items: &[Item]| items.iter().map(|item| item.name.clone()).collect::<Vec<_>>();
+        assert_eq!(titles(home.sites.clone()), ["alpha"], "a site on the way to something is known");
+        assert_eq!(names(&home.recent), ["theirs.txt", "mine.txt"]);
+        assert_eq!(names(&home.checked_out), ["theirs.txt"]);
+        assert_eq!(names(&home.drafts), ["mine.txt"]);
+        admin.revoke(&at("sites/a/Papers"), account, Role::CONTRIBUTE).await.unwrap();
+        let after = person.home(10).await.unwrap();
+        assert!(after.sites.is_empty() && after.recent.is_empty());
+        assert!(after.checked_out.is_empty() && after.drafts.is_empty());
     })
     .await;
 }

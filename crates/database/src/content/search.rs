@@ -31,7 +31,12 @@ statements! {
         AND {position folded, $4} > 0 AND {position folded, $5} > 0 AND {position folded, $6} > 0
         AND ($7 OR scope_id {in $8})
         ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9";
-    GRANTED = "SELECT DISTINCT scope_id, role_id FROM scope_grant WHERE principal_id {in $1}";
+    DRAFTS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
+        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
+        held_at, working_id FROM node WHERE kind = 'document' AND modified_at >= $1 AND minor > 0 AND modified_by = $2
+        ORDER BY modified_at DESC, id DESC LIMIT $3";
+    GRANTED = "SELECT DISTINCT g.scope_id, g.role_id, s.collection_id
+        FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}";
 }
 
 /// Place in the walk through documents: time of change and identifier, newest first.
@@ -110,7 +115,25 @@ pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Res
     reader.query(PLACES, &values, read)
 }
 
-/// Scopes and roles that are granted to any of the principals.
-pub fn granted(reader: &mut Reader<'_>, principals: &[Id]) -> Result<Vec<(Id, Id)>> {
-    reader.query(GRANTED, &params![principals], |row| Ok((row.get(0)?, row.get(1)?)))
+/// Documents whose latest version is a draft by `author`, newest first, none older than `since`; at most `limit`.
+pub fn drafts(reader: &mut Reader<'_>, author: Id, since: Timestamp, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(DRAFTS, &params![since, author, limit as i64], read)
+}
+
+/// A role that is granted on a scope.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    /// The scope.
+    pub scope_id: Id,
+    /// The role.
+    pub role_id: Id,
+    /// The site collection of the scope.
+    pub collection_id: Id,
+}
+
+/// What is granted to any of the principals.
+pub fn granted(reader: &mut Reader<'_>, principals: &[Id]) -> Result<Vec<Granted>> {
+    reader.query(GRANTED, &params![principals], |row| {
+        Ok(Granted { scope_id: row.get(0)?, role_id: row.get(1)?, collection_id: row.get(2)? })
+    })
 }

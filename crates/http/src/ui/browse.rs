@@ -91,26 +91,8 @@ struct SitePage<'a> {
     crumbs: Vec<Crumb>,
     libraries: Vec<Row<'a>>,
     sites: Vec<Row<'a>>,
-    welcome: bool,
     may_add_library: bool,
     may_add_site: bool,
-}
-
-#[derive(Template)]
-#[template(path = "collections.html")]
-struct Collections<'a> {
-    page: &'a Page,
-    links: Vec<Crumb>,
-}
-
-/// The start page: the root site, or what the caller may see instead of it.
-pub async fn home(visit: Visit) -> Shown {
-    let collections = visit.session.site_collections().await?;
-    if collections.iter().any(|collection| collection.path.is_empty()) {
-        return show(visit, &Target::path("")?, View::default()).await;
-    }
-    let links = collections.iter().map(|c| Crumb { href: address::browse(&c.path), label: c.title.clone() }).collect();
-    Ok(html(&Collections { page: &visit.page, links }))
 }
 
 /// Whatever is at the path of the address.
@@ -141,9 +123,6 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let names = names(&visit.session, &listed.items).await?;
     let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &names)).collect();
     let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
-    let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
-    let fresh = administrator
-        && visit.session.site_collection(item.collection_id).await?.usage.is_some_and(|usage| usage.documents == 0);
     Ok(html(&SitePage {
         page: &visit.page,
         title: frame::title(item),
@@ -151,7 +130,6 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         crumbs: frame::crumbs(way),
         libraries,
         sites,
-        welcome: fresh && item.path.is_empty(),
         may_add_library: item.rights.has(Right::ManageLibraries),
         may_add_site: item.rights.has(Right::ManageSite),
     }))

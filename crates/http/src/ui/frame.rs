@@ -21,7 +21,12 @@ pub struct Crumb {
 
 /// The name of an item as pages show it: the root site is called like the product.
 pub fn title(item: &Item) -> String {
-    if item.path.is_empty() { "Strongroom".to_owned() } else { item.name.clone() }
+    site_title(&item.path, &item.name)
+}
+
+/// The same for what has this path and name.
+pub fn site_title(path: &str, name: &str) -> String {
+    if path.is_empty() { "Strongroom".to_owned() } else { name.to_owned() }
 }
 
 /// The way from the root site down to, and without, the last item.
@@ -36,12 +41,11 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
     let (libraries, sites) = inside(&visit.session, site, here).await?;
     let page = &visit.page;
-    let mut first = vec![NavLink {
-        href: address::browse(&site.path),
-        icon: icon(if site.path.is_empty() { "home" } else { "site" }),
-        label: title(site),
-        current: here == site.id,
-    }];
+    let home =
+        NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
+    let here_is_site =
+        NavLink { href: address::browse(&site.path), icon: icon("site"), label: title(site), current: here == site.id };
+    let mut first = vec![home, here_is_site];
     first.push(NavLink {
         href: format!("/bin/{}", site.collection_id),
         icon: icon("trash"),
@@ -85,7 +89,7 @@ async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<
     let (sites, libraries): (Vec<_>, Vec<_>) = listed.items.iter().partition(|item| item.kind == NodeKind::Site);
     let mut sites: Vec<NavLink> = sites.into_iter().map(link).collect();
     if site.path.is_empty() {
-        for other in session.site_collections().await?.iter().filter(|other| !other.path.is_empty()) {
+        for other in session.sites(MOST_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
             let (href, label) = (address::browse(&other.path), other.title.clone());
             sites.push(NavLink { href, icon: icon("site"), label, current: false });
         }

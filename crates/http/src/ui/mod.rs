@@ -22,6 +22,7 @@ mod form;
 mod format;
 mod frame;
 mod groups;
+mod home;
 mod kit;
 mod library;
 mod page;
@@ -70,7 +71,8 @@ pub fn routes() -> Router<AppState> {
 
 fn entrance() -> Router<AppState> {
     Router::new()
-        .route("/", get(browse::home))
+        .route("/", get(home::show))
+        .route("/sites", get(home::sites))
         .route("/browse", get(browse::browse))
         .route("/browse/", get(browse::browse))
         .route("/browse/{*path}", get(browse::browse))

@@ -68,6 +68,8 @@ pub struct Page {
     pub nav: Vec<NavGroup>,
     /// What the search box says.
     pub query: String,
+    /// Whether the page has a search box of its own, so that its head has none.
+    pub own_search: bool,
 }
 
 impl Page {
@@ -85,6 +87,7 @@ impl Page {
             here,
             nav: Vec::new(),
             query: String::new(),
+            own_search: false,
         }
     }
 

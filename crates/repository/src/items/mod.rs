@@ -2,11 +2,14 @@
 
 mod copy;
 mod create;
+mod home;
 mod list;
 mod place;
 mod remove;
 mod search;
+mod seen;
 
+pub use home::{Home, KnownSite};
 pub use list::{Listed, Page, Sort, SortKey};
 pub use search::{Found, MOST_FOUND};
 

@@ -2,20 +2,18 @@
 //! may open. The cost is bounded whatever the size of the farm: when time is up, what was found so far is the answer.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::node::NodeRow;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
-use model::{Error, ErrorKind, Id, MAX_NAME_CHARS, NodeKind, Result, Right, fold};
+use model::{Error, MAX_NAME_CHARS, Result, Right, fold};
 
 use crate::Session;
-use crate::locate::{Finder, Located, locate_id};
-use crate::map::{ContentDatabase, Map};
 use crate::view::Item;
+
+use super::seen::Eyes;
 
 /// Most items of one answer.
 pub const MOST_FOUND: usize = 50;
@@ -34,7 +32,6 @@ struct Bounds {
 }
 
 const SEARCH: Bounds = Bounds { stretch: 100_000, time: Duration::from_millis(200) };
-const RECENT: Bounds = Bounds { stretch: 2_000, time: Duration::from_millis(20) };
 
 /// What a search has found.
 #[derive(Clone, Debug, Default)]
@@ -108,12 +105,6 @@ impl Session {
         self.look_for(query, limit.clamp(1, MOST_FOUND), SEARCH).await
     }
 
-    /// Documents of the whole farm that the caller may open, those that changed last first; at most `limit`, itself at
-    /// most [`MOST_FOUND`]. Who may open next to nothing in a large farm sees only what is among its newest documents.
-    pub async fn recent_documents(&self, limit: usize) -> Result<Vec<Item>> {
-        Ok(self.look_for(Arc::default(), limit.clamp(1, MOST_FOUND), RECENT).await?.items)
-    }
-
     async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<Found> {
         self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
         let map = self.map().await?;
@@ -122,12 +113,11 @@ impl Session {
         let begun = Instant::now();
         for content in &map.databases {
             let look = Look {
-                finder: self.finder(&map, content),
+                eyes: Eyes::of(self, &map, content),
                 query: query.clone(),
                 end: begun + bounds.time,
                 stretch: bounds.stretch,
                 limit,
-                parents: HashMap::new(),
             };
             let (some_places, some_documents) = content.database.read_long(move |reader| look.all(reader)).await?;
             for part in [&some_places, &some_documents] {
@@ -149,53 +139,24 @@ impl Session {
         found.items.append(&mut documents);
         Ok(found)
     }
-
-    fn finder(&self, map: &Arc<Map>, content: &Arc<ContentDatabase>) -> Finder {
-        Finder {
-            repository: self.repository.clone(),
-            principal: self.principal.clone(),
-            map: map.clone(),
-            content: content.clone(),
-            keep: true,
-        }
-    }
 }
 
 /// A look through one content database.
 struct Look {
-    finder: Finder,
+    eyes: Eyes,
     query: Arc<Query>,
     end: Instant,
     stretch: usize,
     limit: usize,
-    /// Items that hold others, with their paths; none for those that are in a recycle bin or unknown to the caller.
-    parents: HashMap<Id, Option<(Located, String)>>,
 }
 
 impl Look {
     fn all(mut self, reader: &mut Reader<'_>) -> Result<(Found, Found)> {
         let query = self.query.clone();
-        let scopes = self.scopes(reader)?;
+        let scopes = self.eyes.scopes(reader)?;
         let wanted = Wanted { words: &query.words, scopes: scopes.as_deref() };
         let places = if query.words.is_empty() { Found::default() } else { self.places(reader, &wanted)? };
         Ok((Found { whole: true, ..places }, self.documents(reader, &wanted)?))
-    }
-
-    /// The scopes that the caller may look into; none when that is all of them. Which of them count is decided again for
-    /// each item that is found: these only keep what cannot be shown from being read.
-    fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
-        let principal = &self.finder.principal;
-        if principal.farm_administrator {
-            return Ok(None);
-        }
-        let ids: Vec<Id> = principal.ids().collect();
-        let granted = search::granted(reader, &ids)?;
-        let roles = &self.finder.map.roles;
-        let open = granted.into_iter().filter(|(_, role)| Map::rights(roles, *role).has(Right::View));
-        let mut scopes: Vec<Id> = open.map(|(scope, _)| scope).collect();
-        scopes.sort_unstable();
-        scopes.dedup();
-        Ok(Some(scopes))
     }
 
     fn places(&mut self, reader: &mut Reader<'_>, wanted: &Wanted<'_>) -> Result<Found> {
@@ -209,7 +170,7 @@ impl Look {
             if found.more {
                 break;
             }
-            if let Some(item) = self.show(reader, row)? {
+            if let Some(item) = self.eyes.show(reader, row)? {
                 add(&mut found, item, limit);
             }
         }
@@ -218,15 +179,13 @@ impl Look {
 
     /// Root sites of site collections, whose names are their titles.
     fn roots(&self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
-        let (map, database) = (self.finder.map.clone(), self.finder.content.row.id);
+        let map = self.eyes.finder.map.clone();
         let mut found = Vec::new();
-        let here = map.collections.iter().filter(|row| row.database_id == database);
-        for row in here.filter(|row| self.query.matches(&fold(&row.title))).take(MOST_PLACES) {
-            match locate_id(reader, &self.finder, row.id) {
-                Ok(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
+        let here = self.eyes.collections(&map).filter(|row| self.query.matches(&fold(&row.title)));
+        for row in here.take(MOST_PLACES) {
+            match self.eyes.locate(reader, row.id)? {
+                Some(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),
+                _ => {}
             }
         }
         Ok(found)
@@ -241,7 +200,7 @@ impl Look {
                 let rows = search::documents(reader, wanted, after, until.unwrap_or(OLDEST), BATCH)?;
                 for row in &rows {
                     after = (row.modified_at, row.id);
-                    if let Some(item) = self.show(reader, row)? {
+                    if let Some(item) = self.eyes.show(reader, row)? {
                         add(&mut found, item, self.limit);
                     }
                     if found.more {
@@ -261,25 +220,6 @@ impl Look {
                 return Ok(found);
             }
         }
-    }
-
-    /// An item as the caller sees it; none when they do not, or when it is in a recycle bin.
-    fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
-        if !self.parents.contains_key(&row.parent_id) {
-            let parent = match locate_id(reader, &self.finder, row.parent_id) {
-                Ok(located) => {
-                    let path = located.path();
-                    Some((located, path))
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => None,
-                Err(error) => return Err(error),
-            };
-            self.parents.insert(row.parent_id, parent);
-        }
-        let Some(Some((parent, path))) = self.parents.get(&row.parent_id) else { return Ok(None) };
-        let open = parent.access.may_view(row.scope_id)
-            && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
-        if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
     }
 }
 

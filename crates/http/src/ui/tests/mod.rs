@@ -2,6 +2,7 @@
 
 mod columns;
 mod entrance;
+mod home;
 mod pages;
 mod preview;
 mod safety;

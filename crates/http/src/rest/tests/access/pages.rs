@@ -51,6 +51,7 @@ const ROWS: &[Row] = &[
     page("/browse/", SEE),
     page("/browse/{path}", SEE),
     asking("GET", "/search", "?q=a", ALL),
+    page("/sites", ALL),
     page("/account", ALL),
     page("/account/password", ALL),
     form("/account/password", "old=wrong&new=another+good+password&again=another+good+password", [403; 5]),

@@ -1,0 +1,111 @@
+//! The page that everybody comes to first: the search, what changed last, one's own work, the sites.
+
+use askama::Template;
+use model::{Id, NodeKind, Timestamp};
+use repository::{Item, KnownSite, Sort, Target};
+
+use super::caller::Visit;
+use super::fault::Shown;
+use super::format::Icon;
+use super::frame::Crumb;
+use super::page::Page;
+use super::{address, browse, frame, html};
+
+/// Entries of each kind.
+const MOST: usize = 24;
+/// Entries of one's own work.
+const MOST_OWN: usize = 8;
+/// Sites of the page that lists all.
+const MOST_SITES: usize = 1_000;
+
+struct Entry {
+    href: String,
+    icon: Icon,
+    name: String,
+    path: String,
+    place: String,
+    modified_at: Timestamp,
+    modified_by: String,
+    held: bool,
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage<'a> {
+    page: &'a Page,
+    recent: Vec<Entry>,
+    checked_out: Vec<Entry>,
+    drafts: Vec<Entry>,
+    sites: Vec<Crumb>,
+    more_sites: bool,
+    libraries: Vec<Crumb>,
+    welcome: bool,
+}
+
+#[derive(Template)]
+#[template(path = "collections.html")]
+struct Collections<'a> {
+    page: &'a Page,
+    links: Vec<Crumb>,
+}
+
+/// The page.
+pub async fn show(mut visit: Visit) -> Shown {
+    let mut home = visit.session.home(MOST).await?;
+    let more_sites = home.sites.len() == MOST;
+    home.checked_out.truncate(MOST_OWN);
+    home.drafts.truncate(MOST_OWN);
+    let everything: Vec<Item> =
+        [&home.recent, &home.checked_out, &home.drafts].into_iter().flatten().cloned().collect();
+    let names = browse::names(&visit.session, &everything).await?;
+    let entries = |items: &[Item]| -> Vec<Entry> {
+        items.iter().map(|item| entry(item, browse::name_of(&names, item.modified_by))).collect()
+    };
+    let libraries = match home.sites.as_slice() {
+        [only] => libraries(&visit, only.id).await?,
+        _ => Vec::new(),
+    };
+    let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
+    visit.page.own_search = true;
+    Ok(html(&HomePage {
+        page: &visit.page,
+        welcome: administrator && home.recent.is_empty(),
+        recent: entries(&home.recent),
+        checked_out: entries(&home.checked_out),
+        drafts: entries(&home.drafts),
+        sites: home.sites.iter().map(link).collect(),
+        more_sites,
+        libraries,
+    }))
+}
+
+/// All sites that the caller knows of.
+pub async fn sites(visit: Visit) -> Shown {
+    let sites = visit.session.sites(MOST_SITES).await?;
+    Ok(html(&Collections { page: &visit.page, links: sites.iter().map(link).collect() }))
+}
+
+/// Who knows one site only is led to what is in it.
+async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
+    let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MOST).await?;
+    let libraries = listed.items.into_iter().filter(|item| item.kind == NodeKind::Library);
+    Ok(libraries.map(|item| Crumb { href: address::browse(&item.path), label: item.name }).collect())
+}
+
+fn link(site: &KnownSite) -> Crumb {
+    Crumb { href: address::browse(&site.path), label: frame::site_title(&site.path, &site.title) }
+}
+
+fn entry(item: &Item, modified_by: String) -> Entry {
+    let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
+    Entry {
+        href: address::browse(&item.path),
+        icon: browse::icon_of(item),
+        name: item.name.clone(),
+        path: above.replace('/', " / "),
+        place: address::browse(above),
+        modified_at: item.modified_at,
+        modified_by,
+        held: item.check_out.is_some(),
+    }
+}

@@ -1,0 +1,161 @@
+//! What somebody finds when they come in: the documents that changed last, those they have checked out, their drafts, and the
+//! sites they know. Its cost is bounded whatever the size of the farm.
+
+use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::content::node;
+use database::content::node::NodeRow;
+use database::content::search::{self, NEWEST, OLDEST, Place, Wanted};
+use model::{Id, Result, fold};
+
+use super::seen::Eyes;
+use crate::Session;
+use crate::view::Item;
+
+/// Among how many of the newest documents of a content database are looked for drafts, and for those that the caller may open
+/// before the clock is looked at.
+const NEW: usize = 2_000;
+/// Time after which no further documents are looked at.
+const TIME: Duration = Duration::from_millis(20);
+/// Rows that one statement brings.
+const BATCH: usize = 50;
+
+/// A site collection that the caller knows of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownSite {
+    /// Identifier, which is that of its root site.
+    pub id: Id,
+    /// Its address below the farm; empty for the root.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+}
+
+/// What somebody finds when they come in.
+#[derive(Clone, Debug, Default)]
+pub struct Home {
+    /// Documents that the caller may open, those that changed last first.
+    pub recent: Vec<Item>,
+    /// Documents that the caller has checked out.
+    pub checked_out: Vec<Item>,
+    /// Documents whose latest version is the caller's draft, newest first; only from among the newest of the farm.
+    pub drafts: Vec<Item>,
+    /// Site collections that the caller knows of, the root first, then by title.
+    pub sites: Vec<KnownSite>,
+}
+
+impl Session {
+    /// What the caller finds when they come in; at most `limit` entries of each kind.
+    pub async fn home(&self, limit: usize) -> Result<Home> {
+        self.gather(limit, true).await
+    }
+
+    /// Site collections that the caller knows of, the root first, then by title; at most `limit`.
+    pub async fn sites(&self, limit: usize) -> Result<Vec<KnownSite>> {
+        Ok(self.gather(limit, false).await?.sites)
+    }
+
+    async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {
+        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        let map = self.map().await?;
+        let mut home = Home::default();
+        for content in &map.databases {
+            let eyes = Eyes::of(self, &map, content);
+            let visit = move |reader: &mut Reader<'_>| Visit { eyes, limit }.all(reader, documents);
+            let mut part = content.database.read_long(visit).await?;
+            home.recent.append(&mut part.recent);
+            home.checked_out.append(&mut part.checked_out);
+            home.drafts.append(&mut part.drafts);
+            home.sites.append(&mut part.sites);
+        }
+        for items in [&mut home.recent, &mut home.checked_out, &mut home.drafts] {
+            items.sort_by_key(|item| Reverse((item.modified_at, item.id)));
+            items.truncate(limit);
+        }
+        sort(&mut home.sites);
+        home.sites.truncate(limit);
+        Ok(home)
+    }
+}
+
+fn sort(sites: &mut [KnownSite]) {
+    sites.sort_by_cached_key(|site| (!site.path.is_empty(), fold(&site.title), site.id));
+}
+
+struct Visit {
+    eyes: Eyes,
+    limit: usize,
+}
+
+impl Visit {
+    fn all(mut self, reader: &mut Reader<'_>, documents: bool) -> Result<Home> {
+        let mut home = Home { sites: self.sites(reader)?, ..Home::default() };
+        if documents {
+            let me = self.eyes.finder.principal.id;
+            let oldest = search::stretch(reader, NEWEST, NEW)?;
+            home.recent = self.recent(reader, oldest)?;
+            let held = node::held_by(reader, me, Id::NONE, self.limit)?;
+            home.checked_out = self.show(reader, &held)?;
+            let drafts = search::drafts(reader, me, oldest.unwrap_or(OLDEST).0, self.limit)?;
+            home.drafts = self.show(reader, &drafts)?;
+        }
+        Ok(home)
+    }
+
+    fn show(&mut self, reader: &mut Reader<'_>, rows: &[NodeRow]) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for row in rows {
+            items.extend(self.eyes.show(reader, row)?);
+        }
+        Ok(items)
+    }
+
+    /// Goes on behind the newest `oldest` only while there is time.
+    fn recent(&mut self, reader: &mut Reader<'_>, oldest: Option<Place>) -> Result<Vec<Item>> {
+        let scopes = self.eyes.scopes(reader)?;
+        let wanted = Wanted { words: &[], scopes: scopes.as_deref() };
+        let end = Instant::now() + TIME;
+        let (mut items, mut after, mut until) = (Vec::new(), NEWEST, oldest);
+        loop {
+            let rows = search::documents(reader, &wanted, after, until.unwrap_or(OLDEST), BATCH)?;
+            for row in &rows {
+                after = (row.modified_at, row.id);
+                items.extend(self.eyes.show(reader, row)?);
+                if items.len() == self.limit {
+                    return Ok(items);
+                }
+            }
+            if Instant::now() > end {
+                return Ok(items);
+            }
+            if rows.len() < BATCH {
+                let Some(place) = until else { return Ok(items) };
+                after = place;
+                until = search::stretch(reader, after, NEW)?;
+            }
+        }
+    }
+
+    fn sites(&self, reader: &mut Reader<'_>) -> Result<Vec<KnownSite>> {
+        let known = self.eyes.known_collections(reader)?;
+        let map = self.eyes.finder.map.clone();
+        let here = self.eyes.collections(&map);
+        let here = here.filter(|row| known.as_ref().is_none_or(|known| known.contains(&row.id)));
+        let mut sites: Vec<KnownSite> =
+            here.map(|row| KnownSite { id: row.id, path: row.path.clone(), title: row.title.clone() }).collect();
+        sort(&mut sites);
+        let mut found = Vec::new();
+        for site in sites {
+            if found.len() == self.limit {
+                break;
+            }
+            if self.eyes.locate(reader, site.id)?.is_some() {
+                found.push(site);
+            }
+        }
+        Ok(found)
+    }
+}

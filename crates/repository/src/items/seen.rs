@@ -1,0 +1,91 @@
+//! What a caller sees of rows that were found anywhere in a content database.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use database::Reader;
+use database::configuration::site_collection::SiteCollectionRow;
+use database::content::node::NodeRow;
+use database::content::search;
+use model::{ErrorKind, Id, NodeKind, Result, Right};
+
+use crate::Session;
+use crate::locate::{Finder, Located, locate_id};
+use crate::map::{ContentDatabase, Map};
+use crate::view::Item;
+
+/// A caller who looks at one content database. What is found for it is remembered for the rows that follow.
+pub(super) struct Eyes {
+    pub(super) finder: Finder,
+    /// Items that hold others, with their paths; none for those that are in a recycle bin or unknown to the caller.
+    parents: HashMap<Id, Option<(Located, String)>>,
+}
+
+impl Eyes {
+    pub(super) fn of(session: &Session, map: &Arc<Map>, content: &Arc<ContentDatabase>) -> Self {
+        let finder = Finder {
+            repository: session.repository.clone(),
+            principal: session.principal.clone(),
+            map: map.clone(),
+            content: content.clone(),
+            keep: true,
+        };
+        Self { finder, parents: HashMap::new() }
+    }
+
+    /// The scopes that the caller may look into; none when that is all of them. Which of them count is decided again for
+    /// each item that is found: these only keep what cannot be shown from being read.
+    pub(super) fn scopes(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<Id>>> {
+        let Some(open) = self.open(reader)? else { return Ok(None) };
+        let mut scopes: Vec<Id> = open.iter().map(|granted| granted.scope_id).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        Ok(Some(scopes))
+    }
+
+    /// Site collections in which something is open to the caller; none when that is all of them.
+    pub(super) fn known_collections(&self, reader: &mut Reader<'_>) -> Result<Option<HashSet<Id>>> {
+        Ok(self.open(reader)?.map(|open| open.iter().map(|granted| granted.collection_id).collect()))
+    }
+
+    fn open(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<search::Granted>>> {
+        let principal = &self.finder.principal;
+        if principal.farm_administrator {
+            return Ok(None);
+        }
+        let ids: Vec<Id> = principal.ids().collect();
+        let mut granted = search::granted(reader, &ids)?;
+        granted.retain(|granted| Map::rights(&self.finder.map.roles, granted.role_id).has(Right::View));
+        Ok(Some(granted))
+    }
+
+    /// Site collections of this content database.
+    pub(super) fn collections<'a>(&self, map: &'a Map) -> impl Iterator<Item = &'a SiteCollectionRow> + use<'a> {
+        let database = self.finder.content.row.id;
+        map.collections.iter().filter(move |row| row.database_id == database)
+    }
+
+    /// An item that the caller may know of; none for all others.
+    pub(super) fn locate(&self, reader: &mut Reader<'_>, id: Id) -> Result<Option<Located>> {
+        match locate_id(reader, &self.finder, id) {
+            Ok(located) => Ok(Some(located)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An item as the caller sees it; none when they may not open it, or when it is in a recycle bin.
+    pub(super) fn show(&mut self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Item>> {
+        if !self.parents.contains_key(&row.parent_id) {
+            let parent = self.locate(reader, row.parent_id)?.map(|located| {
+                let path = located.path();
+                (located, path)
+            });
+            self.parents.insert(row.parent_id, parent);
+        }
+        let Some(Some((parent, path))) = self.parents.get(&row.parent_id) else { return Ok(None) };
+        let open = parent.access.may_view(row.scope_id)
+            && (row.kind != NodeKind::Document || parent.visible_version(row).is_some());
+        if open { parent.child(reader, row, path).map(Some) } else { Ok(None) }
+    }
+}

@@ -18,6 +18,12 @@ after(async () => {
   await server?.stop();
 });
 
+/** Leaves a dialog; browsers close it a moment after the key. */
+async function leave(page) {
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
 for (const scheme of ['light', 'dark']) {
   for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
     test(`results and palette are readable and accessible: ${scheme}, ${screen}`, async () => {
@@ -37,7 +43,7 @@ for (const scheme of ['light', 'dark']) {
       await page.keyboard.type('contract');
       await page.getByRole('option', { name: 'Contract 2025' }).waitFor();
       await look('palette');
-      await page.keyboard.press('Escape');
+      await leave(page);
       await page.keyboard.press('?');
       await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
       await look('shortcuts');
@@ -75,7 +81,7 @@ test('the palette opens what is found, places and actions, by keyboard alone', a
   await page.keyboard.type('new fold');
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByLabel('Name').waitFor();
-  await page.keyboard.press('Escape');
+  await leave(page);
 
   // Ctrl+K closes what it opened; keys are text while somebody types.
   await page.keyboard.press('Control+k');

@@ -254,7 +254,7 @@ fn token(language: &Language, text: &str, in_word: bool) -> (&'static str, usize
     if language.line.iter().any(|mark| text.starts_with(mark)) {
         return ("c", line());
     }
-    for (begin, end) in language.block.iter().filter(|(begin, _)| text.starts_with(begin)) {
+    if let Some((begin, end)) = language.block.iter().find(|(begin, _)| text.starts_with(begin)) {
         let rest = &text[begin.len()..];
         return ("c", rest.find(end).map_or(text.len(), |at| begin.len() + at + end.len()));
     }
@@ -272,7 +272,7 @@ fn token(language: &Language, text: &str, in_word: bool) -> (&'static str, usize
         let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         let word = &text[..end];
         let known = |other: &&str| if language.caseless { other.eq_ignore_ascii_case(word) } else { *other == word };
-        return (if language.words.iter().any(|other| known(other)) { "k" } else { "" }, end);
+        return (if language.words.iter().any(known) { "k" } else { "" }, end);
     }
     ("", first.len_utf8())
 }

@@ -1,8 +1,9 @@
 // Keys that work on every page: Ctrl+K for the palette, / for the search box, ? for the list of keys.
 import { close, open } from "./palette.js";
 
+// A field of a dialog that was just closed keeps the focus for a moment: nobody types into it.
 function typing(element) {
-  return element?.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+  return element?.checkVisibility() && element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 }
 
 function help() {

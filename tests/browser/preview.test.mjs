@@ -165,6 +165,34 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   await page.finish();
 });
 
+for (const [screen, viewport] of [['wide', { width: 1440, height: 900 }], ['narrow', NARROW]]) {
+  test(`a listing shows its documents beside it, by keyboard alone: ${screen}`, async () => {
+    const page = await openPage(browser, server, { viewport });
+    await signIn(page);
+    await page.goto('/browse/Documents');
+    const details = async (name) => {
+      const more = page.getByRole('link', { name: `More actions for ${name}` });
+      await more.focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.menu:popover-open').getByText('Details').press('Enter');
+      await page.getByRole('complementary', { name }).waitFor();
+      return more;
+    };
+    await details('minutes.md');
+    await page.getByRole('heading', { name: 'Minutes of the meeting' }).waitFor();
+    await picture(page, `pane-${screen}`);
+    await assertFits(page);
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    const more = await details('three.pdf');
+    await page.waitForFunction(() => document.querySelector('.pane .pages canvas')?.dataset.done);
+    await page.keyboard.press('Escape');
+    await page.getByRole('complementary').waitFor({ state: 'detached' });
+    assert.ok(await more.evaluate((link) => link === document.activeElement));
+    await page.finish();
+  });
+}
+
 test('previews need no script, apart from PDF, which is a link then', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);

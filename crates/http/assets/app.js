@@ -4,6 +4,7 @@ import "./confirm.js";
 import "./dialog.js";
 import "./keys.js";
 import "./menu.js";
+import "./pane.js";
 import "./refresh.js";
 import "./selection.js";
 import "./time.js";

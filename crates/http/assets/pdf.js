@@ -6,7 +6,7 @@ GlobalWorkerOptions.workerSrc = new URL("./vendor/pdf.worker.min.mjs", import.me
 // No page is drawn with more pixels than this, however large its paper.
 const MOST_PIXELS = 8_000_000;
 
-async function show(part) {
+async function draw(part) {
   const list = part.querySelector(".pages");
   const task = getDocument({
     url: part.dataset.pdf,
@@ -20,10 +20,10 @@ async function show(part) {
   const first = await pdf.getPage(1);
   const { width, height } = first.getViewport({ scale: 1 });
   const watcher = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target).catch(() => fail(part));
+    for (const { isIntersecting, target } of entries) if (isIntersecting) drawPage(target).catch(() => fail(part));
   }, { root: list, rootMargin: "100% 0px" });
 
-  async function draw(canvas) {
+  async function drawPage(canvas) {
     if (canvas.dataset.drawn) return;
     canvas.dataset.drawn = "yes";
     const page = await pdf.getPage(Number(canvas.dataset.number));
@@ -58,4 +58,11 @@ function fail(part) {
   status.hidden = false;
 }
 
-for (const part of document.querySelectorAll("[data-pdf]")) show(part).catch(() => fail(part));
+/** Shows the document that a part of the page names, once. */
+export function show(part) {
+  if (part.dataset.shown) return;
+  part.dataset.shown = "yes";
+  draw(part).catch(() => fail(part));
+}
+
+document.querySelectorAll("[data-pdf]").forEach(show);

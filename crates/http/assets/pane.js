@@ -1,0 +1,50 @@
+// Links marked `data-pane` lead to the page of what an item is and shows; here that is shown beside the listing. Escape
+// leaves, and the focus goes back to where it was. Without script, or where it does not work, the page itself opens.
+
+let pane;
+let before;
+
+function close() {
+  if (!pane) return false;
+  pane.remove();
+  pane = undefined;
+  before?.focus();
+  return true;
+}
+
+async function open(link, row) {
+  const answer = await fetch(link.href, { headers: { accept: "text/html" } });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const [title, part] = [page.querySelector("main h1"), page.querySelector("main > .columns")];
+  const store = document.getElementById("pane");
+  if (!answer.ok || answer.redirected || !title || !part || !store) {
+    location.href = link.href;
+    return;
+  }
+  pane?.remove();
+  before = row?.querySelector("td.act a") ?? link;
+  pane = store.content.firstElementChild.cloneNode(true);
+  pane.setAttribute("aria-label", title.textContent);
+  pane.querySelector("h2").textContent = title.textContent;
+  pane.querySelector("[data-open]").href = page.querySelector("main .head a.button.main")?.href ?? link.href;
+  pane.querySelector("[data-close]").addEventListener("click", close);
+  pane.append(document.adoptNode(part));
+  document.querySelector("main").after(pane);
+  pane.focus();
+  const pdf = pane.querySelector("[data-pdf]");
+  if (pdf) (await import("./pdf.js")).show(pdf);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-pane]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const row = link.closest("tr");
+  link.closest("[popover]")?.hidePopover();
+  open(link, row).catch(() => { location.href = link.href; });
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open, .cell-editor")) return;
+  if (close()) event.preventDefault();
+});

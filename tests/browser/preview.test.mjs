@@ -100,7 +100,7 @@ before(async () => {
   server = await startServer();
   browser = await startBrowser();
   const files = {
-    'add.rs': CODE, 'minutes.md': MARKDOWN, 'people.csv': CSV, 'three.pdf': pdf(3), 'picture.png': png(640, 320),
+    'add.rs': CODE, 'minutes.md': MARKDOWN, 'people.csv': CSV, 'three.pdf': pdf(3), 'long.pdf': pdf(60), 'picture.png': png(640, 320),
     'drawing.svg': SVG, 'tone.wav': wav(20), 'broken.pdf': 'no pdf', 'trap.html': '<script>document.title = "ran"</script>',
   };
   for (const [name, body] of Object.entries(files)) await server.put(name, body);
@@ -149,6 +149,14 @@ test('pictures, PDF and sound are drawn and played under our policy', async () =
   await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done);
   assert.ok(await drawn(page) > 10_000);
   assert.equal(await page.getByRole('img', { name: /^Page \d of 3$/ }).count(), 3);
+  // Pages far away are not kept in memory, and come back.
+  await page.goto('/browse/Documents/long.pdf');
+  const page1 = page.locator('.pages canvas').first();
+  await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done);
+  await page.locator('.pages canvas').last().scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => document.querySelector('.pages canvas:last-child').dataset.done && !document.querySelector('.pages canvas').dataset.drawn);
+  await page1.scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => document.querySelector('.pages canvas').dataset.done);
   await page.goto('/browse/Documents/broken.pdf');
   await page.getByText('This PDF document cannot be shown here.').waitFor();
   await page.goto('/browse/Documents/tone.wav');

@@ -19,22 +19,40 @@ async function draw(part) {
   const pdf = await task.promise;
   const first = await pdf.getPage(1);
   const { width, height } = first.getViewport({ scale: 1 });
+  const drawings = new WeakMap();
   const watcher = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) drawPage(target).catch(() => fail(part));
+    for (const { isIntersecting, target } of entries) {
+      if (isIntersecting) drawPage(target).catch((error) => error.name === "RenderingCancelledException" || fail(part));
+      else forget(target);
+    }
   }, { root: list, rootMargin: "100% 0px" });
 
   async function drawPage(canvas) {
     if (canvas.dataset.drawn) return;
     canvas.dataset.drawn = "yes";
     const page = await pdf.getPage(Number(canvas.dataset.number));
+    if (!canvas.dataset.drawn) return;
     const natural = page.getViewport({ scale: 1 });
     const wanted = (canvas.clientWidth / natural.width) * Math.min(devicePixelRatio, 2);
     const most = Math.sqrt(MOST_PIXELS / (natural.width * natural.height));
     const viewport = page.getViewport({ scale: Math.min(wanted, most) });
     canvas.width = Math.round(viewport.width);
     canvas.height = Math.round(viewport.height);
-    await page.render({ canvas, viewport }).promise;
+    const rendering = page.render({ canvas, viewport });
+    drawings.set(canvas, rendering);
+    await rendering.promise;
     canvas.dataset.done = "yes";
+  }
+
+  // A page that is out of sight gives its memory back; it keeps its shape, so that nothing moves.
+  function forget(canvas) {
+    if (!canvas.dataset.drawn) return;
+    drawings.get(canvas)?.cancel();
+    drawings.delete(canvas);
+    delete canvas.dataset.drawn;
+    delete canvas.dataset.done;
+    const shrink = 300 / canvas.width;
+    if (shrink < 1) [canvas.width, canvas.height] = [300, Math.round(canvas.height * shrink)];
   }
 
   for (let number = 1; number <= pdf.numPages; number++) {

@@ -276,6 +276,7 @@ impl Repository {
             let place = path.clone();
             match blocking(move || Partial::open(&place)).await {
                 Err(error) if error.code() == "upload_busy" && asked.elapsed() < BUSY => {
+                    // sleep: the other request does not tell when it has ended
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
                 opened => return opened,

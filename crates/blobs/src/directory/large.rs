@@ -212,7 +212,7 @@ impl Source for LargeSource {
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
         let file = self.0.clone();
         let range = offset..(offset + limit as u64).min(file.footer.length);
-        Box::pin(super::cold::cold(range.end - range.start, move || file.load(range)))
+        Box::pin(super::cold::cold(move || file.load(range)))
     }
 }
 

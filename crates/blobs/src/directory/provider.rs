@@ -267,9 +267,7 @@ impl Provider for DirectoryProvider {
                 return Ok(source);
             }
             let inner = self.0.clone();
-            // A record is read when it is opened, a large file only when its bytes are asked for.
-            let bytes = if matches!(place, Some(Place::Segment { .. })) { size } else { 0 };
-            super::cold::cold(bytes, move || inner.open_anywhere(digest, size, place)).await
+            super::cold::cold(move || inner.open_anywhere(digest, size, place)).await
         })
     }
 

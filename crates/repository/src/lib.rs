@@ -25,6 +25,7 @@ mod map;
 mod object_settings;
 mod people;
 mod permissions;
+mod place;
 mod placement;
 mod policies;
 mod provider;

@@ -201,9 +201,15 @@ impl Repository {
     /// Opens a store. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it is
     /// unavailable until it does.
     async fn open_or_leave(&self, row: &StoreRow, starting: bool) -> Result<Option<BlobStore>> {
-        match self.inner.open_store(row).await {
-            Ok(store) => Ok(Some(store)),
-            Err(error) if starting && row.id == FILES_STORE => Err(error),
+        let make = row.id == FILES_STORE && !self.inner.configuration.read(farm::has_made_files).await?;
+        match self.inner.open_store(row, make).await {
+            Ok(store) => {
+                if make {
+                    self.inner.configuration.write_vital(farm::note_made_files).await?;
+                }
+                Ok(Some(store))
+            }
+            Err(error) if starting && row.id == FILES_STORE && error.code() != "store_absent" => Err(error),
             Err(error) => {
                 tracing::error!(store = row.name, error = error.report(), "a BLOB store cannot be opened");
                 Ok(None)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use blobs::{BlobStore, CacheOptions, CachedProvider, Owner};
+use blobs::{BlobStore, CacheOptions, CachedProvider, DirectoryOptions, Owner};
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
 
@@ -29,10 +29,11 @@ fn subject(store: Id) -> String {
 }
 
 impl Inner {
-    /// Opens a store; the place of a directory is below the data directory when it is relative.
+    /// Opens a store; the place of a directory is below the data directory when it is relative. Only with `create` a directory that
+    /// is no store becomes one.
     ///
     /// Errors: `Invalid` for an unknown kind or setting; what the provider says.
-    pub(crate) async fn open_store(&self, row: &StoreRow) -> Result<BlobStore> {
+    pub(crate) async fn open_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
         let (settings, secrets) = self.store_settings(row).await?;
         let owner = Owner::new(self.farm_id.to_string())?;
         match row.kind.as_str() {
@@ -44,7 +45,8 @@ impl Inner {
                     return Err(Error::invalid("a store of the kind directory needs a directory"));
                 }
                 let path = self.directory.join(&row.location);
-                BlobStore::open_directory(&path, &owner, self.blobs.clone()).await
+                let options = DirectoryOptions { create, ..self.blobs.clone() };
+                BlobStore::open_directory(&path, &owner, options).await
             }
             kind => {
                 let store = open_object(kind, row, &settings, &secrets, &owner).await?;

@@ -1,6 +1,7 @@
 //! BLOB stores of the farm: adding, opening up, closing and removing them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use blobs::ProbeReport;
 use database::Transaction;
@@ -9,10 +10,10 @@ use database::configuration::farm::{self, StoreRow};
 use database::content::{blob, reclaim};
 use model::{Error, Id, Name, Result, Timestamp};
 
-use crate::Session;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::object_settings::{KEYS, with_new_key};
 use crate::policies::users_of;
+use crate::{Session, place};
 
 /// A BLOB store to be added.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +73,11 @@ impl Session {
         let name = Name::new(new.name.clone())?;
         let row = self.store_row(self.repository.next_id(), &name, &new).await?;
         refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
+        if row.kind == "directory" {
+            self.require_place_of_its_own(&row).await?;
+        }
         // Opening shows whether the place can be used, before the farm relies on it.
-        self.repository.inner.open_store(&row).await?.close().await;
+        self.repository.inner.open_store(&row, true).await?.close().await;
         let actor = self.principal.id;
         let insert = move |transaction: &mut Transaction<'_>| {
             if let Some(added) = repetition.find(transaction)? {
@@ -122,7 +126,7 @@ impl Session {
             encrypt: false,
         };
         let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
-        self.repository.inner.open_store(&row).await?.close().await;
+        self.repository.inner.open_store(&row, false).await?.close().await;
         let actor = self.principal.id;
         let names: Vec<&str> = settings.keys().chain(secrets.keys()).map(String::as_str).collect();
         let detail = names.join(", ");
@@ -166,10 +170,51 @@ impl Session {
             return Ok(first.own_store.test().await);
         }
         // Opened here, so that what prevents it is told.
-        let store = self.repository.inner.open_store(row).await?;
+        let store = self.repository.inner.open_store(row, false).await?;
         let report = store.test().await;
         store.close().await;
         Ok(report)
+    }
+
+    /// Makes the directory of a store whose disk is lost for good a store again, an empty one.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` for another kind, or when the store is there.
+    pub async fn make_store_anew(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        if row.kind != "directory" {
+            return Err(Error::conflict(format!(
+                "the BLOB store \"{name}\" is no directory: only those are made anew"
+            )));
+        }
+        match self.repository.inner.open_store(&row, false).await {
+            Err(error) if error.code() == "store_absent" => {}
+            Err(error) => return Err(error),
+            Ok(store) => {
+                store.close().await;
+                return Err(Error::conflict(format!("the BLOB store \"{name}\" is there: nothing was changed")));
+            }
+        }
+        self.repository.inner.open_store(&row, true).await?.close().await;
+        let (actor, subject) = (self.principal.id, row.name.clone());
+        let note = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            event::record(transaction, Timestamp::now(), actor, "store.make_anew", &subject, &row.location)
+        };
+        self.repository.inner.configuration.write(note).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Refuses a directory that is a store of the farm by another name, lies within one, or holds one.
+    async fn require_place_of_its_own(&self, row: &StoreRow) -> Result<()> {
+        let (base, stores) = (self.repository.inner.directory.clone(), self.map().await?.stores.clone());
+        let new = base.join(&row.location);
+        let others = stores.into_iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
+        let others: Vec<(String, PathBuf)> = others.map(|row| (row.name, base.join(row.location))).collect();
+        let check = move || place::require_own(&new, &others);
+        tokio::task::spawn_blocking(check).await.unwrap_or_else(|error| {
+            Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
+        })
     }
 
     /// Opens a store up for new BLOBs, or closes it.

@@ -42,13 +42,18 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Opens the directory for `owner`; an empty or absent one becomes a store.
-    pub fn open(root: &Path, owner: &Owner) -> Result<Self> {
-        fs::create_dir_all(root).map_err(|e| failed("create the BLOB store", root, e))?;
+    /// Opens the directory for `owner`; an empty or absent one becomes a store when `create` is set.
+    pub fn open(root: &Path, owner: &Owner, create: bool) -> Result<Self> {
         let layout = Self { root: root.to_path_buf() };
         let marker = root.join(MARKER);
-        if !exists(&marker)? {
+        if !create {
+            layout.require_present()?;
+        } else if !exists(&marker)? {
+            fs::create_dir_all(root).map_err(|e| failed("create the BLOB store", root, e))?;
             refuse_foreign_content(root)?;
+            let lock = root.join(LOCK);
+            let made = File::options().create(true).truncate(false).write(true).open(&lock);
+            made.map_err(|e| failed("create", &lock, e))?;
             let _guard = layout.lock(FlockOperation::LockExclusive)?;
             // Another process may have been faster.
             if !exists(&marker)? {
@@ -57,6 +62,19 @@ impl Layout {
         }
         check_marker(&marker, owner)?;
         Ok(layout)
+    }
+
+    /// Whether the store is there: a directory without the marker is another one, such as the place where its disk was mounted.
+    pub fn require_present(&self) -> Result<()> {
+        if exists(&self.root.join(MARKER))? {
+            return Ok(());
+        }
+        Err(Error::unavailable(format!(
+            "{} is not the BLOB store that was there (it has no {MARKER}): mount its disk; if it is lost for good, see \
+             `strongroom blobs stores make-anew`",
+            self.root.display()
+        ))
+        .with_code("store_absent"))
     }
 
     fn create(&self, marker: &Path, owner: &Owner) -> Result<()> {
@@ -71,8 +89,7 @@ impl Layout {
     /// Takes the store-wide lock: shared to create segments and to delete, exclusive to recover and to drop segments.
     pub fn lock(&self, operation: FlockOperation) -> Result<File> {
         let path = self.root.join(LOCK);
-        let open = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = open.map_err(|e| failed("open", &path, e))?;
+        let file = File::options().write(true).open(&path).map_err(|e| failed("open", &path, e))?;
         lock(&file, &path, operation)?;
         Ok(file)
     }

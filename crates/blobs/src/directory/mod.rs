@@ -59,11 +59,20 @@ pub struct DirectoryOptions {
     pub batch_bytes: u64,
     /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more writing.
     pub zero_fill: bool,
+    /// Whether a store is made where there is none. A store that was there before must not be: its disk may not be mounted.
+    pub create: bool,
 }
 
 impl Default for DirectoryOptions {
     fn default() -> Self {
-        Self { segment_limit: 256 << 10, segment_bytes: 256 << 20, writers: 2, batch_bytes: 16 << 20, zero_fill: true }
+        Self {
+            segment_limit: 256 << 10,
+            segment_bytes: 256 << 20,
+            writers: 2,
+            batch_bytes: 16 << 20,
+            zero_fill: true,
+            create: true,
+        }
     }
 }
 

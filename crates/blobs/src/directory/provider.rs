@@ -45,7 +45,7 @@ impl DirectoryProvider {
     pub async fn open(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<Self> {
         let (path, owner) = (path.to_path_buf(), owner.clone());
         blocking(move || {
-            let layout = Layout::open(&path, &owner)?;
+            let layout = Layout::open(&path, &owner, options.create)?;
             recovery::recover(&layout)?;
             let catalog = Arc::new(Catalog::open(layout)?);
             let large: Arc<LargeCache> = Arc::default();
@@ -293,7 +293,10 @@ impl Provider for DirectoryProvider {
 
     fn usage(&self) -> Pending<'_, Usage> {
         let catalog = self.0.catalog.clone();
-        Box::pin(blocking(move || listing::usage(&catalog)))
+        Box::pin(blocking(move || {
+            catalog.layout.require_present()?;
+            listing::usage(&catalog)
+        }))
     }
 
     fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {

@@ -104,6 +104,19 @@ pub fn put_setting(transaction: &mut Transaction<'_>, name: &str, value: &str) -
     transaction.execute(PUT_SETTING, &params![name, value]).map(drop)
 }
 
+/// The setting that says that the farm's own directory of BLOBs was made, and is never to be made again by itself.
+const FILES_MADE: &str = "files-made";
+
+/// Whether the farm's own directory of BLOBs was made once.
+pub fn has_made_files(reader: &mut Reader<'_>) -> Result<bool> {
+    Ok(setting(reader, FILES_MADE)?.is_some())
+}
+
+/// Notes that it was.
+pub fn note_made_files(transaction: &mut Transaction<'_>) -> Result<()> {
+    put_setting(transaction, FILES_MADE, "yes")
+}
+
 /// All content databases, oldest first.
 pub fn databases(reader: &mut Reader<'_>) -> Result<Vec<ContentDatabaseRow>> {
     reader.query(LIST_DATABASES, &[], |row| {

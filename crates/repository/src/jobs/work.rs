@@ -157,6 +157,16 @@ impl Work {
 
     /// Refuses what cannot be done.
     pub(super) fn check(&self, storage: &Storage) -> Result<()> {
+        let rate = match self {
+            Self::Migrate(work) => work.rate,
+            Self::Collect(work) => work.rate,
+            Self::Check(work) => work.rate,
+        };
+        if rate == Some(0) {
+            return Err(Error::invalid(
+                "a rate of 0 bytes a second never comes to an end: leave it out, or give at least 1",
+            ));
+        }
         match self {
             Self::Migrate(work) => work.check(storage),
             Self::Collect(work) => work.check(),

@@ -14,6 +14,7 @@ mod faults;
 mod full;
 mod kill;
 mod older_states;
+mod places;
 mod power;
 mod refusals;
 mod repair;

@@ -78,7 +78,8 @@ fn fault_table(rows: &[[String; 5]]) -> String {
         return String::new();
     }
     format!(
-        "\n{}\n`strongroom blobs repair --from-backup PLACE` brings them back from a backup; a new upload of the same bytes repairs them as well.\n",
+        "\n{}\n`strongroom blobs repair --from-backup PLACE` brings back from a backup what documents need; a new upload of the same bytes does as well. \
+         What is damaged and needed by no document, such as a file that belongs elsewhere, is removed by hand.\n",
         table(["STATE", "STORE", "DOCUMENTS", "BLOB", "WHERE AND WHAT"], rows)
     )
 }

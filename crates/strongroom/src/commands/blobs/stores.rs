@@ -28,6 +28,11 @@ pub enum Action {
         /// The store
         name: String,
     },
+    /// Make the directory of a store whose disk is lost for good a store again, an empty one
+    MakeAnew {
+        /// The store
+        name: String,
+    },
     /// Encrypt with a new key from now on; what is there stays readable by its old one
     RotateKey {
         /// The store
@@ -140,6 +145,16 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
         Action::RotateKey { name } => {
             session.rotate_store_key(&name).await?;
             done(&name, "key rotated", format!("New BLOBs in \"{name}\" are encrypted with a new key.\n"))
+        }
+        Action::MakeAnew { name } => {
+            session.make_store_anew(&name).await?;
+            done(
+                &name,
+                "made anew",
+                format!(
+                    "The store \"{name}\" is there again, and empty: bring back what was in it with `blobs check` and `blobs repair --from-backup`.\n"
+                ),
+            )
         }
         Action::Activate { name } => {
             session.set_store_state(&name, StoreState::Active).await?;

@@ -1,0 +1,88 @@
+//! Directories of stores: one that is a store already, and one that is not there any more.
+
+use database::Engine;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{Farm, bytes};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_directory_is_one_store_whatever_it_is_called() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    assert!(client.put("a.bin", bytes(1, 60_000)).await.unwrap().status.is_success());
+    std::os::unix::fs::symlink(farm.data.join("blobs"), farm.data.join("link")).unwrap();
+    let absolute = farm.data.join("blobs").to_str().unwrap().to_owned();
+    for path in ["blobs", "./blobs", "blobs/", "blobs/../blobs", "link", "blobs/inner", ".", &absolute] {
+        let words = ["blobs", "stores", "add", "own", "--kind", "directory", "--path", path];
+        let refusal = farm.run(&words).unwrap_err();
+        assert!(refusal.said.contains("in that place"), "{path}: {}", refusal.said);
+    }
+    let words = ["blobs", "stores", "add", "far", "--kind", "directory", "--path", "missing/far"];
+    assert!(farm.run(&words).unwrap_err().said.contains("mount its disk"));
+    assert!(!farm.data.join("missing").exists());
+    assert!(client.get("a.bin").await.unwrap().body == bytes(1, 60_000));
+    farm.check_blobs();
+}
+
+fn answers(farm: &Farm, store: &str) -> bool {
+    let stores = farm.json(&["blobs", "stores", "list"]);
+    let found = stores.as_array().unwrap().iter().find(|row| row["name"] == store).unwrap_or(&Value::Null);
+    found["answers"] == json!(true)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    for (store, seed) in [("share", 1), ("files", 2)] {
+        if store == "share" {
+            farm.json(&["blobs", "stores", "add", "share", "--kind", "directory", "--path", "share"]);
+        }
+        farm.json(&["blobs", "policy", "set", "--database", "main", "--active", store]);
+        let stored = server.client(&token).put(&format!("{store}.bin"), bytes(seed, 60_000)).await.unwrap();
+        assert!(stored.status.is_success(), "{}", stored.text());
+    }
+    assert!(server.stop().success());
+    for (store, place, seed) in [("share", "share", 1), ("files", "blobs", 2)] {
+        farm.json(&["blobs", "policy", "set", "--database", "main", "--active", store]);
+        let (place, away) = (farm.data.join(place), farm.data.join("away"));
+        std::fs::rename(&place, &away).unwrap();
+        // An empty place of the mount, and then none at all.
+        for there in [true, false] {
+            if there {
+                std::fs::create_dir(&place).unwrap();
+            } else {
+                std::fs::remove_dir(&place).unwrap();
+            }
+            assert!(!answers(&farm, store), "{store}");
+            let server = farm.start();
+            let client = server.client(&token);
+            let refused = client.put("new.bin", bytes(9, 60_000)).await.unwrap();
+            assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
+            let unreachable = client.get(&format!("{store}.bin")).await.unwrap();
+            assert_eq!(unreachable.status, StatusCode::SERVICE_UNAVAILABLE, "{store}");
+            let health = farm.run(&["blobs", "health"]).map_or_else(|refusal| refusal.said, |said| said);
+            assert!(health.contains("does not answer") && !health.contains("missing or damaged"), "{health}");
+            assert!(server.stop().success());
+            assert_eq!(place.exists(), there, "nothing is made there");
+        }
+        std::fs::rename(&away, &place).unwrap();
+        let server = farm.start();
+        assert!(server.client(&token).get(&format!("{store}.bin")).await.unwrap().body == bytes(seed, 60_000));
+        // The disk goes while the server runs.
+        std::fs::rename(&place, &away).unwrap();
+        let health = server.client(&token).send(reqwest::Method::GET, "/api/v1/farm/health", Vec::new()).await.unwrap();
+        assert!(health.text().contains("does not answer"), "{}", health.text());
+        std::fs::rename(&away, &place).unwrap();
+        assert!(server.stop().success());
+    }
+    farm.check_blobs();
+    // Lost for good.
+    std::fs::remove_dir_all(farm.data.join("share")).unwrap();
+    farm.json(&["blobs", "stores", "make-anew", "share"]);
+    assert!(answers(&farm, "share"));
+    assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().said.contains("is there"));
+}

@@ -64,7 +64,7 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
             assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
             let unreachable = client.get(&format!("{store}.bin")).await.unwrap();
             assert_eq!(unreachable.status, StatusCode::SERVICE_UNAVAILABLE, "{store}");
-            let health = farm.run(&["blobs", "health"]).map_or_else(|refusal| refusal.said, |said| said);
+            let health = farm.run(&["blobs", "health"]).unwrap_or_else(|refusal| refusal.said);
             assert!(health.contains("does not answer") && !health.contains("missing or damaged"), "{health}");
             assert!(server.stop().success());
             assert_eq!(place.exists(), there, "nothing is made there");

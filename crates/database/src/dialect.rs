@@ -80,15 +80,16 @@ pub(crate) const RELEASE_LOG: Sql = Sql::each(
 );
 
 macro_rules! reindex {
-    ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE ", $table))),+] };
+    ($($table:literal),+) => { [$(Sql::each(concat!("REINDEX ", $table), concat!("REINDEX TABLE CONCURRENTLY ", $table))),+] };
 }
 
-/// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, SQLite must not see it.
-pub(crate) const REINDEX: [Sql; 14] = reindex!(
+/// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, and can do it beside the old ones; SQLite knows neither.
+pub(crate) const REINDEX: [Sql; 15] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
     "column_value",
+    "deleted_copy",
     "event",
     "idempotency",
     "library",

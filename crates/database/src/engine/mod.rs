@@ -204,10 +204,16 @@ impl Database {
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
     }
 
-    /// Writes the indexes of a content database anew, table by table; whoever changes a table waits while its own are written.
+    /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while those of one table
+    /// are written; PostgreSQL writes them beside the old ones, and nobody waits.
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
-            self.write_vital(move |transaction| transaction.execute(statement, &[])).await?;
+            match &*self.0 {
+                Backend::Sqlite(_) => {
+                    self.write_vital(move |transaction| transaction.execute(statement, &[])).await?;
+                }
+                Backend::Postgres(postgres) => postgres.maintain(statement.source(Engine::Postgres)).await?,
+            }
         }
         Ok(())
     }
@@ -222,7 +228,7 @@ impl Database {
         let before = self.size_bytes().await?;
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.compact().await?,
-            Backend::Postgres(postgres) => postgres.compact().await?,
+            Backend::Postgres(postgres) => postgres.maintain("VACUUM (FULL, ANALYZE)").await?,
         }
         Ok(before.saturating_sub(self.size_bytes().await?))
     }

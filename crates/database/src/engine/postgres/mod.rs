@@ -71,10 +71,10 @@ impl Postgres {
         Alone::of_session(client, purpose, &self.server).await
     }
 
-    /// Writes all tables anew, on a connection of its own: this cannot be a part of a transaction.
-    pub(super) async fn compact(&self) -> Result<()> {
+    /// Runs a statement that cannot be a part of a transaction, on a connection of its own.
+    pub(super) async fn maintain(&self, statement: &str) -> Result<()> {
         let client = first_connection(&self.config, &self.server, self.patience).await?;
-        client.batch_execute("VACUUM (FULL, ANALYZE)").await.map_err(|error| worker::refused(error, &self.server))
+        client.batch_execute(statement).await.map_err(|error| worker::refused(error, &self.server))
     }
 
     pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {

@@ -211,7 +211,7 @@ impl Session {
         let new = base.join(&row.location);
         let others = stores.into_iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
         let others: Vec<(String, PathBuf)> = others.map(|row| (row.name, base.join(row.location))).collect();
-        let check = move || place::require_own(&new, &others);
+        let check = move || place::require_own(&base, &new, &others);
         tokio::task::spawn_blocking(check).await.unwrap_or_else(|error| {
             Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
         })

@@ -19,9 +19,11 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
         let refusal = farm.run(&words).unwrap_err();
         assert!(refusal.said.contains("in that place"), "{path}: {}", refusal.said);
     }
-    let words = ["blobs", "stores", "add", "far", "--kind", "directory", "--path", "missing/far"];
+    let missing = farm.data.with_file_name("missing");
+    let far = missing.join("far").to_str().unwrap().to_owned();
+    let words = ["blobs", "stores", "add", "far", "--kind", "directory", "--path", &far];
     assert!(farm.run(&words).unwrap_err().said.contains("mount its disk"));
-    assert!(!farm.data.join("missing").exists());
+    assert!(!missing.exists());
     assert!(client.get("a.bin").await.unwrap().body == bytes(1, 60_000));
     farm.check_blobs();
 }

@@ -13,7 +13,7 @@ const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
 /// Changes under each fault.
 const CHANGES: usize = 12;
 /// A thread makes fewer calls than this under so few changes.
-const MOST: usize = 400;
+const MOST: usize = 2_000;
 
 /// strace on a running server, which fails calls of one kind.
 struct Injector {

@@ -256,32 +256,23 @@ impl Leg<'_> {
         Ok(stored)
     }
 
-    /// Leads references to their copies and puts the old ones into quarantine: at once where the copy is certain to stay. A copy
-    /// that was there before, or whose like was deleted a short time ago, may have been given up by somebody else until the
-    /// reference led to it; so it is looked for afterwards, and until it was found the old one stays untouched.
+    /// Leads references to their copies and puts the old ones into quarantine. A copy that was there before, or whose like was
+    /// deleted a short time ago, may be gone: it is looked for while nobody deletes copies, and then stays there.
     async fn redirect(&self, copied: Vec<(BlobRow, Stored)>) -> Flow<()> {
-        let (from, to) = (self.from.0, self.to.0);
         let (count, bytes) = (copied.len() as u64, copied.iter().map(|(row, _)| row.size.max(0) as u64).sum::<u64>());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let (mut refused, mut uncertain) = (Vec::new(), Vec::new());
-            for (row, stored) in &copied {
-                match lead(transaction, row, stored, from, to) {
-                    Ok(true) => {}
-                    Ok(false) => uncertain.push((row.clone(), stored.size)),
-                    Err(error) if error.code() == reclaim::BEING_DELETED => {
-                        refused.push((row.digest, error.message().to_owned()));
-                    }
-                    Err(error) => return Err(error),
+        let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(|(_, stored)| stored.existed);
+        uncertain.extend(self.lead(fresh, false).await?);
+        if !uncertain.is_empty() {
+            let _alone = self.ticket.deleting().await?;
+            let mut there = Vec::with_capacity(uncertain.len());
+            for (row, stored) in uncertain {
+                match self.to.1.confirm(row.digest, stored.size).await {
+                    Ok(()) => there.push((row, stored)),
+                    Err(error) if ends_all(&error) => return Err(error.into()),
+                    Err(error) => self.ticket.fail(row.digest.to_string(), &error),
                 }
             }
-            Ok((refused, uncertain))
-        };
-        let (refused, uncertain) = self.database.database.write_vital(write).await?;
-        for (digest, message) in refused {
-            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
-        }
-        for (row, size) in uncertain {
-            self.settle(row, size).await?;
+            self.lead(there, true).await?;
         }
         self.ticket.note(|figures| {
             figures.items += count;
@@ -291,49 +282,38 @@ impl Leg<'_> {
         Ok(())
     }
 
-    /// Gives up the old copy of a reference whose new one is there, or leads it back when that one is gone.
-    async fn settle(&self, row: BlobRow, size: u64) -> Flow<()> {
+    /// Leads references to copies in one transaction, and answers with those that were left where they are because their copy may be
+    /// gone. `found` says that all of them were looked for.
+    async fn lead(&self, copied: Vec<(BlobRow, Stored)>, found: bool) -> Result<Vec<(BlobRow, Stored)>> {
         let (from, to) = (self.from.0, self.to.0);
-        match self.to.1.confirm(row.digest, size).await {
-            Ok(()) => {
-                let give_up = move |transaction: &mut Transaction<'_>| match blob::is_in(transaction, &row.digest, to)?
-                {
-                    true => reclaim::quarantine(transaction, &aside(&row, from, reason::MOVED)).map(drop),
-                    false => Ok(()),
-                };
-                Ok(self.database.database.write_vital(give_up).await?)
+        let write = move |transaction: &mut Transaction<'_>| {
+            let (mut refused, mut uncertain) = (Vec::new(), Vec::new());
+            for (row, stored) in &copied {
+                match reclaim::require_not_deleting(transaction, to, &row.digest) {
+                    Ok(Standing::DeletedLately) if !found => {
+                        uncertain.push((row.clone(), *stored));
+                        continue;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.code() == reclaim::BEING_DELETED => {
+                        refused.push((row.digest, error.message().to_owned()));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+                let moved = blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))?;
+                // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
+                let unneeded = if moved { aside(row, from, reason::MOVED) } else { aside(row, to, reason::ORPHAN) };
+                reclaim::quarantine(transaction, &unneeded)?;
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.ticket.fail(row.digest.to_string(), &error);
-                let back = move |transaction: &mut Transaction<'_>| {
-                    reclaim::require_not_deleting(transaction, from, &row.digest)?;
-                    blob::relocate(transaction, row.id, to, from, row.locator.as_deref()).map(drop)
-                };
-                Ok(self.database.database.write_vital(back).await?)
-            }
-            Err(error) => Err(error.into()),
+            Ok((refused, uncertain))
+        };
+        let (refused, uncertain) = self.database.database.write_vital(write).await?;
+        for (digest, message) in refused {
+            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
         }
+        Ok(uncertain)
     }
-}
-
-/// Leads one reference to its copy; whether the copy is certain to be there.
-fn lead(transaction: &mut Transaction<'_>, row: &BlobRow, stored: &Stored, from: Id, to: Id) -> Result<bool> {
-    let mut certain = reclaim::require_not_deleting(transaction, to, &row.digest)? == Standing::Free && !stored.existed;
-    if !certain {
-        // The old copy may be needed once more.
-        reclaim::require_not_deleting(transaction, from, &row.digest)?;
-    }
-    if !blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))? {
-        // The reference went elsewhere meanwhile; it is the new copy that nobody needs.
-        reclaim::quarantine(transaction, &aside(row, to, reason::ORPHAN))?;
-        certain = true;
-    } else if certain {
-        reclaim::quarantine(transaction, &aside(row, from, reason::MOVED))?;
-    } else {
-        reclaim::remove(transaction, from, &row.digest)?;
-        reclaim::remove(transaction, to, &row.digest)?;
-    }
-    Ok(certain)
 }
 
 /// A copy of a BLOB that is put into quarantine now.

@@ -7,6 +7,8 @@ mod rig;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Sql, params};
@@ -132,6 +134,42 @@ async fn a_full_disk_lets_vital_transactions_through() {
     db.write(move |t| insert(t, 2_000_000, 1000)).await.unwrap();
     let check = db.read(|r| r.find(Sql::new("PRAGMA integrity_check"), &[], |row| row.get::<String>(0))).await;
     assert_eq!(check.unwrap().as_deref(), Some("ok"));
+    db.close().await;
+}
+
+#[tokio::test]
+async fn an_upload_on_its_way_does_not_take_the_room_that_is_given_up() {
+    let test = "an_upload_on_its_way_does_not_take_the_room_that_is_given_up";
+    let Some(directory) = child_directory() else {
+        return on_small_disk(test, 24);
+    };
+    let path = directory.join("x.db");
+    let db = open(&path).await;
+    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+    let stored = fill(&db, 0).await;
+    take_the_rest(&directory);
+    let mut upload = fs::File::create(directory.join("upload")).unwrap();
+    let reached = Arc::new(AtomicBool::new(false));
+    let ended = reached.clone();
+    let thread = std::thread::spawn(move || {
+        let mut taken = 0;
+        // It waits for the first room there is, and ends when that is used up.
+        while !ended.load(Ordering::Relaxed) {
+            match upload.write(&[1; 4096]) {
+                Ok(_) => taken += 1,
+                Err(_) if taken > 0 => break,
+                Err(_) => {}
+            }
+        }
+        taken
+    });
+    for id in 0..50i64 {
+        let deleted = db.write_vital(move |t| t.execute(DELETE, &params![id])).await;
+        assert_eq!(deleted.unwrap(), 1, "{id}");
+    }
+    reached.store(true, Ordering::Relaxed);
+    println!("the upload took {} KB", thread.join().unwrap() * 4);
+    assert_eq!(count(&db).await, stored - 50);
     db.close().await;
 }
 

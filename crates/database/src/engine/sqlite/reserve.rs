@@ -73,12 +73,23 @@ impl Reserve {
         length >= wanted || self.take(wanted.next_multiple_of(STEP))
     }
 
-    /// Gives up the room; false when there is none.
+    /// Whether the database file can grow to `bytes` in what others left of the disk.
+    pub(super) fn has_room_for(&mut self, bytes: u64) -> bool {
+        let needed = self.beyond_file(bytes);
+        // Where the system does not say, trying is all that is left.
+        needed == 0
+            || rustix::fs::statvfs(self.database.as_path()).map_or(true, |disk| disk.f_bavail * disk.f_frsize >= needed)
+    }
+
+    /// Gives up a part of the room; false when there is none. Uploads that began before the first part was given up can take that
+    /// one; those that begin after it are refused, so that the last parts stay for whom they are meant.
     pub(super) fn give_up(&mut self) -> bool {
         let Some(file) = &self.file else { return false };
         // Before the room is there for anybody to take.
         let was = self.given_up.swap(true, Ordering::Relaxed);
-        if self.length() == 0 || file.set_len(0).is_err() {
+        let length = self.length();
+        // What exceeds the fixed part is for copying the log, which happens next.
+        if length == 0 || file.set_len(length.min(KEPT).saturating_sub(STEP)).is_err() {
             return false;
         }
         if !was {

@@ -25,6 +25,9 @@ use crate::engine::session::{Session, Transaction};
 /// A batch takes no more transactions after this time, so that the first does not wait long for its answer.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 
+/// How long a transaction waits between two parts of the room that is kept back.
+const SETTLE: Duration = Duration::from_millis(20);
+
 /// The thread's state.
 pub(super) struct Writer {
     connection: Connection,
@@ -178,13 +181,19 @@ impl Writer {
         if !job.is_vital() && !self.reserve.is_whole() {
             return Err(full(&self.path));
         }
-        match self.attempt(job) {
-            Err(error) if error.code() == FULL && job.is_vital() && self.reserve.give_up() => {
-                empty_log(&self.connection, self.patience);
-                self.attempt(job)
+        let mut outcome = self.attempt(job);
+        while outcome.as_ref().is_err_and(|error| error.code() == FULL) && job.is_vital() {
+            if !self.reserve.is_whole() {
+                // Uploads that were on their way took the part before; they end soon.
+                std::thread::sleep(SETTLE);
             }
-            outcome => outcome,
+            if !self.reserve.give_up() {
+                break;
+            }
+            self.empty_log();
+            outcome = self.attempt(job);
         }
+        outcome
     }
 
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
@@ -219,8 +228,15 @@ impl Writer {
         if self.reserve.is_whole() {
             self.checkpoints.committed(&self.connection, self.log_pages.load(Ordering::Relaxed));
         } else {
-            empty_log(&self.connection, self.patience);
+            self.empty_log();
             self.take_back();
+        }
+    }
+
+    /// Empties the log, if the disk has room for all of it in the database file: half a copy would use up the room for nothing.
+    fn empty_log(&mut self) {
+        if self.connection.bytes().is_ok_and(|bytes| self.reserve.has_room_for(bytes)) {
+            empty_log(&self.connection, self.patience);
         }
     }
 

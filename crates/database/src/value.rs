@@ -42,6 +42,19 @@ impl Value<'_> {
         }
     }
 
+    /// The same value, for longer than what it was borrowed from.
+    pub(crate) fn to_owned(&self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(v) => Value::Integer(*v),
+            Self::Real(v) => Value::Real(*v),
+            Self::Bool(v) => Value::Bool(*v),
+            Self::Text(v) => Value::Text(Cow::Owned(v.as_ref().to_owned())),
+            Self::Bytes(v) => Value::Bytes(Cow::Owned(v.as_ref().to_vec())),
+            Self::Integers(v) => Value::Integers(Cow::Owned(v.as_ref().to_vec())),
+        }
+    }
+
     /// Refuses what only one of the two engines could store.
     pub(crate) fn check(&self) -> Result<()> {
         match self {

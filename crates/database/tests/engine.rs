@@ -135,21 +135,35 @@ async fn a_transaction_is_all_or_nothing_even_if_the_closure_ignores_a_failure()
         assert_eq!(ignored.await.unwrap_err().code(), "unique_violation");
         assert_eq!((size(&db, 1).await, size(&db, 2).await), (Some(0), Some(0)));
 
-        let batch = db.write(|t| {
-            let (one, two, three) = (params![1i64, 5i64], params![1i64, "x", 1i64], params![2i64, 5i64]);
-            t.execute_all(&[(ADD, &one), (INSERT, &two), (ADD, &three)])
+        // What nobody waits for undoes the transaction as well, whenever its error shows.
+        for fails_last in [true, false] {
+            let later = db.write(move |t| {
+                t.execute_later(ADD, &params![1i64, 5i64])?;
+                t.execute_later(INSERT, &params![1i64, "x", 1i64])?;
+                if !fails_last {
+                    t.execute(ADD, &params![2i64, 5i64])?;
+                }
+                Ok(())
+            });
+            assert_eq!(later.await.unwrap_err().code(), "unique_violation");
+            assert_eq!((size(&db, 1).await, size(&db, 2).await), (Some(0), Some(0)));
+        }
+        let forgotten = db.write(|t| {
+            t.execute_later(ADD, &params![1i64, 5i64])?;
+            Err::<(), _>(model::Error::invalid("no"))
         });
-        assert_eq!(batch.await.unwrap_err().code(), "unique_violation");
-        assert_eq!((size(&db, 1).await, size(&db, 2).await), (Some(0), Some(0)));
+        assert_eq!(forgotten.await.unwrap_err().message(), "no");
 
-        let changed = db
-            .write(|t| {
-                let (one, two) = (params![1i64, 5i64], params![99i64, 5i64]);
-                t.execute_all(&[(ADD, &one), (ADD, &two), (ADD, &one)])
-            })
-            .await
-            .unwrap();
-        assert_eq!((changed, size(&db, 1).await), (vec![1, 0, 1], Some(10)));
+        // In order, seen by what follows, and more than travel at once.
+        let seen = db.write(|t| {
+            for _ in 0..40 {
+                t.execute_later(ADD, &params![1i64, 1i64])?;
+            }
+            let seen = t.find(SIZE, &params![1i64], |row| row.get::<i64>(0))?;
+            t.execute_later(ADD, &params![1i64, 2i64]).map(|()| seen)
+        });
+        assert_eq!(seen.await.unwrap(), Some(40));
+        assert_eq!(size(&db, 1).await, Some(42));
     })
     .await;
 }

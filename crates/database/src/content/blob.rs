@@ -72,7 +72,12 @@ pub fn insert(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) 
     if transaction.execute(INSERT, &values)? == 1 {
         return Ok(row.clone());
     }
-    let present = transaction.find(FIND, &params![row.digest], read)?.ok_or_else(removed_meanwhile)?;
+    present(transaction, &row.digest)
+}
+
+/// The reference that is there, for one more version.
+pub(super) fn present(transaction: &mut Transaction<'_>, digest: &Digest) -> Result<BlobRow> {
+    let present = transaction.find(FIND, &params![*digest], read)?.ok_or_else(removed_meanwhile)?;
     // Were the mark kept, the next time that nothing refers to it would seem to have begun long ago.
     transaction.execute(UNMARK, &params![present.id])?;
     Ok(present)

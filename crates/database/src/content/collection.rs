@@ -88,7 +88,7 @@ pub fn usage(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
 /// Adds to (or takes from) the counters; `salt` chooses the row.
 pub fn add_usage(transaction: &mut Transaction<'_>, id: Id, salt: Id, bytes: i64, documents: i64) -> Result<()> {
     let slot = salt.get().rem_euclid(USAGE_SLOTS);
-    transaction.execute(ADD_USAGE, &params![id, slot, bytes, documents]).map(drop)
+    transaction.execute_later(ADD_USAGE, &params![id, slot, bytes, documents])
 }
 
 /// Site collections that were created before a time.

@@ -49,7 +49,7 @@ fn read(row: &Row<'_>) -> Result<EventRow> {
 pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()> {
     let values =
         params![event.at, event.actor_id, event.collection_id, event.node_id, event.action.as_str(), &event.detail];
-    transaction.execute(INSERT, &values).map(drop)
+    transaction.execute_later(INSERT, &values)
 }
 
 /// Events of an item, newest first, older than `before`.

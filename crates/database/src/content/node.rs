@@ -197,7 +197,7 @@ pub fn insert(transaction: &mut Transaction<'_>, node: &NodeRow) -> Result<()> {
         node.number.major,
         node.number.minor
     ];
-    transaction.execute(STATEMENT, &values).map(drop)
+    transaction.execute_later(STATEMENT, &values)
 }
 
 /// Stores the fields that describe a document's latest and published version.

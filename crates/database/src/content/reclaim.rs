@@ -6,6 +6,7 @@
 
 use model::{Digest, Error, Id, Result, Timestamp};
 
+use super::blob::{self, BlobRow};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
@@ -16,6 +17,10 @@ statements! {
     RESUME = "UPDATE reclaim SET state = 'deleting' WHERE store_id = $1 AND digest = $2";
     IS_WATCHED = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'
         UNION ALL SELECT 1 FROM deleted_copy WHERE store_id = $1 AND digest = $2";
+    REFER = "INSERT INTO blob (id, digest, size, store_id, locator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (digest) DO NOTHING
+        RETURNING EXISTS (SELECT 1 FROM reclaim r WHERE r.store_id = $4 AND r.digest = $2 AND r.state = 'deleting')
+        OR EXISTS (SELECT 1 FROM deleted_copy d WHERE d.store_id = $4 AND d.digest = $2)";
     IS_DELETING = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'";
     DELETED = "INSERT INTO deleted_copy (store_id, digest, deleted_at) VALUES ($1, $2, $3)
         ON CONFLICT (store_id, digest) DO UPDATE SET deleted_at = excluded.deleted_at";
@@ -116,11 +121,29 @@ pub enum Standing {
 ///
 /// Errors: `Unavailable` with code `blob_being_deleted`; the bytes must be stored anew, a moment later.
 pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
-    let copy = params![store, *digest];
-    if transaction.enter_and_count(REFERENCES, IS_WATCHED, &copy)? == 0 {
-        return Ok(Standing::Free);
+    transaction.enter(REFERENCES)?;
+    match transaction.find(IS_WATCHED, &params![store, *digest], |_| Ok(()))? {
+        None => Ok(Standing::Free),
+        Some(()) => deleted_lately(transaction, store, digest),
     }
-    match transaction.find(IS_DELETING, &copy, |_| Ok(()))? {
+}
+
+/// Adds a reference to bytes that were stored, or finds the one that stands already. The row that stands afterwards is returned, with what is
+/// known of the deletion of a copy that a new one leads to.
+///
+/// Errors: those of [`require_not_deleting`].
+pub fn refer(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -> Result<(BlobRow, Standing)> {
+    transaction.enter(REFERENCES)?;
+    let values = params![row.id, row.digest, row.size, row.store_id, row.locator.as_deref(), now];
+    match transaction.find(REFER, &values, |row| row.get::<bool>(0))? {
+        None => Ok((blob::present(transaction, &row.digest)?, Standing::Free)),
+        Some(false) => Ok((row.clone(), Standing::Free)),
+        Some(true) => Ok((row.clone(), deleted_lately(transaction, row.store_id, &row.digest)?)),
+    }
+}
+
+fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
+    match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
         None => Ok(Standing::DeletedLately),
         Some(()) => {
             Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")

@@ -117,7 +117,7 @@ pub fn insert(transaction: &mut Transaction<'_>, version: &VersionRow) -> Result
         version.modified_at,
         &version.comment
     ];
-    transaction.execute(INSERT, &values).map(drop)
+    transaction.execute_later(INSERT, &values)
 }
 
 /// Makes a working copy a version with a number.

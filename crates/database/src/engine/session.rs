@@ -163,17 +163,17 @@ impl<'c> Transaction<'c> {
         })
     }
 
-    /// Runs statements in order, in one round trip where the engine is a server, and returns how many rows each changed.
+    /// Runs a statement whose count nobody needs. Where the engine is a server it travels together with the next statement or with the
+    /// commit, and so does its error: what it does is there for every later statement, and a failure undoes the transaction, but it
+    /// may show only after the closure has ended.
     ///
     /// # Errors
-    /// Those of [`Transaction::execute`], of the first statement that fails.
-    pub fn execute_all(&mut self, batch: &[(Sql, &[Value<'_>])]) -> Result<Vec<u64>> {
-        for (_, params) in batch {
-            check(params)?;
-        }
+    /// Those of [`Transaction::execute`], also of earlier statements of this kind.
+    pub fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
+        check(params)?;
         self.0.guarded(|session| match session {
-            Session::Sqlite(connection) => batch.iter().map(|(sql, params)| connection.execute(*sql, params)).collect(),
-            Session::Postgres(connection) => connection.execute_all(batch),
+            Session::Sqlite(connection) => connection.execute(sql, params).map(drop),
+            Session::Postgres(connection) => connection.execute_later(sql, params),
         })
     }
 
@@ -189,22 +189,10 @@ impl<'c> Transaction<'c> {
         self.enter_by(dialect::ENTER_ALONE, place)
     }
 
-    /// Enters a place and runs a statement, in one round trip where the engine is a server, and returns how many rows it changed or
-    /// found.
-    pub(crate) fn enter_and_count(&mut self, place: Id, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
-        match self.0.session {
-            Session::Sqlite(_) => self.0.find(sql, params, |_| Ok(())).map(|found| u64::from(found.is_some())),
-            Session::Postgres(_) => {
-                let counts = self.execute_all(&[(dialect::ENTER, &[Value::Integer(place.get())]), (sql, params)])?;
-                Ok(counts.last().copied().unwrap_or(0))
-            }
-        }
-    }
-
     fn enter_by(&mut self, sql: Sql, place: Id) -> Result<()> {
         match self.0.session {
             Session::Sqlite(_) => Ok(()),
-            Session::Postgres(_) => self.0.find(sql, &[Value::Integer(place.get())], |_| Ok(())).map(drop),
+            Session::Postgres(_) => self.execute_later(sql, &[Value::Integer(place.get())]),
         }
     }
 

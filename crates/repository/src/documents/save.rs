@@ -7,7 +7,7 @@ use database::content::blob::BlobRow;
 use database::content::node::NodeRow;
 use database::content::reclaim::Standing;
 use database::content::version::VersionRow;
-use database::content::{blob, idempotency, library, node, reclaim, stored, version};
+use database::content::{idempotency, library, node, reclaim, stored, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::rules::{Preconditions, charge, next_number, require_free, trim};
@@ -147,22 +147,19 @@ impl Placed {
             Self::External { store, stored, .. } => (new, *store, Some(stored.locator.as_bytes().to_vec())),
         };
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
-        let standing = blob::insert(transaction, &row, now)?;
-        if standing.id == id
-            && reclaim::require_not_deleting(transaction, store_id, &row.digest)? == Standing::DeletedLately
-            && matches!(self, Self::External { .. })
-        {
+        let (present, standing) = reclaim::refer(transaction, &row, now)?;
+        if standing == Standing::DeletedLately && matches!(self, Self::External { .. }) {
             return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
                 .with_code(DELETED_LATELY));
         }
         if let Self::Inline { digest, checksum, bytes, .. } = self
-            && standing.id == id
-            && stored::insert(transaction, id, Some(*digest), standing.size, now)?
+            && present.id == id
+            && stored::insert(transaction, id, Some(*digest), present.size, now)?
             && !bytes.is_empty()
         {
             stored::insert_chunk(transaction, id, 0, checksum, bytes)?;
         }
-        Ok(standing)
+        Ok(present)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Owns one connection to a PostgreSQL server and the transaction that runs on it.
 //!
-//! BEGIN travels together with the first statement, so that a transaction costs one round trip less, and a read ends
-//! with a COMMIT that nobody waits for.
+//! BEGIN travels together with the first statement, statements whose result nobody needs with the next one or with the COMMIT, so
+//! that a transaction costs fewer round trips; a read ends with a COMMIT that nobody waits for.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -22,8 +22,8 @@ use crate::engine::session::{Scan, Visit};
 use crate::engine::sqlite::wrong_count;
 use crate::{Engine, Sql, Value};
 
-/// Statements that are sent before the first answer is awaited; bounds what waits in memory.
-const PIPELINE: usize = 24;
+/// Statements that wait to be sent together with another; bounds what waits in memory.
+const MOST_LATER: usize = 16;
 
 /// What the transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,24 @@ impl Mode {
     }
 }
 
+/// What is sent ahead of a statement, without waiting for the answers.
+struct Ahead {
+    begin: Option<&'static str>,
+    later: Vec<Later>,
+}
+
+/// A statement whose result nobody needs.
+struct Later {
+    statement: Statement,
+    params: Vec<Value<'static>>,
+}
+
+/// The answers to what was sent ahead.
+struct Went {
+    begun: std::result::Result<(), tokio_postgres::Error>,
+    later: Vec<std::result::Result<u64, tokio_postgres::Error>>,
+}
+
 /// One connection with its prepared statements.
 pub(crate) struct Connection {
     client: Client,
@@ -55,6 +73,7 @@ pub(crate) struct Connection {
     statements: HashMap<&'static str, Statement>,
     mode: Mode,
     begun: bool,
+    later: Vec<Later>,
     failure: Option<Failure>,
 }
 
@@ -73,6 +92,7 @@ impl Connection {
             statements: HashMap::new(),
             mode: Mode::Read,
             begun: false,
+            later: Vec::new(),
             failure: None,
         })
     }
@@ -91,16 +111,26 @@ impl Connection {
     pub(super) fn begin(&mut self, mode: Mode) {
         self.mode = mode;
         self.begun = false;
+        self.later.clear();
         self.failure = None;
     }
 
     /// Ends the transaction durably.
     pub(super) fn commit(&mut self) -> Result<()> {
-        if !self.begun {
+        if !self.begun && self.later.is_empty() {
             return Ok(());
         }
+        let ahead = self.ahead();
         self.begun = false;
-        let ended = self.runtime.block_on(self.client.batch_execute("COMMIT"));
+        let (went, ended) = self.runtime.block_on(async {
+            let ended = self.client.batch_execute("COMMIT");
+            tokio::join!(biased; ahead.send(&self.client), ended)
+        });
+        // When the server itself refused a statement, the COMMIT behind it has undone everything.
+        let refused = went.later.iter().any(|ran| ran.as_ref().is_err_and(|error| error.code().is_some()));
+        if ended.is_ok() || refused {
+            return self.settle(went, ended.is_ok());
+        }
         ended.map_err(|error| {
             let failure = classify::failure(&error);
             self.failure = Some(failure);
@@ -115,6 +145,7 @@ impl Connection {
 
     /// Ends the transaction without effect and without waiting for the answer.
     pub(super) fn abandon(&mut self) {
+        self.later.clear();
         if self.begun {
             self.begun = false;
             let text = match self.mode {
@@ -141,35 +172,24 @@ impl Connection {
 
     pub(crate) fn execute(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         let statement = self.checked(sql, params)?;
-        let begin = self.begin_text();
-        let (begun, changed) = self.runtime.block_on(async {
-            let begun = begin_with(&self.client, begin);
+        let ahead = self.ahead();
+        let (went, changed) = self.runtime.block_on(async {
             let changed = self.client.execute_raw(&statement, params.iter().map(Bound));
-            tokio::join!(biased; begun, changed)
+            tokio::join!(biased; ahead.send(&self.client), changed)
         });
-        self.settle_begin(begun, changed.is_ok())?;
+        self.settle(went, changed.is_ok())?;
         changed.map_err(|e| self.failed(e))
     }
 
-    pub(crate) fn execute_all(&mut self, batch: &[(Sql, &[Value<'_>])]) -> Result<Vec<u64>> {
-        let mut changed = Vec::with_capacity(batch.len());
-        for part in batch.chunks(PIPELINE) {
-            let statements = part.iter().map(|(sql, params)| self.checked(*sql, params)).collect::<Result<Vec<_>>>()?;
-            let begin = self.begin_text();
-            let (begun, counts) = self.runtime.block_on(async {
-                let begun = begin_with(&self.client, begin);
-                let runs = part
-                    .iter()
-                    .zip(&statements)
-                    .map(|((_, params), statement)| self.client.execute_raw(statement, params.iter().map(Bound)));
-                tokio::join!(biased; begun, join_all(runs))
-            });
-            self.settle_begin(begun, counts.iter().any(std::result::Result::is_ok))?;
-            for count in counts {
-                changed.push(count.map_err(|e| self.failed(e))?);
-            }
+    pub(crate) fn execute_later(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<()> {
+        let statement = self.checked(sql, params)?;
+        self.later.push(Later { statement, params: params.iter().map(Value::to_owned).collect() });
+        if self.later.len() < MOST_LATER {
+            return Ok(());
         }
-        Ok(changed)
+        let ahead = self.ahead();
+        let went = self.runtime.block_on(ahead.send(&self.client));
+        self.settle(went, false)
     }
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
@@ -206,11 +226,10 @@ impl Connection {
 
     fn scan_once(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         let statement = self.checked(sql, params)?;
-        let begin = self.begin_text();
-        let (begun, ran, result) = self.runtime.block_on(async {
-            let begun = begin_with(&self.client, begin);
+        let ahead = self.ahead();
+        let (went, ran, result) = self.runtime.block_on(async {
             let rows = self.client.query_raw(&statement, params.iter().map(Bound));
-            let (begun, rows) = tokio::join!(biased; begun, rows);
+            let (went, rows) = tokio::join!(biased; ahead.send(&self.client), rows);
             let ran = rows.is_ok();
             let result = async {
                 let mut rows = pin!(rows?);
@@ -221,27 +240,30 @@ impl Connection {
                 }
                 Ok(())
             };
-            (begun, ran, result.await)
+            (went, ran, result.await)
         });
-        self.settle_begin(begun, ran)?;
+        self.settle(went, ran)?;
         result.map_err(|e| self.failed(e))
     }
 
-    fn begin_text(&mut self) -> Option<&'static str> {
-        let first = !self.begun;
-        self.begun = true;
-        if first { self.mode.begin() } else { None }
+    fn ahead(&mut self) -> Ahead {
+        let first = !std::mem::replace(&mut self.begun, true);
+        Ahead { begin: if first { self.mode.begin() } else { None }, later: std::mem::take(&mut self.later) }
     }
 
-    /// A BEGIN that failed although the statement behind it ran means that the statement ran on its own. Nobody can
-    /// take it back, so the caller learns that the outcome is unknown.
-    fn settle_begin(&mut self, begun: std::result::Result<(), tokio_postgres::Error>, ran: bool) -> Result<()> {
-        let Err(error) = begun else { return Ok(()) };
-        if ran && self.mode == Mode::Write {
-            self.failure = Some(Failure::Final);
-            return Err(outcome_unknown(&self.server).with_source(error));
+    /// Tells the first failure of what was sent ahead; `ran` says whether the statement behind it succeeded.
+    ///
+    /// A BEGIN that failed although something behind it ran means that it ran on its own. Nobody can take it back, so the caller
+    /// learns that the outcome is unknown.
+    fn settle(&mut self, went: Went, ran: bool) -> Result<()> {
+        if let Err(error) = went.begun {
+            if self.mode == Mode::Write && (ran || went.later.iter().any(std::result::Result::is_ok)) {
+                self.failure = Some(Failure::Final);
+                return Err(outcome_unknown(&self.server).with_source(error));
+            }
+            return Err(self.failed(error));
         }
-        Err(self.failed(error))
+        went.later.into_iter().try_for_each(|ran| ran.map(drop).map_err(|error| self.failed(error)))
     }
 
     fn checked(&mut self, sql: Sql, params: &[Value<'_>]) -> Result<Statement> {
@@ -269,9 +291,20 @@ impl Connection {
     }
 }
 
-async fn begin_with(client: &Client, text: Option<&'static str>) -> std::result::Result<(), tokio_postgres::Error> {
-    match text {
-        Some(text) => client.batch_execute(text).await,
-        None => Ok(()),
+impl Ahead {
+    async fn send(&self, client: &Client) -> Went {
+        let begun = async {
+            match self.begin {
+                Some(text) => client.batch_execute(text).await,
+                None => Ok(()),
+            }
+        };
+        // Polled, and so sent, in their order.
+        let later = self
+            .later
+            .iter()
+            .map(|Later { statement, params }| client.execute_raw(statement, params.iter().map(Bound)));
+        let (begun, later) = tokio::join!(biased; begun, join_all(later));
+        Went { begun, later }
     }
 }

@@ -26,8 +26,6 @@ struct Mark {
 const MARKS: &[Mark] = &[
     // SQLite has one writer at a time and no row locks, nor a syntax for them.
     Mark { word: "for_update", sqlite: "", postgres: "FOR UPDATE" },
-    // The same for readers that only need the row to stay.
-    Mark { word: "for_share", sqlite: "", postgres: "FOR SHARE" },
     // SQLite binds no arrays: the set travels as JSON text there. Used as `column {in $1}` with `Value::Integers`.
     Mark { word: "in", sqlite: "IN (SELECT value FROM json_each(%))", postgres: "= ANY(%::bigint[])" },
     // Where a text stands in another, from 1 on; 0 when it does not. LIKE would fold case by rules of its own in SQLite.

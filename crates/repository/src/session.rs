@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use database::content::event::{self, EventRow};
+use database::content::glance::{self, ShelfRow};
 use database::content::{collection, collection::CollectionRow};
 use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Principal, Result, Right, Timestamp};
@@ -155,6 +156,19 @@ impl Guard {
         self.decide(transaction)
     }
 
+    /// The same for a document in a folder: with what is there under its name.
+    pub(crate) fn check_shelf(
+        &self,
+        transaction: &mut Transaction<'_>,
+        parent: Id,
+        folded: &str,
+    ) -> Result<(Checked, ShelfRow)> {
+        transaction.enter(self.collection_id)?;
+        let shelf = glance::shelf(transaction, self.collection_id, parent, folded)?.ok_or_else(no_collection)?;
+        let checked = self.decide_on(transaction, shelf.collection.clone())?;
+        Ok((checked, shelf))
+    }
+
     /// The same for a transaction that changes where items are or who may do what with them: nothing else changes the site
     /// collection until it ends, so that whatever it decides for a whole subtree holds for all of it.
     pub(crate) fn check_alone(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
@@ -171,8 +185,11 @@ impl Guard {
     }
 
     fn decide(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
-        let collection = collection::find(transaction, self.collection_id)?
-            .ok_or_else(|| Error::not_found("the site collection was removed"))?;
+        let collection = collection::find(transaction, self.collection_id)?.ok_or_else(no_collection)?;
+        self.decide_on(transaction, collection)
+    }
+
+    fn decide_on(&self, transaction: &mut Transaction<'_>, collection: CollectionRow) -> Result<Checked> {
         let mut access = self.access.clone();
         if collection.tree_version != self.tree_version {
             let finder = self.finder()?;
@@ -234,4 +251,8 @@ impl Guard {
         };
         event::insert(transaction, &row)
     }
+}
+
+fn no_collection() -> Error {
+    Error::not_found("the site collection was removed")
 }

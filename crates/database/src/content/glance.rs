@@ -1,8 +1,9 @@
-//! What a folder holds under one name, with everything that opening it needs, in one statement.
+//! What a folder holds under one name, with everything that opening or replacing it needs, in one statement.
 
-use model::{Id, Result};
+use model::{Id, LibrarySettings, Result};
 
 use super::collection::{self, CollectionRow};
+use super::library;
 use super::node::{self, NodeRow};
 use super::version::{self, VersionRow};
 use crate::{Reader, Row, params, statements};
@@ -16,11 +17,25 @@ statements! {
         v.modified_at, v.comment, b.digest, b.store_id, b.locator
         FROM collection c LEFT JOIN node n ON n.parent_id = $2 AND n.folded = $3
         LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1";
+    SHELF = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
+        p.id, p.collection_id, p.parent_id, p.library_id, p.scope_id, p.kind, p.name, p.folded, p.created_at, p.created_by,
+        p.modified_at, p.modified_by, p.content_type_id, p.size, p.media_type, p.version_id, p.published_id, p.major,
+        p.minor, p.holder_id, p.held_at, p.working_id,
+        n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at, n.created_by,
+        n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id, n.major,
+        n.minor, n.holder_id, n.held_at, n.working_id,
+        l.node_id, l.versioning, l.major_limit, l.minor_limit, l.require_checkout
+        FROM collection c LEFT JOIN node p ON p.id = $2 LEFT JOIN library l ON l.node_id = p.library_id
+        LEFT JOIN node n ON n.parent_id = p.id AND n.folded = $3 WHERE c.id = $1";
 }
 
 /// Where the columns of the item and of its version begin.
 const ITEM: usize = 5;
 const VERSION: usize = ITEM + 22;
+/// Where those of a shelf begin.
+const PARENT: usize = 5;
+const CHILD: usize = PARENT + 22;
+const LIBRARY: usize = CHILD + 22;
 
 /// What one look found.
 #[derive(Clone, Debug)]
@@ -43,4 +58,27 @@ fn read(row: &Row<'_>) -> Result<Glance> {
 /// Looks at what `parent` in a site collection holds under a folded name; none when there is no such collection.
 pub fn look(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<Glance>> {
     reader.find(LOOK, &params![collection, parent, folded], read)
+}
+
+/// What a document needs to know of the place that it is made in.
+#[derive(Clone, Debug)]
+pub struct ShelfRow {
+    /// The site collection.
+    pub collection: CollectionRow,
+    /// The folder or library.
+    pub parent: Option<NodeRow>,
+    /// The settings of its library.
+    pub settings: Option<LibrarySettings>,
+    /// What it holds under the name.
+    pub child: Option<NodeRow>,
+}
+
+/// Looks at the place of a document to be made under a folded name in `parent`; none when there is no such site collection.
+pub fn shelf(reader: &mut Reader<'_>, collection: Id, parent: Id, folded: &str) -> Result<Option<ShelfRow>> {
+    reader.find(SHELF, &params![collection, parent, folded], |row| {
+        let is_there = |at: usize| row.get::<Option<Id>>(at).map(|id| id.is_some());
+        let node = |at: usize| Ok(if is_there(at)? { Some(node::read_from(row, at)?) } else { None });
+        let settings = if is_there(LIBRARY)? { Some(library::read_from(row, LIBRARY + 1)?) } else { None };
+        Ok(ShelfRow { collection: collection::read(row)?, parent: node(PARENT)?, settings, child: node(CHILD)? })
+    })
 }

@@ -3,7 +3,7 @@
 use model::{Id, LibrarySettings, Result, Versioning};
 
 use super::node::number;
-use crate::{Reader, Transaction, params, statements};
+use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     FIND = "SELECT versioning, major_limit, minor_limit, require_checkout FROM library WHERE node_id = $1";
@@ -14,13 +14,15 @@ statements! {
 
 /// The settings of a library.
 pub fn find(reader: &mut Reader<'_>, library: Id) -> Result<Option<LibrarySettings>> {
-    reader.find(FIND, &params![library], |row| {
-        Ok(LibrarySettings {
-            versioning: Versioning::parse(row.get::<String>(0)?.as_str())?,
-            major_limit: number(row, 1)?,
-            minor_limit: number(row, 2)?,
-            require_checkout: row.get(3)?,
-        })
+    reader.find(FIND, &params![library], |row| read_from(row, 0))
+}
+
+pub(super) fn read_from(row: &Row<'_>, at: usize) -> Result<LibrarySettings> {
+    Ok(LibrarySettings {
+        versioning: Versioning::parse(row.get::<String>(at)?.as_str())?,
+        major_limit: number(row, at + 1)?,
+        minor_limit: number(row, at + 2)?,
+        require_checkout: row.get(at + 3)?,
     })
 }
 

@@ -14,9 +14,6 @@ statements! {
     LOCK = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
         held_at, working_id FROM node WHERE id = $1 {for_update}";
-    HOLD = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
-        modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE id = $1 {for_share}";
     HELD_BY = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
         held_at, working_id FROM node WHERE holder_id = $1 AND id > $2 ORDER BY id LIMIT $3";
@@ -161,11 +158,6 @@ pub fn find_child(reader: &mut Reader<'_>, parent: Id, folded: &str) -> Result<O
 /// The item with this identifier, which no other transaction can change until this one ends.
 pub fn lock(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
     transaction.find(LOCK, &params![id], read)
-}
-
-/// An item that is kept from being moved or deleted until this transaction ends; none when it is gone.
-pub fn hold(transaction: &mut Transaction<'_>, id: Id) -> Result<Option<NodeRow>> {
-    transaction.find(HOLD, &params![id], read)
 }
 
 /// Documents that `holder` has checked out, by identifier.

@@ -206,20 +206,26 @@ impl Tally {
 impl Plan {
     /// Makes the document or version.
     pub(crate) fn run(&self, transaction: &mut Transaction<'_>) -> Result<Saved> {
-        let checked = self.guard.check(transaction)?;
+        let (checked, seen) = self.guard.check_shelf(transaction, self.parent, &self.name.folded())?;
         if let Some(saved) = self.repeated(transaction)? {
             return Ok(saved);
         }
         let now = Timestamp::now();
-        let mut parent = held_parent(transaction, self.parent)?;
+        let mut parent = seen.parent.ok_or_else(no_folder)?;
         let mut path = self.parent_path.clone();
         for folder in &self.folders {
             parent = self.enter(transaction, &checked, &parent, folder, now)?;
             path = join(&path, &parent.name);
         }
-        let shelf = Shelf { settings: library_of(transaction, &parent)?, checked, parent, path, now };
+        // Where no folder lies between, and no document is meant whatever its name is, all was seen at once.
+        let present = match self.document {
+            None if self.folders.is_empty() => seen.child,
+            _ => self.present(transaction, parent.id)?,
+        };
+        let settings = seen.settings.ok_or_else(outside_libraries)?;
+        let shelf = Shelf { settings, checked, parent, path, now };
         let mut tally = Tally::default();
-        let saved = self.put(transaction, &shelf, &mut tally)?;
+        let saved = self.put_over(transaction, &shelf, present, &mut tally)?;
         tally.charge(transaction, &self.guard, &shelf.checked)?;
         self.remember(transaction, &saved, now)?;
         Ok(saved)
@@ -227,10 +233,25 @@ impl Plan {
 
     /// Makes the document or version on a shelf that was found; the caller charges what the tally counts.
     pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
-        let present = match self.document {
-            Some(id) => Some(lock_in(transaction, id, shelf.parent.id)?),
-            None => node::find_child(transaction, shelf.parent.id, &self.name.folded())?,
-        };
+        let present = self.present(transaction, shelf.parent.id)?;
+        self.put_over(transaction, shelf, present, tally)
+    }
+
+    /// The item that is meant, or that has the name.
+    fn present(&self, transaction: &mut Transaction<'_>, parent: Id) -> Result<Option<NodeRow>> {
+        match self.document {
+            Some(id) => lock_in(transaction, id, parent).map(Some),
+            None => node::find_child(transaction, parent, &self.name.folded()),
+        }
+    }
+
+    fn put_over(
+        &self,
+        transaction: &mut Transaction<'_>,
+        shelf: &Shelf,
+        present: Option<NodeRow>,
+        tally: &mut Tally,
+    ) -> Result<Saved> {
         match present {
             Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
                 self.replace(transaction, shelf, present.id, tally)
@@ -469,14 +490,22 @@ pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
         .with_code("name_taken")
 }
 
-/// The item that will hold a new one, kept from being moved or deleted until the transaction ends.
+/// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold
+/// others until the transaction ends.
 pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
-    node::hold(transaction, id)?.ok_or_else(|| Error::not_found("the folder was removed meanwhile"))
+    node::find(transaction, id)?.ok_or_else(no_folder)
+}
+
+fn no_folder() -> Error {
+    Error::not_found("the folder was removed meanwhile")
 }
 
 pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {
-    library::find(transaction, row.library_id)?
-        .ok_or_else(|| Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind"))
+    library::find(transaction, row.library_id)?.ok_or_else(outside_libraries)
+}
+
+fn outside_libraries() -> Error {
+    Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
 }
 
 /// Removes a holder's working copy and returns the bytes that it had.

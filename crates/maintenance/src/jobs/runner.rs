@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Ended jobs are forgotten after so long.
 const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How much the threads of jobs stand back behind those of requests.
-const NICE: i32 = 15;
+const NICE: i32 = 10;
 
 /// Runs the farm's jobs until it is dropped. Several servers may do so at once; each job has one runner.
 pub async fn run_jobs(repository: Repository) {

@@ -82,14 +82,16 @@ macro_rules! reindex {
 }
 
 /// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, and can do it beside the old ones; SQLite knows neither.
-pub(crate) const REINDEX: [Sql; 15] = reindex!(
+pub(crate) const REINDEX: [Sql; 17] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
     "column_value",
+    "dead_property",
     "deleted_copy",
     "event",
     "idempotency",
+    "item_lock",
     "library",
     "node",
     "reclaim",

@@ -22,5 +22,6 @@ mod server;
 mod stall;
 mod state;
 mod ui;
+mod webdav;
 
 pub use server::{Options, TlsFiles, serve};

@@ -9,7 +9,7 @@ use axum::routing::get;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::state::AppState;
-use crate::{csrf, edge, health, rest, ui};
+use crate::{csrf, edge, health, rest, ui, webdav};
 
 /// Longest silence inside a request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,6 +26,7 @@ pub fn router(state: AppState) -> Router {
         .route("/metrics", get(health::figures))
         .merge(rest::routes())
         .merge(ui::routes())
+        .merge(webdav::routes())
         .fallback(ui::fallback)
         .method_not_allowed_fallback(edge::no_such_method)
         .layer(DefaultBodyLimit::max(MEMORY_BODY))

@@ -68,6 +68,28 @@ impl Name {
     }
 }
 
+/// Whether a name is one that file managers and office programs give to notes of their own beside what people keep: such
+/// files get no versions, are not found by searches and do not go to the recycle bin.
+pub fn is_litter(name: &str) -> bool {
+    const NAMES: [&str; 6] = [".ds_store", "thumbs.db", "desktop.ini", ".hidden", ".localized", ".directory"];
+    let lower = name.to_ascii_lowercase();
+    lower.starts_with("._")
+        || lower.starts_with("~$")
+        || (lower.starts_with(".~lock.") && lower.ends_with('#'))
+        || NAMES.contains(&lower.as_str())
+}
+
+/// Whether a name is one under which programs put a file for moments, while they save another one.
+pub fn is_passing(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_litter(name)
+        || [".tmp", ".temp", ".bak", ".part", ".swp", "~"].iter().any(|end| lower.ends_with(end))
+        || lower.starts_with(".goutputstream-")
+        || lower.starts_with(".~")
+        || lower.contains(".sb-")
+        || lower.starts_with("~wr")
+}
+
 /// Characters that take no room of their own on a screen.
 fn is_invisible(c: char) -> bool {
     c.is_whitespace()
@@ -217,6 +239,19 @@ mod tests {
             let error = Name::new(bad).unwrap_err();
             assert_eq!(error.code(), "invalid_name", "{bad:?}");
             assert!(!error.message().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn notes_of_programs_are_told_from_documents() {
+        for litter in ["._Plan.docx", ".DS_Store", "~$Plan.docx", "Thumbs.db", ".~lock.Plan.odt#"] {
+            assert!(is_litter(litter) && is_passing(litter), "{litter}");
+        }
+        for passing in ["~WRD0001.tmp", "lu1234.tmp", ".goutputstream-X1", "Plan.docx.sb-1a2b-x", "Plan.txt~"] {
+            assert!(is_passing(passing) && !is_litter(passing), "{passing}");
+        }
+        for document in ["Plan.docx", "~.txt", "$.txt", "Thumbs", "tmp", ".profile"] {
+            assert!(!is_passing(document), "{document}");
         }
     }
 

@@ -5,7 +5,7 @@ use database::content::column::{self, ColumnRow};
 use database::content::{collection, node};
 use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::{explain, require_free};
+use crate::documents::explain;
 use crate::{Session, Target};
 
 /// Most columns of one library.
@@ -188,9 +188,9 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+            let checked = guard.check(transaction)?;
             let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
-            require_free(&row, guard.caller(), None)?;
+            guard.require_free(transaction, &checked, &row)?;
             if let Some(content_type) = content_type {
                 require_type(transaction, row.library_id, content_type)?;
                 node::set_content_type(transaction, id, content_type)?;

@@ -13,7 +13,7 @@ use crate::{Session, Target};
 const LOOKED_AT: i64 = 200_000;
 
 /// Everything that the audit log of a site collection can say.
-pub const AUDIT_ACTIONS: [&str; 34] = [
+pub const AUDIT_ACTIONS: [&str; 38] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -26,12 +26,16 @@ pub const AUDIT_ACTIONS: [&str; 34] = [
     "document.read",
     "document.replace",
     "folder.create",
+    "item.break-lock",
     "item.columns",
     "item.copy",
     "item.delete",
+    "item.lock",
     "item.move",
+    "item.properties",
     "item.rename",
     "item.restore",
+    "item.unlock",
     "library.create",
     "library.settings",
     "permissions.break",

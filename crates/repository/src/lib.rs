@@ -21,6 +21,7 @@ mod items;
 mod jobs;
 mod libraries;
 mod locate;
+mod locks;
 mod map;
 mod object_settings;
 mod people;
@@ -28,6 +29,7 @@ mod permissions;
 mod place;
 mod placement;
 mod policies;
+mod properties;
 mod provider;
 mod reclaim;
 mod recycle;
@@ -58,13 +60,18 @@ pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
     ReturningDocument, ReturningVersion,
 };
-pub use items::{BulkOutcome, Found, Home, KnownSite, Listed, MOST_FOUND, Page, Sort, SortKey};
+pub use items::{
+    BulkOutcome, Details, Found, Home, KnownSite, Listed, MOST_FOUND, Page, Sort, SortKey, Space, Transfer,
+    Transferred, Wanted,
+};
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };
+pub use locks::{LONGEST_LOCK, Lock, NewLock};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
+pub use properties::{Property, PropertyChange};
 pub use provider::open_object_store;
 pub use reclaim::PendingReclaim;
 pub use recycle::{Bin, RecycledItem};

@@ -112,6 +112,7 @@ impl Session {
             let checked = guard.check_alone(transaction)?;
             let row = caller.entry(transaction, entry)?;
             let parent = held_parent(transaction, to)?;
+            guard.require_unlocked(transaction, &checked, &parent)?;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, row.node_id)?;
             let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::content::idempotency;
+use database::content::{displaced, idempotency, lock};
 use database::{Reader, Transaction};
 use model::{Digest, Error, Id, Result, Timestamp};
 
@@ -59,12 +59,17 @@ impl Session {
 }
 
 impl Repository {
-    /// Forgets idempotency keys that are older than seven days.
+    /// Forgets idempotency keys that are older than seven days, and locks that have ended.
     pub async fn forget_repetitions(&self) -> Result<()> {
         let limit = Timestamp::now().before(REMEMBERED);
         self.inner.configuration.write_vital(move |transaction| idempotency::purge(transaction, limit)).await?;
         for content in &self.map().await?.databases {
-            content.database.write_vital(move |transaction| idempotency::purge(transaction, limit)).await?;
+            let purge = move |transaction: &mut Transaction<'_>| {
+                lock::purge(transaction, Timestamp::now())?;
+                displaced::purge(transaction, limit)?;
+                idempotency::purge(transaction, limit)
+            };
+            content.database.write_vital(purge).await?;
         }
         Ok(())
     }

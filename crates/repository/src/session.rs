@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 
 use database::content::event::{self, EventRow};
 use database::content::glance::{self, ShelfRow};
+use database::content::node::NodeRow;
 use database::content::{collection, collection::CollectionRow};
 use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Principal, Result, Right, Timestamp};
 
 use crate::access::Access;
+use crate::documents::require_free;
 use crate::events::AUDIT_ACTIONS;
 use crate::locate::{Finder, Located, locate_id, locate_path};
 use crate::map::{ContentDatabase, Map};
@@ -23,6 +25,8 @@ pub struct Session {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
     pub(crate) repetition: Repetition,
+    /// Tokens of locks that the request shows.
+    pub(crate) tokens: Arc<[String]>,
 }
 
 /// What a transaction needs to decide again whether the caller may do what was asked.
@@ -36,6 +40,8 @@ pub(crate) struct Guard {
     access: Arc<Access>,
     needs: Vec<(Id, Right)>,
     pub(crate) repetition: Repetition,
+    /// Tokens of locks that the request shows.
+    pub(crate) tokens: Arc<[String]>,
 }
 
 /// What the transaction found.
@@ -47,7 +53,7 @@ pub(crate) struct Checked {
 
 impl Session {
     pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
-        Self { repository, principal: Arc::new(principal), repetition: Repetition::default() }
+        Self { repository, principal: Arc::new(principal), repetition: Repetition::default(), tokens: Arc::default() }
     }
 
     /// The caller.
@@ -139,6 +145,7 @@ impl Session {
             access: located.access.clone(),
             needs: needs.to_vec(),
             repetition: self.repetition.clone(),
+            tokens: self.tokens.clone(),
         }
     }
 }
@@ -200,6 +207,17 @@ impl Guard {
             }
         }
         Ok(Checked { collection, access })
+    }
+
+    /// Refuses a change of an item that somebody else has checked out, or that is locked without its token being shown.
+    pub(crate) fn require_free(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+    ) -> Result<()> {
+        require_free(row, self.caller(), None)?;
+        self.require_unlocked(transaction, checked, row)
     }
 
     fn finder(&self) -> Result<Finder> {

@@ -5,8 +5,10 @@ use model::{Id, Result, Timestamp};
 use crate::{Reader, Transaction, params, statements};
 
 statements! {
-    FIND = "SELECT id, path, tree_version, quota_bytes, audit_reads FROM collection WHERE id = $1";
-    LOCK = "SELECT id, path, tree_version, quota_bytes, audit_reads FROM collection WHERE id = $1 {for_update}";
+    FIND = "SELECT id, path, tree_version, quota_bytes, audit_reads,
+        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = collection.id) FROM collection WHERE id = $1";
+    LOCK = "SELECT id, path, tree_version, quota_bytes, audit_reads,
+        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = collection.id) FROM collection WHERE id = $1 {for_update}";
     INSERT = "INSERT INTO collection (id, path, tree_version, quota_bytes, audit_reads, created_at)
         VALUES ($1, $2, 1, NULL, $3, $4)";
     CHANGE_TREE = "UPDATE collection SET tree_version = tree_version + 1 WHERE id = $1";
@@ -37,9 +39,11 @@ pub struct CollectionRow {
     pub quota_bytes: Option<i64>,
     /// Whether opening a document is an event.
     pub audit_reads: bool,
+    /// Whether there may be locks in it; when not, nobody need look for one.
+    pub has_locks: bool,
 }
 
-/// Reads a site collection from the first 5 columns of a row.
+/// Reads a site collection from the first 6 columns of a row.
 pub(crate) fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
     Ok(CollectionRow {
         id: row.get(0)?,
@@ -47,6 +51,7 @@ pub(crate) fn read(row: &crate::Row<'_>) -> Result<CollectionRow> {
         tree_version: row.get(2)?,
         quota_bytes: row.get(3)?,
         audit_reads: row.get(4)?,
+        has_locks: row.get(5)?,
     })
 }
 

@@ -10,6 +10,7 @@ use crate::{Reader, Row, params, statements};
 
 statements! {
     LOOK = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
+        EXISTS (SELECT 1 FROM item_lock l WHERE l.collection_id = c.id),
         n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at, n.created_by,
         n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id, n.major,
         n.minor, n.holder_id, n.held_at, n.working_id,
@@ -18,6 +19,7 @@ statements! {
         FROM collection c LEFT JOIN node n ON n.parent_id = $2 AND n.folded = $3
         LEFT JOIN version v ON v.id = n.version_id LEFT JOIN blob b ON b.id = v.blob_id WHERE c.id = $1";
     SHELF = "SELECT c.id, c.path, c.tree_version, c.quota_bytes, c.audit_reads,
+        EXISTS (SELECT 1 FROM item_lock k WHERE k.collection_id = c.id),
         p.id, p.collection_id, p.parent_id, p.library_id, p.scope_id, p.kind, p.name, p.folded, p.created_at, p.created_by,
         p.modified_at, p.modified_by, p.content_type_id, p.size, p.media_type, p.version_id, p.published_id, p.major,
         p.minor, p.holder_id, p.held_at, p.working_id,
@@ -30,10 +32,10 @@ statements! {
 }
 
 /// Where the columns of the item and of its version begin.
-const ITEM: usize = 5;
+const ITEM: usize = 6;
 const VERSION: usize = ITEM + 22;
 /// Where those of a shelf begin.
-const PARENT: usize = 5;
+const PARENT: usize = 6;
 const CHILD: usize = PARENT + 22;
 const LIBRARY: usize = CHILD + 22;
 

@@ -49,6 +49,18 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM column_value WHERE node_id IN (SELECT id FROM below)";
+    DELETE_PROPERTIES = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM dead_property WHERE node_id IN (SELECT id FROM below)";
+    DELETE_LOCKS = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM item_lock WHERE node_id IN (SELECT id FROM below)";
+    DELETE_DISPLACED = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM displaced WHERE node_id IN (SELECT id FROM below)";
     DELETE_VERSIONS = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -109,9 +121,11 @@ pub fn held_by_another(reader: &mut Reader<'_>, id: Id, caller: Id) -> Result<Op
     reader.find(HELD, &params![id, caller], |row| Ok((row.get(1)?, row.get(2)?)))
 }
 
-/// Removes a subtree's rows for good: values, versions, scopes, items. BLOBs stay until they are collected.
+/// Removes a subtree's rows for good: values, properties, locks, versions, scopes, items. BLOBs stay until they are collected.
 pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
-    for statement in [DELETE_VALUES, DELETE_VERSIONS, DELETE_SCOPES, DELETE_NODES] {
+    for statement in
+        [DELETE_VALUES, DELETE_PROPERTIES, DELETE_LOCKS, DELETE_DISPLACED, DELETE_VERSIONS, DELETE_SCOPES, DELETE_NODES]
+    {
         transaction.execute(statement, &params![id])?;
     }
     Ok(())

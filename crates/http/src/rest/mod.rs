@@ -4,10 +4,10 @@
 //! requests into calls of a `Session` and its answers into JSON; they decide nothing about permissions.
 
 mod collections;
-mod conditions;
-mod content;
+pub(crate) mod conditions;
+pub(crate) mod content;
 mod documents;
-mod extract;
+pub(crate) mod extract;
 mod groups;
 mod items;
 mod jobs;
@@ -16,13 +16,13 @@ mod me;
 mod moving;
 mod openapi;
 mod permissions;
-mod receive;
+pub(crate) mod receive;
 mod search;
 pub(crate) mod send;
 mod storage;
 mod uploads;
 mod users;
-mod wire;
+pub(crate) mod wire;
 
 use axum::Router;
 use axum::routing::get;

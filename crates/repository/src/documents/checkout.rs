@@ -4,7 +4,8 @@ use database::content::{column, node, version};
 use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use super::rules::{charge, next_number, require_free, trim};
-use super::save::{discard_working, library_of};
+use super::save::library_of;
+use super::succession::discard_working;
 use crate::locate::Located;
 use crate::{Session, Target};
 
@@ -29,13 +30,13 @@ impl Session {
         Ok(located)
     }
 
-    /// Refuses with the holder's name when another has the document.
+    /// Refuses with the holder's name when another has the document, or a lock is in the way.
     pub(crate) async fn require_not_held(&self, located: &Located) -> Result<()> {
         if let Some(holder) = located.node().holder_id.filter(|holder| *holder != self.principal.id) {
             let name = self.name_of(holder).await?;
             require_free(located.node(), self.principal.id, name.as_deref())?;
         }
-        Ok(())
+        self.require_unlocked(located).await
     }
 
     /// Checks a document out to the caller. Doing it again changes nothing.
@@ -44,9 +45,9 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
-            guard.check(transaction)?;
+            let checked = guard.check(transaction)?;
             let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
-            require_free(&row, guard.caller(), None)?;
+            guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_some() {
                 return Ok(());
             }
@@ -67,7 +68,7 @@ impl Session {
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
             let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
-            require_free(&row, guard.caller(), None)?;
+            guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }
@@ -128,7 +129,7 @@ impl Session {
                 return Err(not_checked_out(&row.name));
             }
             if right != Right::Override {
-                require_free(&row, guard.caller(), None)?;
+                guard.require_free(transaction, &checked, &row)?;
             }
             let freed = discard_working(transaction, &row)?;
             node::release(transaction, id)?;

@@ -4,6 +4,7 @@ mod checkout;
 mod open;
 mod rules;
 mod save;
+mod succession;
 mod upload;
 mod versions;
 
@@ -16,4 +17,5 @@ pub use upload::{Destination, Upload};
 pub(crate) use open::require_draft;
 pub(crate) use rules::{charge, next_number, release_versions, require_free, trim};
 pub(crate) use save::{DELETED_LATELY, Placed, Plan, Shelf, Tally, held_parent, join, key_of, library_of, taken};
+pub(crate) use succession::{Succession, succeed};
 pub(crate) use upload::{explain, media_type};

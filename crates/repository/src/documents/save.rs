@@ -8,9 +8,10 @@ use database::content::node::NodeRow;
 use database::content::reclaim::Standing;
 use database::content::version::VersionRow;
 use database::content::{idempotency, library, node, reclaim, stored, version};
-use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{Preconditions, charge, next_number, require_free, trim};
+use super::rules::{Preconditions, charge, next_number};
+use super::succession::{Succession, succeed};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
 use crate::items::{free_name, lock_in};
@@ -67,6 +68,9 @@ pub struct UploadOptions {
     pub publish: bool,
     /// Authors and times to keep; needs the right to manage the site.
     pub ownership: Option<Ownership>,
+    /// Whether this may be a step of one save: it takes the place of an empty version that the same person stored before, and of
+    /// whatever a name had that programs keep notes under.
+    pub one_save: bool,
     /// A key chosen by the client: the same key never stores twice.
     pub idempotency_key: Option<String>,
 }
@@ -279,6 +283,7 @@ impl Plan {
             }
             return held_parent(transaction, present.id);
         }
+        self.guard.require_unlocked(transaction, checked, parent)?;
         let folder = NodeRow::new(self.guard.next_id(), parent, NodeKind::Folder, name, self.guard.caller(), now);
         node::insert(transaction, &folder)?;
         self.guard.record(transaction, folder.id, "folder.create", name.as_str())?;
@@ -292,8 +297,9 @@ impl Plan {
         is_taken: bool,
         tally: &mut Tally,
     ) -> Result<Saved> {
-        let Shelf { parent, settings, path, now, .. } = shelf;
+        let Shelf { checked, parent, settings, path, now } = shelf;
         let now = *now;
+        self.guard.require_unlocked(transaction, checked, parent)?;
         if !is_taken {
             self.options.preconditions.check(None)?;
         }
@@ -330,33 +336,24 @@ impl Plan {
                 taken(self.name.as_str(), row.kind)
             });
         }
-        let caller = self.guard.caller();
-        require_free(&row, caller, None)?;
-        let held = row.holder_id == Some(caller);
+        self.guard.require_free(transaction, checked, &row)?;
+        let held = row.holder_id == Some(self.guard.caller());
         let present = if held { row.working_id.or(row.version_id) } else { row.version_id };
         self.options.preconditions.check(present)?;
-        if settings.require_checkout && !held && self.options.ownership.is_none() {
-            return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
-                .with_code("checkout_required"));
-        }
-        let mut freed = 0;
-        let stored = if held {
-            freed += discard_working(transaction, &row)?;
-            let stored = self.version(transaction, &row, row.number, true, now)?;
-            node::set_working(transaction, row.id, Some(stored.id))?;
-            stored
-        } else {
-            let number = if self.options.publish { row.number.next_major() } else { next_number(settings, row.number) };
-            let previous = row.version_id;
-            let stored = self.version(transaction, &row, number, false, now)?;
-            self.show(&mut row, &stored, now);
-            node::update_content(transaction, &row)?;
-            if let Some(previous) = previous.filter(|_| settings.versioning == Versioning::None) {
-                freed += drop_version(transaction, previous)?;
-            }
-            freed += trim(transaction, &row, settings)?;
-            stored
+        let how = Succession {
+            settings,
+            free: self.options.ownership.is_some(),
+            publish: self.options.publish,
+            one_save: self.options.one_save,
         };
+        let (stored, freed) =
+            succeed(transaction, &self.guard, &how, &mut row, |transaction, row, number, working| {
+                let stored = self.version(transaction, row, number, working, now)?;
+                if !working {
+                    self.show(row, &stored, now);
+                }
+                Ok(stored)
+            })?;
         tally.bytes += stored.size - freed;
         self.guard.record(transaction, row.id, "document.replace", path.as_str())?;
         Ok(self.saved(&row, &stored, path, false))
@@ -506,18 +503,4 @@ pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Re
 
 fn outside_libraries() -> Error {
     Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
-}
-
-/// Removes a holder's working copy and returns the bytes that it had.
-pub(crate) fn discard_working(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<i64> {
-    match row.working_id {
-        Some(id) => drop_version(transaction, id),
-        None => Ok(0),
-    }
-}
-
-fn drop_version(transaction: &mut Transaction<'_>, id: Id) -> Result<i64> {
-    let size = version::find(transaction, id)?.map_or(0, |version| version.size);
-    version::delete(transaction, id)?;
-    Ok(size)
 }

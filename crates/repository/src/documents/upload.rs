@@ -204,6 +204,7 @@ impl Session {
             if !repeats {
                 options.preconditions.check(None)?;
             }
+            self.require_place_unlocked(located).await?;
             return Ok((parent, Right::Add));
         };
         if present.kind != NodeKind::Document || (options.on_conflict == OnConflict::Fail && !repeats) {
@@ -224,7 +225,13 @@ impl Session {
         if !repeats {
             options.preconditions.check(located.visible_version(&present))?;
         }
-        Ok((present.id, Right::Edit))
+        let id = present.id;
+        if located.collection.has_locks {
+            let mut item = located.clone();
+            item.chain.push(Arc::new(present));
+            self.require_unlocked(&item).await?;
+        }
+        Ok((id, Right::Edit))
     }
 
     /// Whether the idempotency key of an upload was used before. What then holds is decided at the end, by its bytes.

@@ -4,7 +4,7 @@ use database::content::{library, node, version};
 use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::open::require_draft;
-use super::rules::{charge, next_number, require_free, trim};
+use super::rules::{charge, next_number, trim};
 use super::save::library_of;
 use crate::items::Page;
 use crate::view::Version;
@@ -36,7 +36,7 @@ impl Session {
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
             let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
-            require_free(&row, guard.caller(), None)?;
+            guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_some() {
                 return Err(Error::conflict(
                     "check the document in, or discard the check-out, before restoring a version",
@@ -86,7 +86,7 @@ impl Session {
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
             let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
-            require_free(&row, guard.caller(), None)?;
+            guard.require_free(transaction, &checked, &row)?;
             let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
             let latest = latest.ok_or_else(|| {
                 Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code("no_draft")
@@ -112,6 +112,7 @@ impl Session {
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
             let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            guard.require_unlocked(transaction, &checked, &row)?;
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
             if [row.version_id, row.published_id, row.working_id].contains(&Some(old.id)) {

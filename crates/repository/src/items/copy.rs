@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::{column, node, tree, version};
+use database::content::{column, node, property, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::place::{above, check_places, refuse_depth};
@@ -39,6 +39,7 @@ impl Session {
             let mut source = source.clone();
             source.access = checked.access.clone();
             let parent = held_parent(transaction, to)?;
+            guard.require_unlocked(transaction, &checked, &parent)?;
             let id = source.node().id;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, id)?;
@@ -59,7 +60,7 @@ impl Session {
     }
 }
 
-struct Copier<'a> {
+pub(super) struct Copier<'a> {
     guard: &'a Guard,
     source: &'a Located,
     destination: &'a NodeRow,
@@ -68,13 +69,13 @@ struct Copier<'a> {
     now: Timestamp,
     /// The copy of each container that was copied.
     containers: HashMap<Id, NodeRow>,
-    top: Option<Id>,
-    bytes: i64,
-    documents: i64,
+    pub(super) top: Option<Id>,
+    pub(super) bytes: i64,
+    pub(super) documents: i64,
 }
 
 impl<'a> Copier<'a> {
-    fn new(
+    pub(super) fn new(
         transaction: &mut Transaction<'_>,
         guard: &'a Guard,
         source: &'a Located,
@@ -99,7 +100,7 @@ impl<'a> Copier<'a> {
         })
     }
 
-    fn copy(&mut self, transaction: &mut Transaction<'_>, row: &NodeRow, top: Option<&Name>) -> Result<()> {
+    pub(super) fn copy(&mut self, transaction: &mut Transaction<'_>, row: &NodeRow, top: Option<&Name>) -> Result<()> {
         let parent = match top {
             Some(_) => Some(self.destination),
             None => self.containers.get(&row.parent_id),
@@ -137,6 +138,7 @@ impl<'a> Copier<'a> {
         if self.same_library {
             column::copy_values(transaction, row.id, id)?;
         }
+        property::copy(transaction, row.id, id)?;
         if top.is_some() {
             self.top = Some(id);
         }

@@ -22,11 +22,12 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, Right::Add)]);
         let (parent, name, path) = (located.node().id, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+            let checked = guard.check(transaction)?;
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
             }
             let parent = held_parent(transaction, parent)?;
+            guard.require_unlocked(transaction, &checked, &parent)?;
             if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
                 return Err(taken(&present.name, present.kind));
             }

@@ -9,7 +9,7 @@ use database::Reader;
 use database::content::node;
 use database::content::node::NodeRow;
 use database::content::search::{self, NEWEST, OLDEST, Place, Wanted};
-use model::{Id, Result, fold};
+use model::{Id, Result, fold, is_litter};
 
 use super::seen::Eyes;
 use crate::Session;
@@ -123,6 +123,9 @@ impl Visit {
             let rows = search::documents(reader, &wanted, after, until.unwrap_or(OLDEST), BATCH)?;
             for row in &rows {
                 after = (row.modified_at, row.id);
+                if is_litter(&row.name) {
+                    continue;
+                }
                 items.extend(self.eyes.show(reader, row)?);
                 if items.len() == self.limit {
                     return Ok(items);

@@ -146,15 +146,20 @@ fn columns_of(
     Ok((columns, values))
 }
 
-struct Listing<'a> {
-    located: &'a Located,
-    sort: Sort,
-    descending: bool,
-    path: &'a str,
+pub(super) struct Listing<'a> {
+    pub(super) located: &'a Located,
+    pub(super) sort: Sort,
+    pub(super) descending: bool,
+    pub(super) path: &'a str,
 }
 
 impl Listing<'_> {
-    fn page(&self, reader: &mut Reader<'_>, after: Option<SortKey>, limit: usize) -> Result<Page<Item, SortKey>> {
+    pub(super) fn page(
+        &self,
+        reader: &mut Reader<'_>,
+        after: Option<SortKey>,
+        limit: usize,
+    ) -> Result<Page<Item, SortKey>> {
         let mut items = Vec::new();
         let mut place = after.unwrap_or(SortKey::Container(String::new()));
         if self.located.node().kind == NodeKind::Document {

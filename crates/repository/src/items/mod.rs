@@ -2,16 +2,20 @@
 
 mod copy;
 mod create;
+mod details;
 mod home;
 mod list;
 mod place;
 mod remove;
 mod search;
 mod seen;
+mod transfer;
 
+pub use details::{Details, Space, Wanted};
 pub use home::{Home, KnownSite};
 pub use list::{Listed, Page, Sort, SortKey};
 pub use search::{Found, MOST_FOUND};
+pub use transfer::{Transfer, Transferred};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};

@@ -1,13 +1,14 @@
 //! Renaming and moving: an item keeps its identifier, versions and own permissions; no byte is copied.
 
 use database::content::node::{self, NodeRow};
-use database::content::{collection, scope, tree};
+use database::content::{collection, lock, scope, tree};
 use database::{Reader, Transaction};
 use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::access::Access;
 use crate::documents::{explain, held_parent, taken};
 use crate::locate::Located;
+use crate::session::{Checked, Guard};
 use crate::view::Item;
 use crate::{Session, Target};
 
@@ -30,9 +31,10 @@ impl Session {
         let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check_for(transaction, kind)?;
+            let checked = guard.check_for(transaction, kind)?;
             let row = lock_in(transaction, id, parent)?;
             crate::documents::require_free(&row, guard.caller(), None)?;
+            leave(transaction, &guard, &checked, &row)?;
             refuse_taken(transaction, parent, &name, id)?;
             node::place(transaction, id, parent, name.as_str(), &name.folded())?;
             if row.kind != NodeKind::Document {
@@ -80,22 +82,41 @@ impl Session {
             refuse_held(transaction, id, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, to, &name, id)?;
-            let owned = scope::of_node(transaction, id)?.is_some();
-            node::place(transaction, id, to, name.as_str(), &name.folded())?;
-            if !owned && row.scope_id != parent.scope_id {
-                tree::set_scope(transaction, id, row.scope_id, parent.scope_id)?;
-            }
-            if row.library_id != parent.library_id {
-                tree::set_library(transaction, id, parent.library_id)?;
-            }
-            if owned || row.kind != NodeKind::Document {
-                collection::change_tree(transaction, row.collection_id)?;
-            }
+            leave(transaction, &guard, &checked, &row)?;
+            guard.require_unlocked(transaction, &checked, &parent)?;
+            put_below(transaction, &row, &parent, &name)?;
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
         located.content.database.write(write).await.map_err(explain)
     }
+}
+
+/// Refuses to take an item away from where it is while a lock is in the way, and ends the locks on it: they are for its place.
+pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked, row: &NodeRow) -> Result<()> {
+    if !checked.collection.has_locks {
+        return Ok(());
+    }
+    guard.require_tree_unlocked(transaction, checked, row)?;
+    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::locate::no_item)?;
+    guard.require_unlocked(transaction, checked, &old)?;
+    lock::delete_below(transaction, row.id)
+}
+
+/// Puts an item with everything below it into another folder.
+pub(super) fn put_below(transaction: &mut Transaction<'_>, row: &NodeRow, to: &NodeRow, name: &Name) -> Result<()> {
+    let owned = scope::of_node(transaction, row.id)?.is_some();
+    node::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
+    if !owned && row.scope_id != to.scope_id {
+        tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
+    }
+    if row.library_id != to.library_id {
+        tree::set_library(transaction, row.id, to.library_id)?;
+    }
+    if owned || row.kind != NodeKind::Document {
+        collection::change_tree(transaction, row.collection_id)?;
+    }
+    Ok(())
 }
 
 /// Refuses what cannot be moved or copied, and places that cannot take it.

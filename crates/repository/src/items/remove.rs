@@ -1,12 +1,14 @@
 //! Deleting: an item goes into the recycle bin of the person who deleted it, with all that it holds.
 
 use database::Transaction;
+use database::content::node::NodeRow;
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, node, scope, tree};
-use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp, is_litter};
 
-use super::place::{lock_in, refuse_held, subtree_rights};
-use crate::documents::Preconditions;
+use super::place::{leave, lock_in, refuse_held, subtree_rights};
+use crate::documents::{Preconditions, charge};
+use crate::session::Guard;
 use crate::{Session, Target};
 
 impl Session {
@@ -17,6 +19,15 @@ impl Session {
 
     /// The same, if the present version meets the preconditions.
     pub async fn delete_if(&self, target: &Target, preconditions: Preconditions) -> Result<Id> {
+        Ok(self.remove(target, preconditions, false).await?.unwrap_or(Id::NONE))
+    }
+
+    /// The same as a file manager does it: what programs keep for themselves beside documents goes for good.
+    pub async fn delete_file(&self, target: &Target, preconditions: Preconditions) -> Result<()> {
+        self.remove(target, preconditions, true).await.map(drop)
+    }
+
+    async fn remove(&self, target: &Target, preconditions: Preconditions, litter: bool) -> Result<Option<Id>> {
         let located = self.locate(target).await?;
         let right = match located.node().kind {
             NodeKind::Site => Right::ManageSite,
@@ -40,31 +51,53 @@ impl Session {
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;
             refuse_held(transaction, id, guard.caller())?;
-            let (size, documents) = tree::totals(transaction, id)?;
-            let entry = RecycledRow {
-                id: guard.next_id(),
-                collection_id: row.collection_id,
-                node_id: id,
-                parent_id: parent,
-                library_id: row.library_id,
-                scope_id: row.scope_id,
-                kind: row.kind,
-                name: row.name.clone(),
-                path: path.clone(),
-                stage: Stage::Person,
-                size,
-                documents,
-                deleted_at: Timestamp::now(),
-                deleted_by: guard.caller(),
-            };
-            recycle::insert(transaction, &entry)?;
-            node::place(transaction, id, entry.id, &row.name, &row.folded)?;
-            if row.kind != NodeKind::Document || scope::of_node(transaction, id)?.is_some() {
-                collection::change_tree(transaction, row.collection_id)?;
+            leave(transaction, &guard, &checked, &row)?;
+            if litter && kind == NodeKind::Document && is_litter(&row.name) {
+                erase(transaction, &guard, &row)?;
+                guard.record(transaction, id, "item.delete", path.as_str())?;
+                return Ok(None);
             }
+            let entry = recycle(transaction, &guard, &row, &path)?;
             guard.record(transaction, id, "item.delete", path.as_str())?;
-            Ok(entry.id)
+            Ok(Some(entry))
         };
         content.database.write_vital(write).await
     }
+}
+
+/// Puts a row with everything below it into the caller's recycle bin and returns the entry.
+pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow, path: &str) -> Result<Id> {
+    let (size, documents) = tree::totals(transaction, row.id)?;
+    let entry = RecycledRow {
+        id: guard.next_id(),
+        collection_id: row.collection_id,
+        node_id: row.id,
+        parent_id: row.parent_id,
+        library_id: row.library_id,
+        scope_id: row.scope_id,
+        kind: row.kind,
+        name: row.name.clone(),
+        path: path.to_owned(),
+        stage: Stage::Person,
+        size,
+        documents,
+        deleted_at: Timestamp::now(),
+        deleted_by: guard.caller(),
+    };
+    recycle::insert(transaction, &entry)?;
+    node::place(transaction, row.id, entry.id, &row.name, &row.folded)?;
+    if row.kind != NodeKind::Document || scope::of_node(transaction, row.id)?.is_some() {
+        collection::change_tree(transaction, row.collection_id)?;
+    }
+    Ok(entry.id)
+}
+
+/// Removes a document for good, with its versions.
+pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
+    let (bytes, documents) = tree::totals(transaction, row.id)?;
+    if scope::of_node(transaction, row.id)?.is_some() {
+        collection::change_tree(transaction, row.collection_id)?;
+    }
+    tree::delete(transaction, row.id)?;
+    charge(transaction, guard, None, row.collection_id, -bytes, -documents)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
-use model::{Error, MAX_NAME_CHARS, Result, Right, fold};
+use model::{Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
 
 use crate::Session;
 use crate::view::Item;
@@ -200,6 +200,9 @@ impl Look {
                 let rows = search::documents(reader, wanted, after, until.unwrap_or(OLDEST), BATCH)?;
                 for row in &rows {
                     after = (row.modified_at, row.id);
+                    if is_litter(&row.name) {
+                        continue;
+                    }
                     if let Some(item) = self.eyes.show(reader, row)? {
                         add(&mut found, item, self.limit);
                     }

@@ -1,0 +1,127 @@
+//! Locks on items. Those that have ended count as gone everywhere and are removed when somebody comes by.
+
+use model::{Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    FIND = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
+        WHERE token = $1 AND expires_at > $2";
+    COVERING = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
+        WHERE (node_id = $1 OR (deep AND node_id {in $2})) AND expires_at > $3 ORDER BY created_at, token";
+    ON_ITEMS = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
+        WHERE node_id {in $1} AND expires_at > $2 ORDER BY created_at, token";
+    BELOW = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT l.token, l.collection_id, l.node_id, l.owner_id, l.owner, l.exclusive, l.deep, l.created_at, l.expires_at
+        FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token";
+    COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1";
+    INSERT = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    EXTEND = "UPDATE item_lock SET expires_at = $2 WHERE token = $1";
+    DELETE = "DELETE FROM item_lock WHERE token = $1";
+    DELETE_BELOW = "WITH RECURSIVE below (id) AS (
+            SELECT id FROM node WHERE id = $1
+            UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
+        DELETE FROM item_lock WHERE node_id IN (SELECT id FROM below)";
+    PURGE = "DELETE FROM item_lock WHERE expires_at <= $1";
+}
+
+/// A lock as it is stored.
+#[derive(Clone, Debug)]
+pub struct LockRow {
+    /// Its token, a URN that nobody can guess.
+    pub token: String,
+    /// The site collection of the item.
+    pub collection_id: Id,
+    /// The item that was locked.
+    pub node_id: Id,
+    /// Who locked it.
+    pub owner_id: Id,
+    /// What the client said about who that is.
+    pub owner: String,
+    /// Whether nobody else may lock it too.
+    pub exclusive: bool,
+    /// Whether everything below the item is locked with it.
+    pub deep: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<LockRow> {
+    Ok(LockRow {
+        token: row.get(0)?,
+        collection_id: row.get(1)?,
+        node_id: row.get(2)?,
+        owner_id: row.get(3)?,
+        owner: row.get(4)?,
+        exclusive: row.get(5)?,
+        deep: row.get(6)?,
+        created_at: row.get(7)?,
+        expires_at: row.get(8)?,
+    })
+}
+
+/// The lock with this token, unless it has ended.
+pub fn find(reader: &mut Reader<'_>, token: &str, now: Timestamp) -> Result<Option<LockRow>> {
+    reader.find(FIND, &params![token, now], read)
+}
+
+/// Locks on an item, and those on the items above it that reach down to it.
+pub fn covering(reader: &mut Reader<'_>, item: Id, above: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
+    reader.query(COVERING, &params![item, above, now], read)
+}
+
+/// Locks on any of these items themselves.
+pub fn on_items(reader: &mut Reader<'_>, items: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
+    reader.query(ON_ITEMS, &params![items, now], read)
+}
+
+/// Locks on an item and on everything below it.
+pub fn below(reader: &mut Reader<'_>, item: Id, now: Timestamp) -> Result<Vec<LockRow>> {
+    reader.query(BELOW, &params![item, now], read)
+}
+
+/// Number of locks in a site collection, ended ones that were not removed yet included.
+pub fn count(reader: &mut Reader<'_>, collection: Id) -> Result<i64> {
+    Ok(reader.find(COUNT, &params![collection], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Adds a lock.
+pub fn insert(transaction: &mut Transaction<'_>, lock: &LockRow) -> Result<()> {
+    let values = params![
+        &lock.token,
+        lock.collection_id,
+        lock.node_id,
+        lock.owner_id,
+        &lock.owner,
+        lock.exclusive,
+        lock.deep,
+        lock.created_at,
+        lock.expires_at
+    ];
+    transaction.execute(INSERT, &values).map(drop)
+}
+
+/// Lets a lock end at another time.
+pub fn extend(transaction: &mut Transaction<'_>, token: &str, until: Timestamp) -> Result<()> {
+    transaction.execute(EXTEND, &params![token, until]).map(drop)
+}
+
+/// Removes a lock.
+pub fn delete(transaction: &mut Transaction<'_>, token: &str) -> Result<()> {
+    transaction.execute(DELETE, &params![token]).map(drop)
+}
+
+/// Removes all locks on an item and on what is below it.
+pub fn delete_below(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
+    transaction.execute(DELETE_BELOW, &params![item]).map(drop)
+}
+
+/// Removes locks that have ended.
+pub fn purge(transaction: &mut Transaction<'_>, now: Timestamp) -> Result<()> {
+    transaction.execute(PURGE, &params![now]).map(drop)
+}

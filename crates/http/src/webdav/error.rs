@@ -1,0 +1,106 @@
+//! Maps errors to what WebDAV says: its statuses, and the elements that name a broken precondition (RFC 4918, 16).
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use model::{Error, ErrorKind};
+
+use super::wire::multistatus::HEAD;
+use super::wire::xml;
+use crate::error;
+
+/// An error with what the verb makes of it.
+#[derive(Debug)]
+pub struct Failure {
+    error: Error,
+    status: StatusCode,
+    /// The element of DAV: that names the precondition, with its content.
+    condition: Option<String>,
+}
+
+/// What verbs return.
+pub type Outcome<T = Response> = Result<T, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match (error.kind(), error.code()) {
+            (_, "other_host" | "outside" | "other_collection") => StatusCode::BAD_GATEWAY,
+            (_, "into_itself" | "wrong_kind" | "invalid_name") => StatusCode::FORBIDDEN,
+            (_, "propfind_infinite") => StatusCode::FORBIDDEN,
+            _ => error::status(&error),
+        };
+        let condition = match (error.kind(), error.code()) {
+            (_, "lock_not_found") => Some("<D:lock-token-matches-request-uri/>"),
+            (_, "quota_exceeded") => Some("<D:quota-not-exceeded/>"),
+            (_, "propfind_infinite") => Some("<D:propfind-finite-depth/>"),
+            (_, "unknown_report") => Some("<D:supported-report/>"),
+            _ => None,
+        };
+        Self { error, status, condition: condition.map(ToOwned::to_owned) }
+    }
+}
+
+impl Failure {
+    /// The error of the farm.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// What is missing is the place for something new: that is a conflict.
+    pub fn missing_place(self) -> Self {
+        if self.error.kind() == ErrorKind::NotFound { Self { status: StatusCode::CONFLICT, ..self } } else { self }
+    }
+
+    /// A name that is taken means that the method does not go there.
+    pub fn taken_name(self) -> Self {
+        if self.error.code() == "name_taken" { Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self } } else { self }
+    }
+
+    /// What a lock is in the way of, at this address.
+    pub fn locked_at(self, href: &str) -> Self {
+        if self.error.kind() != ErrorKind::Locked {
+            return self;
+        }
+        let mut condition = "<D:lock-token-submitted><D:href>".to_owned();
+        xml::escape(&mut condition, href);
+        condition.push_str("</D:href></D:lock-token-submitted>");
+        Self { condition: Some(condition), ..self }
+    }
+
+    /// The lock that is in the way of another one.
+    pub fn conflicting_lock(self) -> Self {
+        if self.error.kind() != ErrorKind::Locked {
+            return self;
+        }
+        Self { condition: Some("<D:no-conflicting-lock/>".to_owned()), ..self }
+    }
+
+    /// With another status.
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        if self.status == StatusCode::UNAUTHORIZED {
+            return error::Problem::from(self.error).into_response();
+        }
+        error::log(&self.error, self.status);
+        let mut body = format!("{HEAD}<D:error xmlns:D=\"DAV:\" xmlns:S=\"urn:strongroom\">");
+        body.push_str(self.condition.as_deref().unwrap_or_default());
+        body.push_str("<S:code>");
+        xml::escape(&mut body, self.error.code());
+        body.push_str("</S:code><S:message>");
+        xml::escape(&mut body, error::public_message(&self.error));
+        body.push_str("</S:message></D:error>\n");
+        let mut response = xml_response(self.status, body);
+        error::add_retry_after(&self.error, &mut response);
+        response
+    }
+}
+
+/// An answer with an XML body.
+pub fn xml_response(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
+    let kind = HeaderValue::from_static("application/xml; charset=utf-8");
+    (status, [(header::CONTENT_TYPE, kind)], body.into()).into_response()
+}

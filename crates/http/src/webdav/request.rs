@@ -1,0 +1,138 @@
+//! A request with its caller, its target and the locks that it shows.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use model::{Error, ErrorKind, NodePath};
+use repository::{Details, Preconditions, Session, Target, Wanted};
+
+use super::error::{Failure, Outcome};
+use super::wire::condition::{If, List, Present};
+use super::wire::{headers, href};
+use crate::rest::{conditions, receive};
+
+/// Most bytes of an XML body.
+const MOST_XML: usize = 1 << 20;
+
+/// A request that was understood so far.
+pub struct Ask {
+    /// What the caller may do; it shows the tokens that the request names.
+    pub session: Session,
+    /// The path of the item that it is about.
+    pub path: NodePath,
+    /// The address that it is about, as it came.
+    pub href: String,
+    /// Method and fields.
+    pub parts: Parts,
+    /// The entity tag that the field `If` demands of the target, without quotes.
+    demanded: Option<String>,
+}
+
+impl Ask {
+    /// Reads the target and judges the field `If`.
+    pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
+        let raw = parts.uri.path().to_owned();
+        let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
+        let mut ask = Self { session, path, href: raw, parts, demanded: None };
+        if let Some(condition) = headers::condition(&ask.parts.headers)? {
+            ask.judge(&condition).await?;
+            ask.session = ask.session.with_lock_tokens(condition.tokens());
+        }
+        Ok(ask)
+    }
+
+    /// The item that it is about.
+    pub fn target(&self) -> Target {
+        self.path.clone().into()
+    }
+
+    /// Conditions that the transaction of the change checks again.
+    pub async fn preconditions(&self) -> Outcome<Preconditions> {
+        let mut found = conditions::of_change(&self.session, || self.target(), &self.parts.headers).await?;
+        if let (None, Some(tag)) = (&found.if_match, &self.demanded) {
+            found.if_match = Some(vec![tag.clone()]);
+        }
+        Ok(found)
+    }
+
+    /// A body as bytes, at most a mebibyte.
+    pub async fn xml(&self, body: Body) -> Outcome<bytes::Bytes> {
+        let announced = receive::announced(&self.parts.headers)?;
+        let too_large =
+            || Error::exhausted("the XML body is larger than 1 MiB, the most that is taken").with_code("too_large");
+        if announced.is_some_and(|length| length > MOST_XML as u64) {
+            return Err(too_large().into());
+        }
+        match Limited::new(body, MOST_XML).collect().await {
+            Ok(whole) => Ok(whole.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
+            Err(error) => Err(receive::broken(axum::Error::new(error)).into()),
+        }
+    }
+
+    /// Refuses with 412 unless one of the lists of the field `If` holds.
+    async fn judge(&mut self, condition: &If) -> Outcome<()> {
+        let mut known: Vec<(String, Present)> = Vec::new();
+        for list in &condition.0 {
+            let address = list.resource.clone().unwrap_or_else(|| self.href.clone());
+            if !known.iter().any(|(seen, _)| *seen == address) {
+                let present = self.present(&address).await?;
+                known.push((address.clone(), present));
+            }
+            let Some((_, present)) = known.iter().find(|(seen, _)| *seen == address) else { continue };
+            if list.holds(present) {
+                self.keep_demand(list, present);
+                return Ok(());
+            }
+        }
+        let error = Error::conflict("what the field If demands does not hold: read it again and decide");
+        Err(error.with_code("precondition_failed").into())
+    }
+
+    fn keep_demand(&mut self, list: &List, present: &Present) {
+        if list.resource.is_none() && list.names_etag() {
+            self.demanded = present.etag.as_ref().map(|tag| tag.trim_matches('"').to_owned());
+        }
+    }
+
+    /// The state of the resource at an address; one that cannot be ours has none.
+    async fn present(&self, address: &str) -> Outcome<Present> {
+        let local = headers::local_path(&self.parts.headers, address).and_then(|path| href::parse(&path));
+        let Ok(path) = local else { return Ok(Present::default()) };
+        let wanted = Wanted { properties: false, locks: true };
+        match self.session.details(&path.clone().into(), wanted).await {
+            Ok(details) => Ok(state(&details)),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.covered(&path, wanted).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where nothing is, deep locks on what would hold it count.
+    async fn covered(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
+        let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
+        match self.session.details(&parent.into(), wanted).await {
+            Ok(details) => {
+                let deep = details.locks.into_iter().filter(|lock| lock.deep);
+                Ok(Present { etag: None, tokens: deep.map(|lock| lock.token).collect() })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Present::default()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn state(details: &Details) -> Present {
+    Present {
+        etag: details.item.version_id.map(|_| format!("\"{}\"", details.item.etag())),
+        tokens: details.locks.iter().map(|lock| lock.token.clone()).collect(),
+    }
+}
+
+/// A name that no item can have: nothing is there, and nothing can be put there.
+fn unusable(error: Error, method: &str) -> Failure {
+    let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "UNLOCK");
+    let named = error.code() == "invalid_name";
+    let failure = Failure::from(error);
+    if reads && named { failure.with_status(StatusCode::NOT_FOUND) } else { failure }
+}

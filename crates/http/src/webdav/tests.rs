@@ -1,0 +1,1 @@
+//! Tests of WebDAV on the real router and a real farm.

@@ -1,0 +1,78 @@
+//! LOCK and UNLOCK.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use model::{Error, ErrorKind};
+use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
+
+use crate::webdav::error::{Failure, Outcome, xml_response};
+use crate::webdav::live;
+use crate::webdav::request::Ask;
+use crate::webdav::wire::bodies::{self, LockInfo};
+use crate::webdav::wire::headers::{self, Depth};
+use crate::webdav::wire::multistatus::HEAD;
+
+/// Gives a lock, or more time to one that the field `If` names.
+pub async fn lock(ask: Ask, body: Body) -> Outcome {
+    let seconds = headers::timeout(&ask.parts.headers)?;
+    let Some(LockInfo { exclusive, owner }) = bodies::lock(&ask.xml(body).await?)? else {
+        return refresh(&ask, seconds).await;
+    };
+    let deep = match headers::depth(&ask.parts.headers)? {
+        None | Some(Depth::Infinity) => true,
+        Some(Depth::Zero) => false,
+        Some(Depth::One) => return Err(Error::invalid("a lock has Depth 0 or infinity").into()),
+    };
+    let wish = NewLock { exclusive, deep, owner, seconds };
+    let (target, created) = present_or_new(&ask).await?;
+    let given = ask.session.lock(&target, wish).await.map_err(|error| Failure::from(error).conflicting_lock())?;
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    let mut response = discovered(status, std::slice::from_ref(&given));
+    if let Ok(token) = HeaderValue::from_str(&format!("<{}>", given.token)) {
+        response.headers_mut().insert("lock-token", token);
+    }
+    Ok(response)
+}
+
+/// The item at the address; where nothing is, an empty document that is made for the lock.
+async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
+    match ask.session.item(&ask.target()).await {
+        Ok(item) => return Ok((item.id.into(), false)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
+    }
+    let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
+    let made = ask.session.upload_bytes(&Destination::Path(ask.path.clone()), options, Bytes::new()).await;
+    let made = made.map_err(|error| Failure::from(error).missing_place())?;
+    Ok((made.id.into(), true))
+}
+
+async fn refresh(ask: &Ask, seconds: u64) -> Outcome {
+    let condition = headers::condition(&ask.parts.headers)?;
+    let tokens = condition.map(|condition| condition.tokens()).unwrap_or_default();
+    let mut last = Error::invalid("a lock is refreshed by its token in the field If, a new one needs a body");
+    for token in tokens {
+        match ask.session.refresh_lock(&ask.target(), &token, seconds).await {
+            Ok(lock) => return Ok(discovered(StatusCode::OK, std::slice::from_ref(&lock))),
+            Err(error) => last = error,
+        }
+    }
+    let failure = Failure::from(last);
+    let unknown = failure.error().code() == "lock_not_found";
+    Err(if unknown { failure.with_status(StatusCode::PRECONDITION_FAILED) } else { failure })
+}
+
+fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
+    let inner = live::discovery(locks);
+    let body = format!("{HEAD}<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>{inner}</D:lockdiscovery></D:prop>\n");
+    xml_response(status, body)
+}
+
+/// Ends a lock.
+pub async fn unlock(ask: Ask) -> Outcome {
+    let token = headers::lock_token(&ask.parts.headers)?;
+    ask.session.unlock(&ask.target(), token).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

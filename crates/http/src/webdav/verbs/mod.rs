@@ -1,0 +1,9 @@
+//! One file for each family of verbs.
+
+pub mod content;
+pub mod locking;
+pub mod options;
+pub mod placing;
+pub mod propfind;
+pub mod proppatch;
+pub mod report;

@@ -1,0 +1,23 @@
+//! OPTIONS: what this server can do. Anybody may ask, for some clients do before they sign in.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::webdav::METHODS;
+
+/// The answer.
+pub fn answer() -> Response {
+    let mut response = allowed(StatusCode::OK.into_response());
+    let fields = response.headers_mut();
+    fields.insert("dav", HeaderValue::from_static("1, 2, 3"));
+    // Without it, Windows speaks another protocol first.
+    fields.insert("ms-author-via", HeaderValue::from_static("DAV"));
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+    response
+}
+
+/// Names the methods that there are.
+pub fn allowed(mut response: Response) -> Response {
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(METHODS));
+    response
+}

@@ -1,0 +1,47 @@
+//! COPY and MOVE.
+
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use model::{Error, NodeKind};
+use repository::Transfer;
+
+use super::content::refuse_place;
+use crate::webdav::error::{Failure, Outcome};
+use crate::webdav::request::Ask;
+use crate::webdav::wire::headers::{self, Depth};
+use crate::webdav::wire::href;
+
+/// Copies or moves the item to the address in the field `Destination`.
+pub async fn place(ask: Ask) -> Outcome {
+    let fields = &ask.parts.headers;
+    let to = href::parse(&headers::destination(fields)?)?;
+    let (overwrite, depth) = (headers::overwrite(fields)?, headers::depth(fields)?);
+    let item = ask.session.item(&ask.target()).await?;
+    refuse_place(&item)?;
+    let copies = ask.parts.method.as_str() == "COPY";
+    let shallow = match (depth, item.kind) {
+        (Some(Depth::Zero), NodeKind::Folder) if copies => true,
+        (None | Some(Depth::Infinity), _) | (_, NodeKind::Document) => false,
+        _ => return Err(Error::invalid("a folder is copied with Depth 0 or infinity, and moved with infinity").into()),
+    };
+    let (parent, name) = to.split_last().ok_or_else(|| {
+        Error::forbidden("a site is at that address, which nothing takes the place of").with_code("wrong_kind")
+    })?;
+    let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).missing_place())?;
+    if copies {
+        ask.preconditions().await?;
+    }
+    let how = Transfer { overwrite, shallow };
+    let (source, place) = (item.id.into(), place.id.into());
+    let placed = if copies {
+        ask.session.copy_onto(&source, &place, name, how).await
+    } else {
+        ask.session.move_onto(&source, &place, name, how).await
+    };
+    let placed = placed.map_err(|error| locked_there(error, &to.to_string()))?;
+    Ok(if placed.replaced { StatusCode::NO_CONTENT } else { StatusCode::CREATED }.into_response())
+}
+
+fn locked_there(error: Error, path: &str) -> Failure {
+    Failure::from(error).locked_at(&href::write(path, false))
+}

@@ -1,0 +1,157 @@
+//! PROPFIND: what is there, with properties. The answer is written page by page while it is sent.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use futures_util::stream;
+use model::{Error, ErrorKind, MAX_PAGE, NodeKind, Result};
+use repository::{Details, Session, SortKey, Space, Target, Wanted};
+
+use crate::webdav::error::{Outcome, xml_response};
+use crate::webdav::live;
+use crate::webdav::request::Ask;
+use crate::webdav::wire::bodies::{self, Asked};
+use crate::webdav::wire::headers::{self, Depth};
+use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
+
+/// Answers with the item, and with what it holds.
+pub async fn answer(ask: Ask, body: Body) -> Outcome {
+    let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
+    let asked = bodies::propfind(&ask.xml(body).await?)?;
+    let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
+    let top = match ask.session.details(&ask.target(), wanted).await {
+        Ok(top) => top,
+        Err(error) if error.kind() == ErrorKind::NotFound => return passage(&ask, depth, error).await,
+        Err(error) => return Err(error.into()),
+    };
+    if depth == Depth::Infinity && top.item.kind != NodeKind::Document {
+        return Err(Error::forbidden("a whole tree is not listed at once: ask for Depth 1, folder by folder")
+            .with_code("propfind_infinite")
+            .into());
+    }
+    let space = if live::wants(&asked, "quota-used-bytes") || live::wants(&asked, "quota-available-bytes") {
+        ask.session.space(&ask.target()).await.ok()
+    } else {
+        None
+    };
+    let listing = Listing {
+        session: ask.session,
+        target: top.item.id.into(),
+        asked: Arc::new(asked),
+        wanted,
+        space,
+        next: Some(None).filter(|_| depth == Depth::One && top.item.kind != NodeKind::Document),
+    };
+    Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top).await?))
+}
+
+/// An answer about the addresses above site collections, which are no items of their own: empty ones that exist.
+async fn passage(ask: &Ask, depth: Depth, error: Error) -> Outcome {
+    let mut path = ask.path.to_string();
+    let known = ask.session.sites(model::MAX_PAGE).await?;
+    if !path.is_empty() {
+        path.push('/');
+    }
+    let below: Vec<&str> = known.iter().filter_map(|site| strip(&site.path, &path)).collect();
+    if below.is_empty() && !path.is_empty() {
+        return Err(error.into());
+    }
+    let mut out = BEGIN.to_owned();
+    virtual_collection(&mut out, &path);
+    if depth != Depth::Zero {
+        let mut names: Vec<&str> = below.iter().filter_map(|rest| rest.split('/').next()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            virtual_collection(&mut out, &format!("{path}{name}"));
+        }
+    }
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+fn strip<'a>(address: &'a str, above: &str) -> Option<&'a str> {
+    let begins = address.get(..above.len()).is_some_and(|head| model::fold(head) == model::fold(above));
+    begins.then(|| &address[above.len()..]).filter(|rest| !rest.is_empty())
+}
+
+fn virtual_collection(out: &mut String, path: &str) {
+    let mut properties = Properties::default();
+    properties.live("resourcetype", "<D:collection/>");
+    properties.text("displayname", path.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
+    properties.response(out, &crate::webdav::wire::href::write(path, true));
+}
+
+/// The root of the server, which holds nothing but `/dav/`: clients come by on their way down.
+pub fn root(headers: &HeaderMap) -> Outcome {
+    let mut out = BEGIN.to_owned();
+    let mut properties = Properties::default();
+    properties.live("resourcetype", "<D:collection/>");
+    properties.response(&mut out, "/");
+    if headers::depth(headers)? != Some(Depth::Zero) {
+        properties.response(&mut out, "/dav/");
+    }
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+/// What is left to be written.
+struct Listing {
+    session: Session,
+    target: Target,
+    asked: Arc<Asked>,
+    wanted: Wanted,
+    space: Option<Space>,
+    /// Where the next page begins; none when there is no more.
+    next: Option<Option<SortKey>>,
+}
+
+impl Listing {
+    /// The first page is read before the status is sent; what goes wrong later breaks the answer off.
+    async fn body(mut self, top: &Details) -> Result<Body> {
+        let mut first = BEGIN.to_owned();
+        live::response(&mut first, top, &self.asked, self.space);
+        if self.next.is_some() {
+            self.page(&mut first).await?;
+        }
+        if self.next.is_none() {
+            first.push_str(END);
+            return Ok(Body::from(first));
+        }
+        let state = Some((self, Some(first)));
+        Ok(Body::from_stream(stream::unfold(state, |state| async { go_on(state?).await })))
+    }
+
+    async fn page(&mut self, out: &mut String) -> Result<()> {
+        let Some(after) = self.next.take() else { return Ok(()) };
+        let page = self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await?;
+        for details in &page.items {
+            live::response(out, details, &self.asked, self.space);
+        }
+        self.next = page.next.map(Some);
+        Ok(())
+    }
+}
+
+type Step = (Result<Bytes>, Option<(Listing, Option<String>)>);
+
+async fn go_on((mut listing, first): (Listing, Option<String>)) -> Option<Step> {
+    if let Some(first) = first {
+        return Some((Ok(first.into()), Some((listing, None))));
+    }
+    let mut out = String::new();
+    match listing.page(&mut out).await {
+        Ok(()) if listing.next.is_some() => Some((Ok(out.into()), Some((listing, None)))),
+        Ok(()) => {
+            out.push_str(END);
+            Some((Ok(out.into()), None))
+        }
+        Err(error) => {
+            // Nobody else can tell: the status was sent before.
+            tracing::error!(target: "http", code = error.code(), "a listing was broken off: {}", error.report());
+            Some((Err(error), None))
+        }
+    }
+}

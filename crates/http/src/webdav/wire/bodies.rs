@@ -1,0 +1,207 @@
+//! What the XML bodies of requests ask for.
+
+use model::{Error, Result};
+
+use super::xml::{self, Element};
+
+/// The name of a property.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PropertyName {
+    /// Its namespace; empty for none.
+    pub namespace: String,
+    /// Its local name.
+    pub name: String,
+}
+
+/// Which properties a PROPFIND asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// All that are not costly, and these too.
+    All(Vec<PropertyName>),
+    /// Only which there are.
+    Names,
+    /// These.
+    These(Vec<PropertyName>),
+}
+
+/// One step of a PROPPATCH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Patch {
+    /// Set a property to this element.
+    Set(Element),
+    /// Remove it.
+    Remove(PropertyName),
+}
+
+/// What a LOCK asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockInfo {
+    /// Whether nobody else may have one too.
+    pub exclusive: bool,
+    /// What the client says about the owner: XML.
+    pub owner: String,
+}
+
+/// What a REPORT asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Name of the report.
+    pub name: PropertyName,
+    /// Properties of each version.
+    pub properties: Vec<PropertyName>,
+}
+
+impl PropertyName {
+    fn of(element: &Element) -> Self {
+        Self { namespace: element.namespace.clone(), name: element.name.clone() }
+    }
+}
+
+impl Patch {
+    /// The property that it is about.
+    pub fn name(&self) -> PropertyName {
+        match self {
+            Self::Set(element) => PropertyName::of(element),
+            Self::Remove(name) => name.clone(),
+        }
+    }
+}
+
+fn bad(why: &'static str) -> Error {
+    Error::invalid(format!("the XML body cannot be used: {why}")).with_code("invalid_xml")
+}
+
+fn names(prop: &Element) -> Vec<PropertyName> {
+    prop.elements().map(PropertyName::of).collect()
+}
+
+/// Reads the body of a PROPFIND; an empty one asks for all.
+pub fn propfind(body: &[u8]) -> Result<Asked> {
+    if body.is_empty() {
+        return Ok(Asked::All(Vec::new()));
+    }
+    let root = xml::parse(body)?;
+    if !root.is("propfind") {
+        return Err(bad("it must be a DAV:propfind"));
+    }
+    if let Some(prop) = root.dav("prop") {
+        return Ok(Asked::These(names(prop)));
+    }
+    if root.dav("propname").is_some() {
+        return Ok(Asked::Names);
+    }
+    if root.dav("allprop").is_some() {
+        return Ok(Asked::All(root.dav("include").map(names).unwrap_or_default()));
+    }
+    Err(bad("it must hold DAV:prop, DAV:propname or DAV:allprop"))
+}
+
+/// Reads the body of a PROPPATCH, in its order.
+pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
+    let root = xml::parse(body)?;
+    if !root.is("propertyupdate") {
+        return Err(bad("it must be a DAV:propertyupdate"));
+    }
+    let mut patches = Vec::new();
+    for step in root.elements() {
+        let Some(prop) = step.dav("prop") else { continue };
+        let language = [prop, step, &root].into_iter().find_map(Element::language);
+        for element in prop.elements() {
+            if step.is("remove") {
+                patches.push(Patch::Remove(PropertyName::of(element)));
+            } else if step.is("set") {
+                let mut element = element.clone();
+                if let Some(language) = language {
+                    element.set_language(language);
+                }
+                patches.push(Patch::Set(element));
+            }
+        }
+    }
+    if patches.is_empty() {
+        return Err(bad("it sets and removes no property"));
+    }
+    Ok(patches)
+}
+
+/// Reads the body of a LOCK; an empty one asks for a refresh.
+pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let root = xml::parse(body)?;
+    if !root.is("lockinfo") {
+        return Err(bad("it must be a DAV:lockinfo"));
+    }
+    if root.dav("locktype").is_none_or(|kind| kind.dav("write").is_none()) {
+        return Err(bad("only locks of the type DAV:write are given"));
+    }
+    let scope = root.dav("lockscope").ok_or_else(|| bad("it must hold a DAV:lockscope"))?;
+    let exclusive = match (scope.dav("exclusive"), scope.dav("shared")) {
+        (Some(_), None) => true,
+        (None, Some(_)) => false,
+        _ => return Err(bad("the scope of a lock is either DAV:exclusive or DAV:shared")),
+    };
+    let mut owner = String::new();
+    if let Some(element) = root.dav("owner") {
+        element.write_content(&mut owner);
+    }
+    Ok(Some(LockInfo { exclusive, owner }))
+}
+
+/// Reads the body of a REPORT.
+pub fn report(body: &[u8]) -> Result<Report> {
+    let root = xml::parse(body)?;
+    let properties = root.dav("prop").map(names).unwrap_or_default();
+    Ok(Report { name: PropertyName::of(&root), properties })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dav(name: &str) -> PropertyName {
+        PropertyName { namespace: "DAV:".into(), name: name.into() }
+    }
+
+    #[test]
+    fn propfind_bodies() {
+        assert_eq!(propfind(b"").unwrap(), Asked::All(vec![]));
+        let read = |inner: &str| propfind(format!("<D:propfind xmlns:D='DAV:'>{inner}</D:propfind>").as_bytes());
+        assert_eq!(read("<D:allprop/>").unwrap(), Asked::All(vec![]));
+        let include = "<D:allprop/><D:include><D:quota-used-bytes/></D:include>";
+        assert_eq!(read(include).unwrap(), Asked::All(vec![dav("quota-used-bytes")]));
+        assert_eq!(read("<D:propname/>").unwrap(), Asked::Names);
+        let these = Asked::These(vec![dav("getetag"), PropertyName { namespace: "u".into(), name: "x".into() }]);
+        assert_eq!(read("<D:prop><D:getetag/><x xmlns='u'/></D:prop>").unwrap(), these);
+        assert!(read("").is_err() && propfind(b"<propfind/>").is_err());
+    }
+
+    #[test]
+    fn proppatch_keeps_order_and_language() {
+        let body = b"<D:propertyupdate xmlns:D='DAV:' xml:lang='en'><D:remove><D:prop><D:a/></D:prop></D:remove>
+            <D:set><D:prop xml:lang='de'><D:b>1</D:b></D:prop></D:set></D:propertyupdate>";
+        let patches = proppatch(body).unwrap();
+        assert_eq!(patches[0], Patch::Remove(dav("a")));
+        let Patch::Set(element) = &patches[1] else { panic!("{patches:?}") };
+        assert_eq!((element.language(), element.name.as_str()), (Some("de"), "b"));
+        assert!(proppatch(b"<D:propertyupdate xmlns:D='DAV:'/>").is_err());
+    }
+
+    #[test]
+    fn lock_bodies() {
+        let read = |scope: &str| {
+            let body = format!(
+                "<D:lockinfo xmlns:D='DAV:'><D:lockscope>{scope}</D:lockscope><D:locktype><D:write/></D:locktype>
+                <D:owner><D:href>me &amp; you</D:href></D:owner></D:lockinfo>"
+            );
+            lock(body.as_bytes())
+        };
+        let wish = read("<D:exclusive/>").unwrap().unwrap();
+        assert!(wish.exclusive);
+        assert_eq!(wish.owner, "<href xmlns=\"DAV:\">me &amp; you</href>");
+        assert!(!read("<D:shared/>").unwrap().unwrap().exclusive);
+        assert!(read("").is_err() && read("<D:shared/><D:exclusive/>").is_err());
+        assert_eq!(lock(b"").unwrap(), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! The `If` field (RFC 4918, 10.4): what state resources must be in.
+
+use model::{Error, Result};
+
+/// What an `If` field says: it holds when one of its lists does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct If(pub Vec<List>);
+
+/// Conditions that must hold together for one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The address of the resource; none for the one that the request is about.
+    pub resource: Option<String>,
+    /// The conditions.
+    pub conditions: Vec<Condition>,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether the opposite must hold.
+    pub not: bool,
+    /// What must be so.
+    pub state: State,
+}
+
+/// A state that a resource can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is locked with this token.
+    Token(String),
+    /// It has this entity tag, with its quotes.
+    Etag(String),
+}
+
+/// What is known about a resource.
+#[derive(Clone, Debug, Default)]
+pub struct Present {
+    /// Its entity tag, with its quotes.
+    pub etag: Option<String>,
+    /// Tokens of the locks on it.
+    pub tokens: Vec<String>,
+}
+
+fn bad() -> Error {
+    Error::invalid("the field If cannot be read").with_code("invalid_if")
+}
+
+/// Reads the field.
+pub fn parse(text: &str) -> Result<If> {
+    let (mut rest, mut resource, mut lists) = (text.trim(), None, Vec::new());
+    while !rest.is_empty() {
+        if let Some(tail) = rest.strip_prefix('<') {
+            let (address, tail) = tail.split_once('>').ok_or_else(bad)?;
+            // Tagged and untagged lists do not stand beside each other, and no tag stands for itself.
+            if (resource.is_none() && !lists.is_empty()) || !tail.trim_start().starts_with('(') {
+                return Err(bad());
+            }
+            resource = Some(address.to_owned());
+            rest = tail.trim_start();
+            continue;
+        }
+        let (conditions, tail) = list(rest.strip_prefix('(').ok_or_else(bad)?)?;
+        lists.push(List { resource: resource.clone(), conditions });
+        rest = tail.trim_start();
+    }
+    if lists.is_empty() { Err(bad()) } else { Ok(If(lists)) }
+}
+
+/// The conditions up to the closing parenthesis, and what follows it.
+fn list(text: &str) -> Result<(Vec<Condition>, &str)> {
+    let (mut rest, mut conditions) = (text.trim_start(), Vec::new());
+    loop {
+        if let Some(tail) = rest.strip_prefix(')') {
+            return if conditions.is_empty() { Err(bad()) } else { Ok((conditions, tail)) };
+        }
+        let not = rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("not"));
+        if not {
+            rest = rest[3..].trim_start();
+        }
+        let state = if let Some(tail) = rest.strip_prefix('<') {
+            let (token, tail) = tail.split_once('>').ok_or_else(bad)?;
+            rest = tail;
+            State::Token(token.to_owned())
+        } else if let Some(tail) = rest.strip_prefix('[') {
+            let (tag, tail) = tail.split_once(']').ok_or_else(bad)?;
+            rest = tail;
+            State::Etag(tag.to_owned())
+        } else {
+            return Err(bad());
+        };
+        conditions.push(Condition { not, state });
+        rest = rest.trim_start();
+    }
+}
+
+impl If {
+    /// All tokens that it names: by that, the request shows them.
+    pub fn tokens(&self) -> Vec<String> {
+        let conditions = self.0.iter().flat_map(|list| &list.conditions);
+        let tokens = conditions.filter_map(|condition| match &condition.state {
+            State::Token(token) => Some(token.clone()),
+            State::Etag(_) => None,
+        });
+        tokens.collect()
+    }
+}
+
+impl List {
+    /// Whether all its conditions hold.
+    pub fn holds(&self, present: &Present) -> bool {
+        self.conditions.iter().all(|condition| condition.not != condition.state.holds(present))
+    }
+
+    /// Whether it demands an entity tag.
+    pub fn names_etag(&self) -> bool {
+        self.conditions.iter().any(|condition| !condition.not && matches!(condition.state, State::Etag(_)))
+    }
+}
+
+impl State {
+    fn holds(&self, present: &Present) -> bool {
+        match self {
+            Self::Token(token) => present.tokens.contains(token),
+            Self::Etag(tag) => present.etag.as_ref() == Some(tag),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_judged() {
+        let present = Present { etag: Some("\"e\"".into()), tokens: vec!["urn:a".into()] };
+        let holds = |text: &str| parse(text).map(|parsed| parsed.0.iter().any(|list| list.holds(&present)));
+        for (text, expected) in [
+            ("(<urn:a>)", true),
+            ("(<urn:b>)", false),
+            ("(<urn:b>) (<urn:a> [\"e\"])", true),
+            ("(<urn:a> [\"x\"])", false),
+            ("(Not <urn:b>)", true),
+            ("(NOT <urn:a>) ( not [\"x\"] )", true),
+            ("(<urn:x>) (Not <DAV:no-lock>)", true),
+            ("</dav/a> (<urn:a>)", true),
+            ("<http://h/dav/a>(<urn:b>)(<urn:a>)<http://h/b>([W/\"e\"])", true),
+        ] {
+            assert_eq!(holds(text).unwrap(), expected, "{text}");
+        }
+        for bad in ["", "()", "(<a>", "<a>", "urn:a", "(<a>) <b> (<c>)", "(x)", "([\"e\")", "(Not)", "<a> <b> (<c>)"] {
+            assert!(holds(bad).is_err(), "{bad}");
+        }
+        let tagged = parse("<a> (<t>) <b> (Not <u>)").unwrap();
+        assert_eq!(tagged.0[1].resource.as_deref(), Some("b"));
+        assert_eq!(tagged.tokens(), ["t", "u"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! How a version follows the one before: as the holder's working copy, as the next number, or in its place.
+
+use database::Transaction;
+use database::content::node::NodeRow;
+use database::content::version::VersionRow;
+use database::content::{node, version};
+use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
+
+use super::rules::{next_number, trim};
+use crate::session::Guard;
+
+/// How new content of a document follows the present one.
+pub(crate) struct Succession<'a> {
+    /// Settings of the library.
+    pub(crate) settings: &'a LibrarySettings,
+    /// Whether it may come without a check-out where the library demands one.
+    pub(crate) free: bool,
+    /// Whether a library with drafts publishes it at once.
+    pub(crate) publish: bool,
+    /// Whether it takes the place of an empty version by the same person, and of any version of a program's notes.
+    pub(crate) one_save: bool,
+}
+
+/// Makes the next version of a locked row with what `make` stores for its number, or for a working copy, and returns it with the
+/// bytes that versions had which are gone now.
+pub(crate) fn succeed(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    how: &Succession<'_>,
+    row: &mut NodeRow,
+    make: impl FnOnce(&mut Transaction<'_>, &mut NodeRow, VersionNumber, bool) -> Result<VersionRow>,
+) -> Result<(VersionRow, i64)> {
+    let held = row.holder_id == Some(guard.caller());
+    if how.settings.require_checkout && !held && !how.free {
+        return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
+            .with_code("checkout_required"));
+    }
+    if held {
+        let freed = discard_working(transaction, row)?;
+        let stored = make(transaction, row, row.number, true)?;
+        node::set_working(transaction, row.id, Some(stored.id))?;
+        return Ok((stored, freed));
+    }
+    let previous = row.version_id;
+    let replaces = match previous {
+        Some(id) if how.one_save && !how.publish => is_litter(&row.name) || is_beginning(transaction, guard, id)?,
+        _ => false,
+    };
+    let number = if how.publish {
+        row.number.next_major()
+    } else if replaces {
+        row.number
+    } else {
+        next_number(how.settings, row.number)
+    };
+    let stored = make(transaction, row, number, false)?;
+    node::update_content(transaction, row)?;
+    let mut freed = 0;
+    if let Some(previous) = previous.filter(|_| replaces || how.settings.versioning == Versioning::None) {
+        freed += drop_version(transaction, previous)?;
+    }
+    freed += trim(transaction, row, how.settings)?;
+    Ok((stored, freed))
+}
+
+/// Whether a version is empty and the caller's own: programs make a file first and fill it then.
+fn is_beginning(transaction: &mut Transaction<'_>, guard: &Guard, id: Id) -> Result<bool> {
+    let found = version::find(transaction, id)?;
+    Ok(found.is_some_and(|version| version.size == 0 && version.created_by == guard.caller()))
+}
+
+/// Removes a holder's working copy and returns the bytes that it had.
+pub(crate) fn discard_working(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<i64> {
+    match row.working_id {
+        Some(id) => drop_version(transaction, id),
+        None => Ok(0),
+    }
+}
+
+/// Removes a version and returns the bytes that it had.
+pub(crate) fn drop_version(transaction: &mut Transaction<'_>, id: Id) -> Result<i64> {
+    let size = version::find(transaction, id)?.map_or(0, |version| version.size);
+    version::delete(transaction, id)?;
+    Ok(size)
+}

@@ -1,0 +1,134 @@
+//! Items with their locks and with what clients keep with them, as file managers want to see them.
+
+use std::collections::HashMap;
+
+use database::Reader;
+use database::content::{collection, lock, property};
+use model::{Id, MAX_PAGE, NodeKind, Result, Right, Timestamp};
+
+use super::list::{Listing, Page, Sort, SortKey};
+use crate::locate::Located;
+use crate::view::Item;
+use crate::{Lock, Property, Session, Target};
+
+/// What to bring besides the items themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    /// What clients keep with them.
+    pub properties: bool,
+    /// Locks that cover them.
+    pub locks: bool,
+}
+
+/// An item with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Details {
+    /// The item.
+    pub item: Item,
+    /// What clients keep with it.
+    pub properties: Vec<Property>,
+    /// Locks that cover it.
+    pub locks: Vec<Lock>,
+}
+
+/// Room of a site collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes in use, the recycle bin included.
+    pub used: u64,
+    /// Bytes that may still be added; none when there is no limit.
+    pub available: Option<u64>,
+}
+
+impl Session {
+    /// An item with what belongs to it.
+    pub async fn details(&self, target: &Target, wanted: Wanted) -> Result<Details> {
+        let (_, found) = self
+            .inspect(target, move |reader, located| {
+                let above = locks_above(reader, located, wanted, false)?;
+                let item = located.item(reader)?;
+                let mut found = complete(reader, located, vec![item], wanted, &above)?;
+                found.pop().ok_or_else(crate::locate::no_item)
+            })
+            .await?;
+        Ok(found)
+    }
+
+    /// A page of what a site, library or folder holds, by name, folders first, without what the caller may not see. `limit` is at
+    /// most [`MAX_PAGE`]; `after` is the `next` of the page before.
+    pub async fn details_below(
+        &self,
+        target: &Target,
+        wanted: Wanted,
+        after: Option<SortKey>,
+        limit: usize,
+    ) -> Result<Page<Details, SortKey>> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        let (_, page) = self
+            .inspect(target, move |reader, located| {
+                let above = locks_above(reader, located, wanted, true)?;
+                let path = located.path();
+                let listing = Listing { located, sort: Sort::Name, descending: false, path: &path };
+                let page = listing.page(reader, after, limit)?;
+                Ok(Page { items: complete(reader, located, page.items, wanted, &above)?, next: page.next })
+            })
+            .await?;
+        Ok(page)
+    }
+
+    /// The room of the site collection that an item is in; needs the right to open the item.
+    pub async fn space(&self, target: &Target) -> Result<Space> {
+        let (located, (used, _)) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                collection::usage(reader, located.collection.id)
+            })
+            .await?;
+        let bytes = |value: i64| u64::try_from(value).unwrap_or(0);
+        let available = located.collection.quota_bytes.map(|quota| bytes(quota.saturating_sub(used)));
+        Ok(Space { used: bytes(used), available })
+    }
+}
+
+/// Deep locks on what is above the item, or above what it holds.
+fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itself: bool) -> Result<Vec<Lock>> {
+    if !wanted.locks || !located.collection.has_locks {
+        return Ok(Vec::new());
+    }
+    let count = located.chain.len() - usize::from(!itself);
+    let above: Vec<Id> = located.chain[..count].iter().map(|node| node.id).collect();
+    let locks = lock::on_items(reader, &above, Timestamp::now())?;
+    Ok(locks.into_iter().filter(|lock| lock.deep).map(|row| Lock::on(located, row)).collect())
+}
+
+fn complete(
+    reader: &mut Reader<'_>,
+    located: &Located,
+    items: Vec<Item>,
+    wanted: Wanted,
+    above: &[Lock],
+) -> Result<Vec<Details>> {
+    let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
+    let mut properties: HashMap<Id, Vec<Property>> = HashMap::new();
+    if wanted.properties && !readable.is_empty() {
+        for row in property::of_items(reader, &readable)? {
+            properties.entry(row.node_id).or_default().push(row.into());
+        }
+    }
+    let mut locks: HashMap<Id, Vec<Lock>> = HashMap::new();
+    if wanted.locks && located.collection.has_locks && !readable.is_empty() {
+        for row in lock::on_items(reader, &readable, Timestamp::now())? {
+            locks.entry(row.node_id).or_default().push(Lock::of(row));
+        }
+    }
+    let details = items.into_iter().map(|item| {
+        let mut covering = if item.rights.has(Right::View) { above.to_vec() } else { Vec::new() };
+        for mut lock in locks.remove(&item.id).unwrap_or_default() {
+            lock.path = Some(item.path.clone());
+            lock.collection = item.kind != NodeKind::Document;
+            covering.push(lock);
+        }
+        Details { properties: properties.remove(&item.id).unwrap_or_default(), locks: covering, item }
+    });
+    Ok(details.collect())
+}

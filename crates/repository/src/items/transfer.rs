@@ -1,0 +1,318 @@
+//! Copying and moving to an exact name, over what is there already: what a file manager means by it.
+//!
+//! A document that comes over another becomes its next version, so that the history stays with the name. A program that saves by
+//! putting the old file aside and moving a new one into its place makes a version too: the document that was put aside comes
+//! back for it.
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
+use database::content::{displaced, lock, property, tree};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, is_passing};
+
+use super::copy::Copier;
+use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
+use super::remove::{erase, recycle};
+use crate::documents::{Succession, charge, explain, held_parent, join, library_of, succeed, taken};
+use crate::locate::Located;
+use crate::session::{Checked, Guard};
+use crate::view::Item;
+use crate::{Session, Target};
+
+/// For how long a document that was put aside may come back as the one that is saved.
+const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
+
+/// How to copy or move.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transfer {
+    /// Whether what has the name already gives way.
+    pub overwrite: bool,
+    /// Of a folder that is copied, only itself.
+    pub shallow: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Transferred {
+    /// The item at its new place.
+    pub item: Item,
+    /// Whether there was something in the way that gave way.
+    pub replaced: bool,
+}
+
+/// What a transaction needs for one copy or move; cloned for each attempt.
+#[derive(Clone)]
+struct Way {
+    guard: Guard,
+    source: Located,
+    to: Id,
+    to_path: String,
+    name: Name,
+    how: Transfer,
+}
+
+impl Session {
+    /// Copies a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.
+    ///
+    /// # Errors
+    /// `Conflict` with code `precondition_failed` when something is there and may not be overwritten, `same_item` when that is
+    /// the item itself.
+    pub async fn copy_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
+        let (source, place) = (self.locate(target).await?, self.locate(to).await?);
+        source.require(Right::View)?;
+        check_places(&source, &place)?;
+        place.require(Right::Add)?;
+        self.require_place_unlocked(&place).await?;
+        let needs = [(source.node().id, Right::View), (place.node().id, Right::Add)];
+        let way = self.way(source, &place, &needs, name, how);
+        let content = place.content.clone();
+        content.database.write(move |transaction| way.clone().copy(transaction)).await.map_err(explain)
+    }
+
+    /// Moves a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.
+    ///
+    /// Errors: those of [`Session::copy_onto`].
+    pub async fn move_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
+        let (source, place) = (self.locate(target).await?, self.locate(to).await?);
+        check_places(&source, &place)?;
+        let stays = source.parent().is_some_and(|parent| parent.id == place.node().id);
+        let right = if stays { Right::Edit } else { Right::Delete };
+        source.require(right)?;
+        let mut needs = vec![(source.node().id, right)];
+        if !stays {
+            place.require(Right::Add)?;
+            needs.push((place.node().id, Right::Add));
+        }
+        self.require_not_held(&source).await?;
+        self.require_place_unlocked(&place).await?;
+        let way = self.way(source, &place, &needs, name, how);
+        let content = place.content.clone();
+        content.database.write(move |transaction| way.clone().shift(transaction, right)).await.map_err(explain)
+    }
+
+    fn way(&self, source: Located, place: &Located, needs: &[(Id, Right)], name: &Name, how: Transfer) -> Way {
+        let guard = self.guard(&source, needs);
+        Way { guard, source, to: place.node().id, to_path: place.path(), name: name.clone(), how }
+    }
+}
+
+impl Way {
+    fn copy(mut self, transaction: &mut Transaction<'_>) -> Result<Transferred> {
+        let checked = self.guard.check_alone(transaction)?;
+        self.source.access = checked.access.clone();
+        let parent = held_parent(transaction, self.to)?;
+        self.guard.require_unlocked(transaction, &checked, &parent)?;
+        let source = node::lock(transaction, self.source.node().id)?.ok_or_else(crate::locate::no_item)?;
+        let present = self.present(transaction, &checked, source.id)?;
+        let replaced = present.is_some();
+        if let Some(present) = present {
+            if present.kind == NodeKind::Document && source.kind == NodeKind::Document {
+                let visible = self.visible(transaction, &source)?;
+                self.overwrite(transaction, &checked, present.id, &visible)?;
+                property::replace(transaction, source.id, present.id)?;
+                return self.done(transaction, "item.copy", present.id, true);
+            }
+            self.clear(transaction, &checked, &present)?;
+        }
+        let above = above(transaction, &parent)?;
+        refuse_depth(transaction, &above, source.id)?;
+        let mut copier = Copier::new(transaction, &self.guard, &self.source, &parent)?;
+        let rows = if self.how.shallow { vec![source.clone()] } else { tree::subtree(transaction, source.id)? };
+        for row in rows {
+            let top = (row.id == source.id).then_some(&self.name);
+            copier.copy(transaction, &row, top)?;
+        }
+        let quota = checked.collection.quota_bytes;
+        charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
+        let top = copier.top.ok_or_else(crate::locate::no_item)?;
+        self.done(transaction, "item.copy", top, replaced)
+    }
+
+    fn shift(self, transaction: &mut Transaction<'_>, right: Right) -> Result<Transferred> {
+        let checked = self.guard.check_alone(transaction)?;
+        let old_parent = self.source.parent().map_or(Id::NONE, |parent| parent.id);
+        let row = lock_in(transaction, self.source.node().id, old_parent)?;
+        let parent = held_parent(transaction, self.to)?;
+        let above = above(transaction, &parent)?;
+        if above.contains(&row.id) {
+            return Err(Error::conflict(format!("\"{}\" cannot be put into itself", row.name)).with_code("into_itself"));
+        }
+        if right == Right::Delete {
+            subtree_rights(transaction, &checked.access, &row, right)?;
+        }
+        refuse_held(transaction, row.id, self.guard.caller())?;
+        refuse_depth(transaction, &above, row.id)?;
+        self.guard.require_unlocked(transaction, &checked, &parent)?;
+        let same_name = row.parent_id == parent.id && row.folded == self.name.folded();
+        let present = if same_name { None } else { self.present(transaction, &checked, row.id)? };
+        let replaced = present.is_some();
+        if let Some(present) = present {
+            if present.kind == NodeKind::Document && row.kind == NodeKind::Document {
+                return self.absorb(transaction, &checked, &row, &present);
+            }
+            self.clear(transaction, &checked, &present)?;
+        } else if let Some(aside) = self.put_aside(transaction, &row)? {
+            return self.bring_back(transaction, &checked, &row, aside);
+        }
+        let aside = row.kind == NodeKind::Document && is_passing(self.name.as_str()) && !is_passing(&row.name);
+        if aside && row.parent_id == parent.id {
+            // Its lock stays with it, for the document comes back in a moment.
+            self.guard.require_unlocked(transaction, &checked, &row)?;
+            let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
+            displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())?;
+        } else {
+            leave(transaction, &self.guard, &checked, &row)?;
+            displaced::remove(transaction, row.id)?;
+        }
+        put_below(transaction, &row, &parent, &self.name)?;
+        self.done(transaction, "item.move", row.id, replaced)
+    }
+
+    /// What has the name already, unless it may not be overwritten.
+    fn present(&self, transaction: &mut Transaction<'_>, checked: &Checked, source: Id) -> Result<Option<NodeRow>> {
+        let Some(present) = node::find_child(transaction, self.to, &self.name.folded())? else { return Ok(None) };
+        if present.id == source {
+            return Err(Error::forbidden("the item is at that place already").with_code("same_item"));
+        }
+        if !checked.access.may_know(present.id, present.scope_id) {
+            return Err(taken(self.name.as_str(), present.kind));
+        }
+        if !self.how.overwrite {
+            return Err(Error::conflict(format!(
+                "there is \"{}\" already, and it shall not be overwritten",
+                present.name
+            ))
+            .with_code("precondition_failed"));
+        }
+        Ok(Some(present))
+    }
+
+    /// Makes room by sending what has the name to the recycle bin.
+    fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
+        let row = node::lock(transaction, present.id)?.ok_or_else(crate::locate::no_item)?;
+        if !checked.access.rights(row.scope_id).has(Right::Delete) {
+            return Err(Error::forbidden(format!("you may not delete \"{}\", which is there already", row.name)));
+        }
+        subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
+        refuse_held(transaction, row.id, self.guard.caller())?;
+        self.guard.require_tree_unlocked(transaction, checked, &row)?;
+        lock::delete_below(transaction, row.id)?;
+        let path = join(&self.to_path, &row.name);
+        recycle(transaction, &self.guard, &row, &path)?;
+        self.guard.record(transaction, row.id, "item.delete", path)
+    }
+
+    fn visible(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<VersionRow> {
+        let id = self.source.visible_version(row).ok_or_else(crate::locate::no_item)?;
+        version::find(transaction, id)?
+            .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))
+    }
+
+    /// Makes a version of another document the next one of the document with this identifier.
+    fn overwrite(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        id: Id,
+        content: &VersionRow,
+    ) -> Result<()> {
+        let guard = &self.guard;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+        if !checked.access.rights(row.scope_id).has(Right::Edit) {
+            return Err(Error::forbidden(format!("you may not change \"{}\"", row.name)));
+        }
+        guard.require_free(transaction, checked, &row)?;
+        let settings = library_of(transaction, &row)?;
+        let how = Succession { settings: &settings, free: false, publish: false, one_save: true };
+        let now = Timestamp::now();
+        let (stored, freed) = succeed(transaction, guard, &how, &mut row, |transaction, row, number, working| {
+            let stored = VersionRow {
+                id: guard.next_id(),
+                node_id: row.id,
+                number,
+                working,
+                created_at: now,
+                created_by: guard.caller(),
+                comment: String::new(),
+                ..content.clone()
+            };
+            version::insert(transaction, &stored)?;
+            if !working {
+                row.size = stored.size;
+                row.media_type.clone_from(&stored.media_type);
+                row.version_id = Some(stored.id);
+                row.number = number;
+                row.published_id = if number.is_major() { Some(stored.id) } else { row.published_id };
+                row.modified_at = stored.modified_at;
+                row.modified_by = guard.caller();
+            }
+            Ok(stored)
+        })?;
+        let collection = &checked.collection;
+        charge(transaction, guard, collection.quota_bytes, collection.id, stored.size - freed, 0)?;
+        guard.record(transaction, row.id, "document.replace", join(&self.to_path, &row.name))
+    }
+
+    /// A document that is moved over another becomes its next version. If it had no history, nothing of it is left; else it goes
+    /// to the recycle bin.
+    fn absorb(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+        onto: &NodeRow,
+    ) -> Result<Transferred> {
+        leave(transaction, &self.guard, checked, row)?;
+        let visible = self.visible(transaction, row)?;
+        self.overwrite(transaction, checked, onto.id, &visible)?;
+        if version::list(transaction, row.id, None, 2)?.len() > 1 {
+            recycle(transaction, &self.guard, row, &self.source.path())?;
+        } else {
+            erase(transaction, &self.guard, row)?;
+        }
+        self.done(transaction, "item.move", onto.id, true)
+    }
+
+    /// The document that the caller put aside from the place to which a passing file is moved now.
+    fn put_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
+        let passing = row.kind == NodeKind::Document && row.parent_id == self.to && is_passing(&row.name);
+        if !passing || is_passing(self.name.as_str()) {
+            return Ok(None);
+        }
+        let since = Timestamp::now().before(ONE_SAVE);
+        let found = displaced::find(transaction, self.to, &self.name.folded(), self.guard.caller(), since)?;
+        let Some((id, _)) = found else { return Ok(None) };
+        let aside = node::lock(transaction, id)?;
+        Ok(aside.filter(|aside| aside.parent_id == self.to && aside.id != row.id))
+    }
+
+    /// The document that was put aside comes back to its name with what was saved as its next version; the passing file takes the
+    /// place under which it stood aside, with the state before.
+    fn bring_back(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+        aside: NodeRow,
+    ) -> Result<Transferred> {
+        self.guard.require_tree_unlocked(transaction, checked, row)?;
+        lock::delete_below(transaction, row.id)?;
+        let (saved, before) = (self.visible(transaction, row)?, self.visible(transaction, &aside)?);
+        // Names are unique: the passing file gives way for a moment.
+        node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
+        node::place(transaction, aside.id, self.to, self.name.as_str(), &self.name.folded())?;
+        node::place(transaction, row.id, self.to, &aside.name, &aside.folded)?;
+        displaced::remove(transaction, aside.id)?;
+        self.overwrite(transaction, checked, aside.id, &saved)?;
+        self.overwrite(transaction, checked, row.id, &before)?;
+        self.done(transaction, "item.move", aside.id, false)
+    }
+
+    fn done(&self, transaction: &mut Transaction<'_>, action: &str, id: Id, replaced: bool) -> Result<Transferred> {
+        let detail = format!("{} to {}", self.source.path(), join(&self.to_path, self.name.as_str()));
+        self.guard.record(transaction, id, action, detail)?;
+        Ok(Transferred { item: self.guard.item(transaction, id)?, replaced })
+    }
+}

@@ -1,0 +1,252 @@
+//! Locks: while somebody has one on an item, only who shows its token may change the item, through whatever door they come.
+//!
+//! A lock belongs to whom it was given to and ends by itself. A deep one covers everything below its item too.
+
+mod rules;
+
+use database::Transaction;
+use database::content::node::NodeRow;
+use database::content::{lock, node, tree};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+
+use crate::documents::require_free;
+use crate::items::above;
+use crate::locate::{Located, no_item};
+use crate::{Session, Target};
+
+pub(crate) use rules::covering;
+
+/// Longest time in seconds for which a lock is given; who needs it longer refreshes it.
+pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
+/// Most locks in one site collection.
+const MOST_LOCKS: i64 = 50_000;
+/// Most bytes of what a client says about the owner.
+const MOST_OWNER: usize = 4_096;
+
+/// A lock as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The secret that shows that a request comes from who holds it.
+    pub token: String,
+    /// The item that was locked.
+    pub item: Id,
+    /// Its path in the farm, where that is known.
+    pub path: Option<String>,
+    /// Whether it holds others.
+    pub collection: bool,
+    /// Who holds it.
+    pub holder: Id,
+    /// What the client said about who that is: XML.
+    pub owner: String,
+    /// Whether nobody else may have one too.
+    pub exclusive: bool,
+    /// Whether it covers everything below the item.
+    pub deep: bool,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// When it ends unless it is refreshed.
+    pub expires_at: Timestamp,
+}
+
+/// The lock that somebody wants.
+#[derive(Clone, Debug)]
+pub struct NewLock {
+    /// Whether nobody else may have one too.
+    pub exclusive: bool,
+    /// Whether it covers everything below the item.
+    pub deep: bool,
+    /// What the client says about its owner: XML of at most 4096 bytes.
+    pub owner: String,
+    /// For how long, in seconds; at most [`LONGEST_LOCK`] are given.
+    pub seconds: u64,
+}
+
+impl Lock {
+    /// A lock on one of the items on the way to `located`, itself included.
+    pub(crate) fn on(located: &Located, row: lock::LockRow) -> Self {
+        let depth = located.chain.iter().position(|node| node.id == row.node_id);
+        let mut lock = Self::of(row);
+        if let Some(depth) = depth {
+            let mut above = located.clone();
+            above.chain.truncate(depth + 1);
+            lock.collection = above.node().kind != NodeKind::Document;
+            lock.path = Some(above.path());
+        }
+        lock
+    }
+
+    /// A lock on an item whose path is not known.
+    pub(crate) fn of(row: lock::LockRow) -> Self {
+        Self {
+            token: row.token,
+            item: row.node_id,
+            path: None,
+            collection: false,
+            holder: row.owner_id,
+            owner: row.owner,
+            exclusive: row.exclusive,
+            deep: row.deep,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+        }
+    }
+}
+
+impl Session {
+    /// This session for one request that shows these tokens of locks.
+    #[must_use]
+    pub fn with_lock_tokens(mut self, tokens: Vec<String>) -> Self {
+        self.tokens = tokens.into();
+        self
+    }
+
+    /// Locks on an item and those above that cover it; needs the right to open the item.
+    pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
+        let (_, locks) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                let locks = covering(reader, located)?;
+                Ok(locks.into_iter().map(|row| Lock::on(located, row)).collect())
+            })
+            .await?;
+        Ok(locks)
+    }
+
+    /// Locks a folder or document.
+    ///
+    /// # Errors
+    /// `Locked` when another lock, or a check-out by somebody else, is in the way, with the name of who has it.
+    pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
+        let located = self.locate(target).await?;
+        located.require(Right::Edit)?;
+        if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
+            return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
+        }
+        if wish.owner.len() > MOST_OWNER {
+            return Err(Error::invalid(format!("the owner of a lock is described in at most {MOST_OWNER} bytes")));
+        }
+        if let Some(holder) = located.node().holder_id {
+            let name = self.name_of(holder).await?;
+            require_free(located.node(), self.principal.id, name.as_deref())?;
+        }
+        self.refuse_conflicting(&located, wish.exclusive).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path, place) = (located.node().id, located.path(), located.clone());
+        let (token, seconds) = (rules::new_token()?, wish.seconds);
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check_alone(transaction)?;
+            let now = Timestamp::now();
+            lock::purge(transaction, now)?;
+            let row = node::lock(transaction, id)?.ok_or_else(no_item)?;
+            require_free(&row, guard.caller(), None)?;
+            refuse_conflicts(transaction, &row, &wish, guard.caller(), now)?;
+            if lock::count(transaction, row.collection_id)? >= MOST_LOCKS {
+                return Err(Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already"))
+                    .with_code("too_many"));
+            }
+            let given = lock::LockRow {
+                token: token.clone(),
+                collection_id: row.collection_id,
+                node_id: id,
+                owner_id: guard.caller(),
+                owner: wish.owner.clone(),
+                exclusive: wish.exclusive,
+                deep: wish.deep && row.kind != NodeKind::Document,
+                created_at: now,
+                expires_at: rules::end(now, seconds),
+            };
+            lock::insert(transaction, &given)?;
+            guard.record(transaction, id, "item.lock", path.as_str())?;
+            Ok(Lock::on(&place, given))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Gives a lock of the caller's on an item, or above it, more time.
+    ///
+    /// # Errors
+    /// `Conflict` with the code `lock_not_found` when none of the caller's with this token covers the item.
+    pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        located.require(Right::Edit)?;
+        let own = covering.into_iter().find(|lock| lock.token == token && lock.owner_id == self.principal.id);
+        let (mut own, place) = (own.ok_or_else(not_found)?, located.clone());
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let now = Timestamp::now();
+            lock::find(transaction, &own.token, now)?.ok_or_else(not_found)?;
+            own.expires_at = rules::end(now, seconds);
+            lock::extend(transaction, &own.token, own.expires_at)?;
+            Ok(Lock::on(&place, own.clone()))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Ends the lock with this token; somebody else's needs the right to override.
+    ///
+    /// # Errors
+    /// `Conflict` with the code `lock_not_found` when it does not cover the item.
+    pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        located.require(Right::View)?;
+        let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
+        self.end_locks(&located, vec![found]).await
+    }
+
+    /// Ends all locks on an item itself, whoever has them; somebody else's need the right to override.
+    pub async fn break_locks(&self, target: &Target) -> Result<()> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        located.require(Right::View)?;
+        let id = located.node().id;
+        let here: Vec<_> = covering.into_iter().filter(|lock| lock.node_id == id).collect();
+        if here.is_empty() {
+            return Err(not_found());
+        }
+        self.end_locks(&located, here).await
+    }
+
+    async fn end_locks(&self, located: &Located, locks: Vec<lock::LockRow>) -> Result<()> {
+        let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
+        if !own {
+            located.require(Right::Override)?;
+        }
+        let action = if own { "item.unlock" } else { "item.break-lock" };
+        let guard = self.guard(located, &[(located.node().id, if own { Right::View } else { Right::Override })]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            for lock in &locks {
+                lock::delete(transaction, &lock.token)?;
+            }
+            guard.record(transaction, id, action, path.as_str())
+        };
+        located.content.database.write_vital(write).await
+    }
+}
+
+/// Refuses a lock beside others that do not allow it, or over a document that somebody else has checked out.
+fn refuse_conflicts(
+    transaction: &mut Transaction<'_>,
+    row: &NodeRow,
+    wish: &NewLock,
+    caller: Id,
+    now: Timestamp,
+) -> Result<()> {
+    let above = above(transaction, row)?;
+    let mut others = lock::covering(transaction, row.id, &above, now)?;
+    if wish.deep && row.kind != NodeKind::Document {
+        others.extend(lock::below(transaction, row.id, now)?);
+        if let Some((name, _)) = tree::held_by_another(transaction, row.id, caller)? {
+            return Err(Error::locked(format!("\"{name}\" is checked out by somebody else")).with_code("checked_out"));
+        }
+    }
+    match others.iter().find(|other| wish.exclusive || other.exclusive) {
+        Some(_) => Err(rules::locked(&row.name, None)),
+        None => Ok(()),
+    }
+}
+
+fn not_found() -> Error {
+    Error::conflict("there is no such lock on this item: it may have ended").with_code("lock_not_found")
+}

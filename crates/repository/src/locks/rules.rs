@@ -1,0 +1,201 @@
+//! Whether a lock is in the way of a change.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use database::content::lock::{self, LockRow};
+use database::content::node::NodeRow;
+use database::{Reader, Transaction};
+use model::{Error, Id, NodeKind, Result, Timestamp};
+
+use crate::Session;
+use crate::items::above;
+use crate::locate::Located;
+use crate::session::{Checked, Guard};
+
+use super::LONGEST_LOCK;
+
+/// How far a change reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// The item itself.
+    Item,
+    /// Everything below it too.
+    Tree,
+}
+
+/// A lock's end, so many seconds from now on.
+pub(super) fn end(now: Timestamp, seconds: u64) -> Timestamp {
+    now.after(Duration::from_secs(seconds.clamp(1, LONGEST_LOCK)))
+}
+
+/// A token that nobody can guess: a UUID made of random bits.
+pub(super) fn new_token() -> Result<String> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::unavailable("the system gives no random numbers").with_source(error.to_string()))?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let part = |from: usize, to: usize| hex[from..to].concat();
+    Ok(format!("urn:uuid:{}-{}-{}-{}-{}", part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)))
+}
+
+/// The refusal of a change, with the name of who holds the lock where it is known.
+pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
+    let message = match holder {
+        Some(holder) => format!("\"{name}\" is open for edit by {holder}: wait, or ask them to close it"),
+        None => format!("\"{name}\" is open for edit: wait until it is closed"),
+    };
+    Error::locked(message).with_code("item_locked")
+}
+
+/// Locks on an item that was found, and those above that cover it.
+pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec<LockRow>> {
+    if !located.collection.has_locks {
+        return Ok(Vec::new());
+    }
+    let above: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
+    lock::covering(reader, located.node().id, &above, Timestamp::now())
+}
+
+/// The first lock that is in the way: on an item none of whose locks is the caller's with its token shown.
+pub(crate) fn refuse_locked<'a>(locks: &'a [LockRow], tokens: &[String], caller: Id) -> Option<&'a LockRow> {
+    let mut open: HashSet<Id> = HashSet::new();
+    for lock in locks {
+        if lock.owner_id == caller && tokens.contains(&lock.token) {
+            open.insert(lock.node_id);
+        }
+    }
+    locks.iter().find(|lock| !open.contains(&lock.node_id))
+}
+
+impl Session {
+    /// Refuses a change of an item, with the holder's name, while a lock is in the way whose token was not shown.
+    pub(crate) async fn require_unlocked(&self, located: &Located) -> Result<()> {
+        if !located.collection.has_locks {
+            return Ok(());
+        }
+        let row = located.node();
+        let above: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
+        let (id, deep) = (row.id, row.kind != NodeKind::Document);
+        let read = move |reader: &mut Reader<'_>| {
+            let now = Timestamp::now();
+            let mut locks = lock::covering(reader, id, &above, now)?;
+            if deep {
+                locks.extend(lock::below(reader, id, now)?);
+            }
+            Ok(locks)
+        };
+        let locks = located.content.database.read(read).await?;
+        self.explain_lock(&row.name, refuse_locked(&locks, &self.tokens, self.principal.id)).await
+    }
+
+    /// The same for what a folder holds: locks on what is below it are not in the way.
+    pub(crate) async fn require_place_unlocked(&self, folder: &Located) -> Result<()> {
+        if !folder.collection.has_locks {
+            return Ok(());
+        }
+        let cloned = folder.clone();
+        let locks = folder.content.database.read(move |reader| covering(reader, &cloned)).await?;
+        self.explain_lock(&folder.node().name, refuse_locked(&locks, &self.tokens, self.principal.id)).await
+    }
+
+    /// Refuses a lock beside others that do not allow it, with the name of who has one.
+    pub(super) async fn refuse_conflicting(&self, located: &Located, exclusive: bool) -> Result<()> {
+        let cloned = located.clone();
+        let locks = located.content.database.read(move |reader| covering(reader, &cloned)).await?;
+        self.explain_lock(&located.node().name, locks.iter().find(|other| exclusive || other.exclusive)).await
+    }
+
+    async fn explain_lock(&self, name: &str, lock: Option<&LockRow>) -> Result<()> {
+        let Some(lock) = lock else { return Ok(()) };
+        Err(locked(name, self.name_of(lock.owner_id).await?.as_deref()))
+    }
+}
+
+impl Guard {
+    /// Refuses, inside the transaction, a change of an item, or of what a folder holds, while a lock is in the way whose token
+    /// was not shown.
+    pub(crate) fn require_unlocked(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+    ) -> Result<()> {
+        self.look_for_locks(transaction, checked, row, Reach::Item)
+    }
+
+    /// The same for an item with everything below it.
+    pub(crate) fn require_tree_unlocked(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+    ) -> Result<()> {
+        self.look_for_locks(transaction, checked, row, Reach::Tree)
+    }
+
+    fn look_for_locks(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+        reach: Reach,
+    ) -> Result<()> {
+        if !checked.collection.has_locks {
+            return Ok(());
+        }
+        let (now, above) = (Timestamp::now(), above(transaction, row)?);
+        let mut locks = lock::covering(transaction, row.id, &above, now)?;
+        if reach == Reach::Tree && row.kind != NodeKind::Document {
+            locks.extend(lock::below(transaction, row.id, now)?);
+        }
+        match refuse_locked(&locks, &self.tokens, self.caller()) {
+            Some(_) => Err(locked(&row.name, None)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(item: i64, owner: i64, token: &str) -> LockRow {
+        LockRow {
+            token: token.into(),
+            collection_id: Id::new(1),
+            node_id: Id::new(item),
+            owner_id: Id::new(owner),
+            owner: String::new(),
+            exclusive: false,
+            deep: false,
+            created_at: Timestamp::from_micros(0),
+            expires_at: Timestamp::from_micros(1),
+        }
+    }
+
+    #[test]
+    fn each_locked_item_needs_a_token_of_the_callers_own() {
+        let refused = |locks: &[LockRow], tokens: &[&str]| {
+            let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+            refuse_locked(locks, &tokens, Id::new(7)).map(|lock| lock.token.clone())
+        };
+        assert_eq!(refused(&[], &[]), None);
+        let one = [on(1, 7, "a")];
+        assert_eq!((refused(&one, &[]), refused(&one, &["a"])), (Some("a".into()), None));
+        assert_eq!(refused(&[on(1, 8, "b")], &["b"]), Some("b".into()), "a token of somebody else opens nothing");
+        let shared = [on(1, 8, "b"), on(1, 7, "a")];
+        assert_eq!((refused(&shared, &["a"]), refused(&shared, &["b"])), (None, Some("b".into())));
+        let two = [on(1, 7, "a"), on(2, 7, "c")];
+        assert_eq!((refused(&two, &["a"]), refused(&two, &["a", "c"])), (Some("c".into()), None));
+    }
+
+    #[test]
+    fn tokens_are_uuids() {
+        let token = new_token().unwrap();
+        assert!(token.starts_with("urn:uuid:") && token.len() == 45 && token.as_bytes()[23] == b'4', "{token}");
+        assert_ne!(token, new_token().unwrap());
+    }
+}

@@ -1,0 +1,92 @@
+//! Dead properties: what clients keep with items and the server hands back without understanding it.
+
+use database::Transaction;
+use database::content::node;
+use database::content::property::{self, PropertyRow};
+use model::{Error, NodeKind, Result, Right};
+
+use crate::{Session, Target};
+
+/// Most properties of one item.
+const MOST: i64 = 500;
+/// Most characters of all values of one item together.
+const MOST_CHARS: i64 = 256 * 1024;
+/// Longest namespace and name, in bytes.
+const LONGEST_NAME: usize = 1_024;
+
+/// What a client keeps with an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Namespace of its name; may be empty.
+    pub namespace: String,
+    /// Its local name.
+    pub name: String,
+    /// The whole element: XML that needs nothing from around it.
+    pub value: String,
+}
+
+impl From<PropertyRow> for Property {
+    fn from(row: PropertyRow) -> Self {
+        Self { namespace: row.namespace, name: row.name, value: row.value }
+    }
+}
+
+/// One step of a change of properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PropertyChange {
+    /// Set it.
+    Set(Property),
+    /// Remove it, by namespace and name.
+    Remove(String, String),
+}
+
+impl Session {
+    /// Changes properties of a folder or document, in order, all or none.
+    ///
+    /// # Errors
+    /// `Exhausted` with the code `too_many_properties` beyond 500 properties or 262,144 characters on one item.
+    pub async fn change_properties(&self, target: &Target, changes: Vec<PropertyChange>) -> Result<()> {
+        let located = self.locate(target).await?;
+        located.require(Right::Edit)?;
+        if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
+            return Err(Error::forbidden("properties are kept with documents and folders only").with_code("wrong_kind"));
+        }
+        if changes.iter().any(is_too_long) {
+            return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
+        }
+        self.require_not_held(&located).await?;
+        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            guard.require_free(transaction, &checked, &row)?;
+            for change in &changes {
+                match change {
+                    PropertyChange::Set(Property { namespace, name, value }) => {
+                        let (namespace, name, value) = (namespace.clone(), name.clone(), value.clone());
+                        property::put(transaction, &PropertyRow { node_id: id, namespace, name, value })?;
+                    }
+                    PropertyChange::Remove(namespace, name) => property::remove(transaction, id, namespace, name)?,
+                }
+            }
+            let (count, chars) = property::totals(transaction, id)?;
+            if count > MOST || chars > MOST_CHARS {
+                return Err(Error::exhausted(format!(
+                    "an item has at most {MOST} properties with {MOST_CHARS} characters together"
+                ))
+                .with_code("too_many_properties"));
+            }
+            guard.record(transaction, id, "item.properties", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+}
+
+fn is_too_long(change: &PropertyChange) -> bool {
+    let (namespace, name) = match change {
+        PropertyChange::Set(property) => (&property.namespace, &property.name),
+        PropertyChange::Remove(namespace, name) => (namespace, name),
+    };
+    namespace.len() > LONGEST_NAME || name.len() > LONGEST_NAME
+}

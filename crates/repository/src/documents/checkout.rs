@@ -3,8 +3,7 @@
 use database::content::{column, node, version};
 use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{charge, next_number, require_free, trim};
-use super::save::library_of;
+use super::rules::{charge, library_of, next_number, require_free, trim};
 use super::succession::discard_working;
 use crate::locate::Located;
 use crate::{Session, Target};

@@ -3,7 +3,7 @@
 
 use database::Transaction;
 use database::content::node::NodeRow;
-use database::content::{collection, version};
+use database::content::{collection, library, version};
 use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning};
 
 use crate::session::Guard;
@@ -110,4 +110,14 @@ pub(crate) fn over_quota(used: i64, quota: i64, bytes: i64) -> Error {
          empty it, delete versions or ask for a greater quota"
     ))
     .with_code("quota_exceeded")
+}
+
+/// The settings of the library that an item is in.
+pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {
+    library::find(transaction, row.library_id)?.ok_or_else(outside_libraries)
+}
+
+/// The refusal of a document where there is no library.
+pub(super) fn outside_libraries() -> Error {
+    Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
 }

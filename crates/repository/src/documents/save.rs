@@ -7,10 +7,10 @@ use database::content::blob::BlobRow;
 use database::content::node::NodeRow;
 use database::content::reclaim::Standing;
 use database::content::version::VersionRow;
-use database::content::{idempotency, library, node, reclaim, stored, version};
+use database::content::{idempotency, node, reclaim, stored, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{Preconditions, charge, next_number};
+use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, succeed};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
@@ -495,12 +495,4 @@ pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<N
 
 fn no_folder() -> Error {
     Error::not_found("the folder was removed meanwhile")
-}
-
-pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<LibrarySettings> {
-    library::find(transaction, row.library_id)?.ok_or_else(outside_libraries)
-}
-
-fn outside_libraries() -> Error {
-    Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
 }

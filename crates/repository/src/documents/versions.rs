@@ -4,8 +4,7 @@ use database::content::{library, node, version};
 use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::open::require_draft;
-use super::rules::{charge, next_number, trim};
-use super::save::library_of;
+use super::rules::{charge, library_of, next_number, trim};
 use crate::items::Page;
 use crate::view::Version;
 use crate::{Session, Target};

@@ -1,1 +1,30 @@
-//! Placeholder
+//! The load lab: sends the load of a plan to a document server, measures what comes back and judges it. It knows any target by
+//! HTTP alone and shares no code with the server that it was made for, so that it can judge any build of it and any other.
+
+pub mod agent;
+pub mod compare;
+mod corpus;
+mod diagnosis;
+mod engine;
+mod error;
+mod measure;
+mod monitor;
+mod operations;
+pub mod paper;
+mod plan;
+pub mod report;
+mod result;
+mod run;
+mod stats;
+pub mod sweep;
+mod wire;
+
+pub use corpus::{Corpus, CorpusPlan};
+pub use diagnosis::{Finding, Trouble};
+pub use error::{Error, Result};
+pub use measure::Window;
+pub use operations::{ALL as OPERATIONS, Operation};
+pub use plan::{Kind, Plan, SHIPPED};
+pub use result::{OperationResult, RunResult};
+pub use run::{Changes, Event, Wishes, random_letter, read_plan, run};
+pub use wire::Login;

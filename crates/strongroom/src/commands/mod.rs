@@ -7,6 +7,7 @@ mod export;
 mod group;
 mod import;
 mod jobs;
+mod lab;
 mod output;
 mod restore;
 mod restore_servers;
@@ -47,6 +48,8 @@ pub enum Command {
     Backup(backup::Arguments),
     /// Bring a farm back from a backup
     Restore(restore::Arguments),
+    /// Put a document server under load and judge what comes back
+    Lab(lab::Arguments),
 }
 
 impl Command {
@@ -69,6 +72,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Jobs(arguments) => jobs::run(arguments).await,
         Command::Backup(arguments) => backup::run(arguments).await,
         Command::Restore(arguments) => restore::run(arguments).await,
+        Command::Lab(arguments) => lab::run(arguments).await,
     }
 }
 

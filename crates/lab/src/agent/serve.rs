@@ -1,0 +1,149 @@
+//! The agent: takes one order at a time.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::AUTHORIZATION;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{Line, Order};
+use crate::corpus::Corpus;
+use crate::engine::{self, Mix, Setup};
+use crate::error::{Error, Result};
+use crate::wire::{Login, Target};
+
+/// Most bytes of an order.
+const MOST_ORDER: usize = 1 << 20;
+/// How often an agent says that it is alive.
+const ALIVE: Duration = Duration::from_secs(2);
+
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Waits for orders until the process ends; `bound` gets the address that it listens on.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub async fn serve(listen: SocketAddr, token: String, bound: impl FnOnce(SocketAddr)) -> Result<()> {
+    let failed = |error: std::io::Error| Error::new(format!("nothing can be heard on {listen}: {error}"));
+    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    bound(listener.local_addr().map_err(failed)?);
+    let token = Arc::new(token);
+    let busy = Arc::new(AtomicBool::new(false));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of files, for example: it passes.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let (token, busy) = (token.clone(), busy.clone());
+        tokio::spawn(async move {
+            let answer = |request| answer(request, token.clone(), busy.clone());
+            // Whoever asked has gone; there is nobody to tell.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service_fn(answer))
+                .await;
+        });
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    token: Arc<String>,
+    busy: Arc<AtomicBool>,
+) -> Result<Response<Body>, Infallible> {
+    let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !same(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
+        return Ok(refuse(StatusCode::UNAUTHORIZED, "the word that this agent asks for is another one: see --token"));
+    }
+    if request.method() != Method::POST || request.uri().path() != "/run" {
+        return Ok(refuse(StatusCode::NOT_FOUND, "an agent takes POST /run"));
+    }
+    let Ok(body) = Limited::new(request.into_body(), MOST_ORDER).collect().await else {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not come whole"));
+    };
+    let Ok(order) = serde_json::from_slice::<Order>(&body.to_bytes()) else {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab"));
+    };
+    if busy.swap(true, Ordering::AcqRel) {
+        return Ok(refuse(StatusCode::CONFLICT, "this agent is at work for somebody else"));
+    }
+    let (to, from) = unbounded_channel();
+    let held = Busy(busy);
+    tokio::spawn(async move {
+        let line = match carry_out(order, &to).await {
+            Ok(()) => Line::End,
+            Err(error) => Line::Failed(error.to_string()),
+        };
+        drop(held);
+        // Whoever asked may have gone.
+        let _ = to.send(line);
+    });
+    let lines = stream::unfold(from, next_line);
+    Ok(Response::new(StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync()))
+}
+
+/// The next line; one that says that the agent is alive when there is none for a while.
+async fn next_line(mut from: UnboundedReceiver<Line>) -> Option<(Bytes, UnboundedReceiver<Line>)> {
+    let line = match tokio::time::timeout(ALIVE, from.recv()).await {
+        Ok(None) => return None,
+        Ok(Some(line)) => line,
+        Err(_) => Line::Alive,
+    };
+    let mut text = serde_json::to_string(&line).ok()?;
+    text.push('\n');
+    Some((text.into(), from))
+}
+
+async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
+    let plan = Arc::new(order.changes.apply(&order.plan)?);
+    let login = order.login.map(|(user, password)| Login { user, password });
+    let target = Target::new(&plan.target, Some(&order.target), login, order.confirmed).await?;
+    let target = Arc::new(target);
+    let mix = Mix::new(&plan, &target)?;
+    let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
+    let setup = Setup { plan, target, corpus, run: order.run, part: order.part };
+    let (flush, mut flushes) = unbounded_channel();
+    let running = engine::start(&setup, &mix, &flush)?;
+    drop(flush);
+    while let Some(flush) = flushes.recv().await {
+        if to.send(Line::Flush(Box::new(flush))).is_err() {
+            // Nobody listens any more: load without a measurement is of no use.
+            running.stop();
+            break;
+        }
+    }
+    running.ended().await;
+    Ok(())
+}
+
+/// An agent is free again, however its order ended.
+struct Busy(Arc<AtomicBool>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(why)).boxed_unsync());
+    *response.status_mut() = status;
+    response
+}
+
+/// Compares without an early exit, so that the time says nothing.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}

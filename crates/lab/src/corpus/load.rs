@@ -1,0 +1,143 @@
+//! Brings a corpus onto a target through the target's own protocol, as fast as it takes it. A corpus that is there already is
+//! known by a note beside it, and left as it is.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::Method;
+use tokio::task::LocalSet;
+
+use super::Corpus;
+use crate::engine::on_own_thread;
+use crate::error::{Error, Result};
+use crate::operations::address;
+use crate::plan::Kind;
+use crate::wire::{Ask, Client, Fault, FaultKind, Outgoing, Target};
+
+/// Longest time of one upload.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Longest time until the target says anything at all.
+const FIRST: Duration = Duration::from_secs(20);
+/// Attempts of one upload: a server that is busy is asked again.
+const ATTEMPTS: u32 = 4;
+
+/// What loading a corpus took.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq)]
+pub struct Loaded {
+    /// Documents that were sent; 0 when all were there.
+    pub documents: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// Brings a corpus onto a target; `sent` counts documents while it goes on.
+///
+/// # Errors
+/// When the target cannot be reached or refuses, or another corpus with the same seed is there.
+pub async fn load(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
+    on_own_thread(move || async move { LocalSet::new().run_until(bring(target, corpus, sent)).await }).await?
+}
+
+async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
+    let mut client = Client::new(target.clone());
+    let note = format!("{}/lab-corpus.txt", corpus.library_name(0));
+    let look = Ask::get(address::content(&target, &note));
+    let found = tokio::time::timeout(FIRST, client.send(look)).await;
+    let found = found.map_err(|_| Error::new(format!("{} does not answer", target.url)))?;
+    let found = found.map_err(|fault| Error::new(fault.message))?;
+    match found.status.as_u16() {
+        200 if found.text() == corpus.fingerprint() => return Ok(Loaded::default()),
+        200 => {
+            return Err(Error::new(format!(
+                "another corpus with the seed {} lies on {}: give the plan another seed, or delete \"{}\" there",
+                corpus.plan().seed,
+                target.url,
+                corpus.library_name(0)
+            )));
+        }
+        404 | 409 => {}
+        401 | 403 => {
+            return Err(Error::new(format!("{} refuses these credentials: see --user and --password", target.url)));
+        }
+        other => return Err(Error::new(format!("{} answers {other} where the corpus would be", target.url))),
+    }
+    let begun = Instant::now();
+    let wrong = |fault: Fault| Error::new(format!("the corpus cannot be loaded: {fault}"));
+    make_places(&mut client, &corpus).await.map_err(wrong)?;
+    let next = Rc::new(AtomicU64::new(0));
+    let tasks = (0..corpus.plan().connections).map(|_| {
+        let (target, corpus, next, sent) = (target.clone(), corpus.clone(), next.clone(), sent.clone());
+        tokio::task::spawn_local(async move { upload(target, &corpus, &next, &sent).await })
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let mut bytes = 0;
+    for task in tasks {
+        bytes += task.await.map_err(|_| Error::new("an upload of the corpus ended early"))?.map_err(wrong)?;
+    }
+    let body = Outgoing::Bytes(Bytes::from(corpus.fingerprint()));
+    let ask = Ask::new(Method::PUT, address::content(&target, &note)).body(body);
+    client.send(ask).await.and_then(|answer| answer.expect(&[200, 201, 204])).map_err(wrong)?;
+    Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
+}
+
+/// Libraries, and folders where uploading does not make them.
+async fn make_places(client: &mut Client, corpus: &Corpus) -> Result<(), Fault> {
+    let target = client.target().clone();
+    let libraries = (0..corpus.plan().libraries).map(|library| corpus.library_name(library));
+    if target.kind == Kind::Strongroom {
+        let site = client.send(Ask::get(address::by_path(&target, "", ""))).await?.expect(&[200])?.json()?;
+        let site = site["id"].as_str().unwrap_or_default();
+        for name in libraries {
+            let ask = Ask::new(Method::POST, format!("/api/v1/items/{site}/libraries"));
+            client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409])?;
+        }
+        return Ok(());
+    }
+    for library in libraries {
+        address::make_collection(client, &library).await?;
+        for folder in 0..corpus.plan().folders {
+            address::make_collection(client, &format!("{library}/{}", corpus.folder_name(folder))).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &AtomicU64) -> Result<u64, Fault> {
+    let mut client = Client::new(target.clone());
+    let mut bytes = 0;
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= corpus.count() {
+            return Ok(bytes);
+        }
+        let document = corpus.document(number);
+        let path = address::content(&target, &corpus.path(&document));
+        let mut attempt = 1;
+        loop {
+            let body = Outgoing::document(corpus.content(&document, 0));
+            let put = client.send(Ask::new(Method::PUT, path.as_str()).body(body));
+            let answer = tokio::time::timeout(PATIENCE, put).await;
+            let answer =
+                answer.unwrap_or_else(|_| Err(Fault::new(FaultKind::Timeout, format!("PUT {path} takes too long"))));
+            match answer.and_then(|answer| answer.expect(&[200, 201, 204])) {
+                Ok(_) => break,
+                Err(fault) if attempt >= ATTEMPTS => {
+                    next.store(corpus.count(), Ordering::Relaxed);
+                    return Err(fault);
+                }
+                Err(_) => {
+                    client.hang_up();
+                    tokio::time::sleep(Duration::from_millis(200) * attempt.pow(2)).await;
+                }
+            }
+            attempt += 1;
+        }
+        bytes += document.size;
+        sent.fetch_add(1, Ordering::Relaxed);
+    }
+}

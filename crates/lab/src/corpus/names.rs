@@ -1,0 +1,83 @@
+//! Names of documents, folders and libraries as offices give them.
+
+use super::{Kind, mix};
+
+const SUBJECTS: &[&str] = &[
+    "Invoice",
+    "Offer",
+    "Contract",
+    "Minutes",
+    "Report",
+    "Budget",
+    "Drawing",
+    "Manual",
+    "Letter",
+    "Order",
+    "Schedule",
+    "Survey",
+    "Policy",
+    "Training",
+    "Audit",
+    "Handover",
+    "Proposal",
+    "Inspection",
+    "Permit",
+    "Balance",
+];
+const PLACES: &[&str] = &[
+    "North",
+    "South",
+    "Harbour",
+    "Airport",
+    "Plant 2",
+    "Head office",
+    "Warehouse",
+    "Laboratory",
+    "Line 4",
+    "Site B",
+    "Canteen",
+    "Depot",
+    "Workshop",
+    "Archive",
+    "Terminal",
+];
+const FOLDERS: &[&str] = &[
+    "Accounting",
+    "Projects",
+    "Personnel",
+    "Purchasing",
+    "Sales",
+    "Engineering",
+    "Legal",
+    "Quality",
+    "Marketing",
+    "IT",
+];
+
+/// The name of a document; different for different numbers.
+pub fn document(hash: u64, number: u64, kind: Kind) -> String {
+    let subject = SUBJECTS[(mix(hash, 11) % SUBJECTS.len() as u64) as usize];
+    let place = PLACES[(mix(hash, 12) % PLACES.len() as u64) as usize];
+    let year = 2009 + mix(hash, 13) % 17;
+    let ending = match kind {
+        Kind::Text => ["txt", "csv", "log"][(mix(hash, 14) % 3) as usize],
+        Kind::Office => "docx",
+        Kind::Media => ["mp4", "raw"][(mix(hash, 14) % 2) as usize],
+    };
+    format!("{subject} {place} {year}-{number:06}.{ending}")
+}
+
+/// The name of a folder of a library.
+pub fn folder(number: u32) -> String {
+    let name = FOLDERS[number as usize % FOLDERS.len()];
+    match number as usize / FOLDERS.len() {
+        0 => name.to_owned(),
+        more => format!("{name} {}", more + 1),
+    }
+}
+
+/// A word that is in the names of some documents.
+pub fn word(random: &mut fastrand::Rng) -> &'static str {
+    let at = random.usize(0..SUBJECTS.len());
+    SUBJECTS[at]
+}

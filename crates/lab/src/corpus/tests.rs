@@ -1,0 +1,77 @@
+//! Tests of the corpus: the same for the same seed, real containers, and no damage that is not noticed.
+
+use super::*;
+
+fn corpus(seed: u64) -> Corpus {
+    let text = format!(
+        "seed = {seed}\nlibraries = 3\nfiles = [{{ size = '20KB', count = 50, spread = 0.8 }}, {{ size = '200KB', count = 20 }}]"
+    );
+    Corpus::new(toml::from_str(&text).unwrap())
+}
+
+fn bytes(corpus: &Corpus, document: &Document, version: u32) -> Vec<u8> {
+    corpus.content(document, version).flat_map(|piece| piece.to_vec()).collect()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_gives_others() {
+    let (one, same, other) = (corpus(1), corpus(1), corpus(2));
+    for number in 0..one.count() {
+        let document = one.document(number);
+        assert_eq!(document, same.document(number));
+        let content = bytes(&one, &document, 0);
+        assert_eq!(content.len() as u64, document.size, "{document:?}");
+        assert_eq!(content, bytes(&same, &document, 0));
+        assert_ne!(content, bytes(&one, &document, 1), "another version");
+        assert_ne!(content, bytes(&other, &other.document(number), 0));
+    }
+    assert_ne!(one.fingerprint(), other.fingerprint());
+}
+
+#[test]
+fn sizes_have_the_mean_that_was_asked_for() {
+    let plan: CorpusPlan = toml::from_str("files = [{ size = '100KB', count = 20000, spread = 0.5 }]").unwrap();
+    let mean = Corpus::new(plan).bytes() / 20_000;
+    assert!((97_000..103_000).contains(&mean), "{mean}");
+}
+
+#[test]
+fn any_version_is_taken_and_any_damage_is_noticed() {
+    let corpus = corpus(1);
+    for number in [0, 3, 51, 60, 69] {
+        let document = corpus.document(number);
+        let content = bytes(&corpus, &document, 7);
+        let check = |bytes: &[u8], step: usize| {
+            let mut verifier = corpus.verifier(&document);
+            bytes.chunks(step).try_for_each(|chunk| verifier.feed(chunk)).and_then(|()| verifier.end())
+        };
+        assert_eq!(check(&content, 1000), Ok(()));
+        assert_eq!(check(&content, 7), Ok(()));
+        for at in [20, content.len() / 2, content.len() - 1] {
+            let mut damaged = content.clone();
+            damaged[at] ^= 1;
+            assert!(
+                check(&damaged, 1000).is_err() || damaged[at..=at] == content[at..=at],
+                "byte {at} of {document:?}"
+            );
+        }
+        assert!(check(&content[..content.len() - 1], 1000).is_err(), "cut");
+        assert!(check(&[&content[..], b"x"].concat(), 1000).is_err(), "longer");
+        assert!(check(b"<html>Something went wrong</html>", 1000).is_err());
+        let other = bytes(&corpus, &corpus.document(number + 1), 0);
+        assert!(check(&other, 1000).is_err(), "another document");
+    }
+}
+
+#[test]
+fn office_like_documents_are_whole_zip_containers() {
+    let corpus = corpus(1);
+    let document = (0..corpus.count()).map(|number| corpus.document(number)).find(|d| d.kind == Kind::Office).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("a.zip");
+    std::fs::write(&file, bytes(&corpus, &document, 0)).unwrap();
+    let script =
+        "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; print(len(z.namelist()))";
+    let done = std::process::Command::new("python3").args(["-c", script]).arg(&file).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "2", "{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -1,0 +1,48 @@
+//! A degradation that outlives the load: a step as high as one before a higher load is slower than that one was.
+
+use super::{Finding, Trouble, culprit, medians, rates, stretches};
+use crate::measure::Window;
+use crate::result::RunResult;
+use crate::stats::{median, same_distribution};
+
+/// The rate must have fallen to this share, or
+const FALLEN: f64 = 0.8;
+/// the median latency risen by this factor.
+const RISEN: f64 = 1.5;
+/// How unlikely it must be that chance did it.
+const CHANCE: f64 = 0.05;
+
+pub fn examine(result: &RunResult) -> Option<Finding> {
+    let steps: Vec<&[Window]> = stretches(result).into_iter().filter(|windows| windows.len() >= 4).collect();
+    for (at, after) in steps.iter().enumerate().skip(2) {
+        let level = after[0].level;
+        let peaks = |windows: &&[Window]| windows[0].level > level;
+        let before = steps[..at]
+            .iter()
+            .enumerate()
+            .find(|(place, windows)| windows[0].level == level && steps[*place..at].iter().any(peaks));
+        let Some((_, before)) = before else { continue };
+        // The first seconds of a step still answer what the step before asked.
+        let settled = &after[1..];
+        let slower = median(&rates(settled)) < median(&rates(before)) * FALLEN
+            && same_distribution(&rates(before), &rates(settled)) < CHANCE;
+        let longer = median(&medians(settled)) > median(&medians(before)) * RISEN
+            && same_distribution(&medians(before), &medians(settled)) < CHANCE;
+        if slower || longer {
+            return Some(Finding {
+                trouble: Trouble::Outlives,
+                text: format!(
+                    "after the high load, {level:.0} users get {:.0} answers each second at a median of {:.1} ms; before it, they \
+                     got {:.0} at {:.1} ms",
+                    median(&rates(settled)),
+                    median(&medians(settled)),
+                    median(&rates(before)),
+                    median(&medians(before))
+                ),
+                operation: culprit::between(result, before, settled),
+                seconds: Some((after[0].second, after[after.len() - 1].second + 1)),
+            });
+        }
+    }
+    None
+}

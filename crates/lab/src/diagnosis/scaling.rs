@@ -1,0 +1,61 @@
+//! Throughput that stops scaling while nothing is busy: a lock, a pool that is too small, a queue with one server.
+
+use super::{Finding, Trouble, culprit, medians, rates, stretches};
+use crate::measure::Window;
+use crate::result::RunResult;
+use crate::stats::median;
+
+/// The load must have risen by this factor;
+const MORE_LOAD: f64 = 1.5;
+/// of that growth, throughput has less than this share,
+const SAME: f64 = 0.15;
+/// and latency at least this share.
+const LONGER: f64 = 0.5;
+/// Processors that are busier than this, in percent, explain it.
+const BUSY: f64 = 80.0;
+
+pub fn examine(result: &RunResult) -> Option<Finding> {
+    let steps: Vec<&[Window]> = stretches(result).into_iter().filter(|windows| windows.len() >= 3).collect();
+    let rate = |windows: &[Window]| median(&rates(windows));
+    let latency = |windows: &[Window]| median(&medians(windows));
+    let (before, after) = steps.windows(2).map(|pair| (pair[0], pair[1])).find(|(before, after)| {
+        after[0].level >= before[0].level * MORE_LOAD
+            && growth(rate(before), rate(after)) < growth(before[0].level, after[0].level) * SAME
+            && growth(latency(before), latency(after)) > growth(before[0].level, after[0].level) * LONGER
+    })?;
+    let busy = busiest(result, after);
+    if busy.is_some_and(|busy| busy > BUSY) {
+        return None;
+    }
+    let why = match busy {
+        Some(busy) => format!("while no processor was the limit ({busy:.0} % busy): they wait for each other"),
+        None => "and no monitor says what was busy: watch the machine to know".to_owned(),
+    };
+    Some(Finding {
+        trouble: Trouble::Scaling,
+        text: format!(
+            "from {:.0} to {:.0} users, throughput stayed at {:.0} answers each second ({:.0} before) {why}",
+            before[0].level,
+            after[0].level,
+            rate(after),
+            rate(before)
+        ),
+        operation: culprit::between(result, before, after),
+        seconds: Some((after[0].second, after[after.len() - 1].second + 1)),
+    })
+}
+
+/// By what share of the first the second is more.
+fn growth(first: f64, second: f64) -> f64 {
+    second / first.max(f64::MIN_POSITIVE) - 1.0
+}
+
+/// How busy the machine's processors were in this time, in percent; none when nobody watched.
+fn busiest(result: &RunResult, windows: &[Window]) -> Option<f64> {
+    let series = result.monitors.iter().find(|series| series.name == crate::monitor::CPU)?;
+    let (from, to) = (windows.first()?.second, windows.last()?.second);
+    let values =
+        series.points.iter().filter(|(at, _)| (from as f64..=to as f64 + 1.0).contains(at)).map(|(_, value)| *value);
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| median(&values))
+}

@@ -1,0 +1,42 @@
+//! A stall: for a second or more nothing, or nearly nothing, was answered.
+
+use super::{Finding, Trouble, rates, stretches};
+use crate::result::RunResult;
+use crate::stats::median;
+
+/// At fewer answers each second, a second without any says nothing.
+const LEAST_RATE: f64 = 5.0;
+/// A second with less than this share of the usual answers belongs to a stall.
+const NEARLY_NOTHING: f64 = 0.05;
+
+pub fn examine(result: &RunResult) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for windows in stretches(result) {
+        let usual = median(&rates(windows));
+        if usual < LEAST_RATE || windows.len() < 4 {
+            continue;
+        }
+        let still = |window: &crate::measure::Window| (window.done as f64) < usual * NEARLY_NOTHING;
+        for run in windows.chunk_by(|a, b| still(a) == still(b)).filter(|run| still(&run[0])) {
+            let (from, to) = (run[0].second, run[0].second + run.len() as u64);
+            // Answers that were kept back come late, in that second or in the first one after it.
+            let around = windows.iter().filter(|window| (from..=to + 1).contains(&window.second));
+            let longest = around.map(|window| window.max).fold(0.0, f64::max);
+            let failed: u64 = run.iter().map(|window| window.failed).sum();
+            if longest < 900.0 && failed == 0 {
+                continue;
+            }
+            found.push(Finding {
+                trouble: Trouble::Stall,
+                text: format!(
+                    "for {} s from second {from} on, next to nothing was answered ({usual:.0} answers each second are usual); the \
+                     longest wait was {longest:.0} ms",
+                    run.len()
+                ),
+                operation: None,
+                seconds: Some((from, to)),
+            });
+        }
+    }
+    found
+}

@@ -1,0 +1,87 @@
+//! Tests of the diagnosis on courses that are made up: each trouble is found and named, and noise is not.
+
+use super::*;
+use crate::measure::{Distribution, WindowOperation};
+use crate::monitor::{MEMORY, Series};
+use crate::result::{OperationResult, sample};
+
+/// A run of one operation: rate and median latency at each second, from a level and noise.
+fn run(levels: &[f64], of: impl Fn(usize) -> (f64, f64), seed: u64) -> RunResult {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut all = Distribution::default();
+    let mut noise = || 1.0 + (random.f64() + random.f64() + random.f64() - 1.5) * 0.2;
+    let windows = levels.iter().enumerate().map(|(second, level)| {
+        let (rate, latency) = of(second);
+        let (done, p50) = ((rate * noise()).round(), latency * noise());
+        // A tail such as servers have.
+        for place in (0..done as u32).step_by(4) {
+            let share = f64::from(place) / done;
+            all.record(std::time::Duration::from_secs_f64(p50 / 1000.0 * (0.5 + share + 0.15 / (1.02 - share))));
+        }
+        let operation = WindowOperation { operation: 0, done: done as u64, failed: 0, p50, p95: p50 * 3.0 };
+        Window {
+            second: second as u64,
+            counted: true,
+            level: *level,
+            done: done as u64,
+            p50,
+            p95: p50 * 3.0,
+            p99: p50 * 5.0,
+            max: p50 * 8.0,
+            operations: vec![operation],
+            ..Window::default()
+        }
+    });
+    let windows: Vec<Window> = windows.collect();
+    let done = windows.iter().map(|window| window.done).sum();
+    let operation = OperationResult { label: "download".to_owned(), done, latency: all, ..OperationResult::default() };
+    RunResult { windows, operations: vec![operation.clone()], total: operation, ..sample() }
+}
+
+fn found(result: &RunResult) -> Vec<Trouble> {
+    examine(result).into_iter().map(|finding| finding.trouble).collect()
+}
+
+#[test]
+fn clean_runs_raise_no_alarm() {
+    for seed in 0..30 {
+        let steady = run(&[50.0; 60], |_| (400.0, 12.0), seed);
+        assert_eq!(examine(&steady), [], "seed {seed}");
+        let steps: Vec<f64> = [10.0, 20.0, 40.0, 10.0].into_iter().flat_map(|level| [level; 10]).collect();
+        let scales = run(&steps, |second| (steps[second] * 30.0, 12.0), seed);
+        assert_eq!(examine(&scales), [], "seed {seed}");
+    }
+}
+
+#[test]
+fn troubles_are_found_and_named() {
+    for seed in 0..5 {
+        let mut stall = run(&[50.0; 40], |at| if (20..22).contains(&at) { (0.0, 0.0) } else { (400.0, 12.0) }, seed);
+        stall.windows[22].max = 2_000.0;
+        assert_eq!(found(&stall), [Trouble::Stall]);
+        assert_eq!(examine(&stall)[0].seconds, Some((20, 22)));
+        let decay = run(&[50.0; 60], |at| (400.0 - at as f64 * 3.0, 12.0 + at as f64 * 0.5), seed);
+        assert_eq!(found(&decay), [Trouble::Decay]);
+        let wave = |at: usize| 400.0 + 250.0 * (at as f64 * std::f64::consts::TAU / 8.0).sin();
+        assert_eq!(found(&run(&[50.0; 60], |at| (wave(at), 12.0), seed)), [Trouble::Oscillation]);
+        let steps: Vec<f64> = [10.0, 20.0, 40.0].into_iter().flat_map(|level| [level; 10]).collect();
+        let lock = run(&steps, |at| (200.0, steps[at] * 5.0), seed);
+        assert_eq!(found(&lock), [Trouble::Scaling]);
+        let steps: Vec<f64> = [10.0, 40.0, 10.0].into_iter().flat_map(|level| [level; 10]).collect();
+        let outlives = run(&steps, |at| if at < 20 { (steps[at] * 20.0, 12.0) } else { (120.0, 30.0) }, seed);
+        assert_eq!(found(&outlives), [Trouble::Outlives]);
+    }
+}
+
+#[test]
+fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
+    let with = |of: &dyn Fn(f64) -> f64| {
+        let points = (0..60).map(|at| (f64::from(at), of(f64::from(at)))).collect();
+        let mut result = run(&[50.0; 60], |_| (400.0, 12.0), 1);
+        result.monitors.push(Series { name: format!("server 1: {MEMORY}"), points });
+        found(&result)
+    };
+    assert_eq!(with(&|at| 100e6 + at * 2e6), [Trouble::Growth]);
+    assert_eq!(with(&|at| 100e6 + 80e6 * (1.0 - (-at / 10.0).exp())), []);
+    assert_eq!(with(&|_| 100e6), []);
+}

@@ -1,0 +1,160 @@
+//! Sends the load: threads with their own event loops, each with its share of the users. Knows no report.
+
+mod pace;
+mod worker;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::measure::Flush;
+use crate::operations::{self, Operation};
+use crate::plan::{Plan, Share};
+use crate::wire::Target;
+
+/// What a run needs.
+#[derive(Clone)]
+pub struct Setup {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Where the load goes.
+    pub target: Arc<Target>,
+    /// What lies there.
+    pub corpus: Arc<Corpus>,
+    /// A word that no other run uses in names.
+    pub run: String,
+    /// Which of how many generators this is, from 0: each has its share of the users or of the rate.
+    pub part: (u32, u32),
+}
+
+/// What the users of a run can do: parts of the mix that the target offers.
+#[derive(Clone)]
+pub struct Mix {
+    /// Operation and its part of the plan, in the order of results.
+    pub parts: Vec<(&'static Operation, Share)>,
+    /// Parts of the plan that the target does not offer.
+    pub missing: Vec<Missing>,
+}
+
+/// A part of a plan that a target does not offer.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, PartialEq)]
+pub struct Missing {
+    /// What it is called in reports.
+    pub label: String,
+    /// Its share of the whole mix, 0 to 1.
+    pub share: f64,
+    /// What the target lacks.
+    pub needs: String,
+}
+
+impl Mix {
+    /// What of a plan a target offers.
+    ///
+    /// # Errors
+    /// When that is nothing.
+    pub fn new(plan: &Plan, target: &Target) -> Result<Self> {
+        let all: f64 = plan.mix.iter().map(|share| share.weight).sum();
+        let (mut parts, mut missing) = (Vec::new(), Vec::new());
+        for share in &plan.mix {
+            let offered = operations::find(&share.operation).filter(|found| found.offered_by.contains(&target.kind));
+            match offered {
+                Some(operation) => parts.push((operation, share.clone())),
+                None => missing.push(Missing {
+                    label: share.label(),
+                    share: share.weight / all,
+                    needs: operations::not_built(&share.operation).unwrap_or("pages and REST of Strongroom").to_owned(),
+                }),
+            }
+        }
+        if parts.is_empty() {
+            return Err(Error::new("the target offers nothing of what the plan does"));
+        }
+        Ok(Self { parts, missing })
+    }
+}
+
+/// A run that goes on.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    threads: Vec<oneshot::Receiver<()>>,
+}
+
+impl Running {
+    /// Lets no operation begin any more.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until everything has ended, at most as long as one operation may take.
+    pub async fn ended(self) {
+        for thread in self.threads {
+            // A thread that ended without a word has ended, too.
+            let _ = thread.await;
+        }
+    }
+}
+
+/// Starts a run; what is measured goes to `to`.
+///
+/// # Errors
+/// When threads cannot be started.
+pub fn start(setup: &Setup, mix: &Mix, to: &UnboundedSender<Flush>) -> Result<Running> {
+    raise_limit();
+    let stop = Arc::new(AtomicBool::new(false));
+    let threads = u32::try_from(setup.plan.load.threads).unwrap_or(1);
+    let mut ends = Vec::new();
+    let begin = std::time::Instant::now() + Duration::from_millis(20);
+    for index in 0..threads {
+        let (done, end) = oneshot::channel();
+        let part = (setup.part.0 * threads + index, setup.part.1 * threads);
+        let worker =
+            worker::Worker { setup: setup.clone(), mix: mix.clone(), part, begin, stop: stop.clone(), to: to.clone() };
+        spawn(&format!("lab-{index}"), move || worker.run(), done)?;
+        ends.push(end);
+    }
+    Ok(Running { stop, threads: ends })
+}
+
+/// Runs something that must stay on one thread, on a thread of its own.
+///
+/// # Errors
+/// When the thread cannot be started or ends early.
+pub async fn on_own_thread<T: Send + 'static, F: Future<Output = T>>(
+    make: impl FnOnce() -> F + Send + 'static,
+) -> Result<T> {
+    let (done, end) = oneshot::channel();
+    spawn("lab", make, done)?;
+    end.await.map_err(|_| Error::new("a thread of the lab ended early"))
+}
+
+fn spawn<T: Send + 'static, F: Future<Output = T>>(
+    name: &str,
+    make: impl FnOnce() -> F + Send + 'static,
+    done: oneshot::Sender<T>,
+) -> Result<()> {
+    let failed = |error: std::io::Error| Error::new(format!("a thread of the lab cannot be started: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let work = move || {
+        let value = runtime.block_on(make());
+        // Whoever asked may have gone.
+        let _ = done.send(value);
+        // A look-up that still waits must not hold the thread.
+        runtime.shutdown_background();
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop).map_err(failed)
+}
+
+/// Each user has a connection: as many open files as the system allows.
+fn raise_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it may not be raised, connections fail later and say so.
+    let _ = setrlimit(Resource::Nofile, limit);
+}

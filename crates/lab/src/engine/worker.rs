@@ -1,0 +1,239 @@
+//! One thread of the generator with its users.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::LocalSet;
+use tokio::time::{sleep, sleep_until, timeout};
+
+use super::pace::{Arrivals, pause};
+use super::{Mix, Setup};
+use crate::measure::{Flush, Recorder};
+use crate::operations::{Crowd, User};
+use crate::plan::{Course, Model};
+use crate::wire::{Counted, Fault, FaultKind};
+
+/// How often a thread looks whether its timers are late.
+const TICK: Duration = Duration::from_millis(10);
+/// A user who got no connection waits this long, so that an unreachable target is not asked without end.
+const NO_CONNECTION: Duration = Duration::from_millis(100);
+
+/// What a thread gets.
+pub struct Worker {
+    pub setup: Setup,
+    pub mix: Mix,
+    /// Which of how many threads on all machines.
+    pub part: (u32, u32),
+    pub begin: Instant,
+    pub stop: Arc<AtomicBool>,
+    pub to: UnboundedSender<Flush>,
+}
+
+/// What the users of a thread share.
+struct Floor {
+    mix: Mix,
+    sum: f64,
+    course: Course,
+    begin: Instant,
+    stop: Arc<AtomicBool>,
+    recorder: RefCell<Recorder>,
+    arrivals: Option<Arrivals>,
+    setup: Setup,
+    busy: Cell<u32>,
+}
+
+impl Worker {
+    /// Runs the users of this thread until the course is over and the last operation has ended.
+    pub async fn run(self) {
+        let Self { setup, mix, part: (index, of), begin, stop, to } = self;
+        let load = &setup.plan.load;
+        let course = load.course();
+        let open = load.model == Model::Open;
+        let arrivals = open.then(|| Arrivals::new(course.clone().scaled(1.0 / f64::from(of))));
+        let crowd = Crowd::new(setup.target.clone(), setup.corpus.clone(), setup.run.clone());
+        // In the closed model the highest step may be above the number of users.
+        let users = if open { load.users.max(of) } else { course.peak().ceil() as u32 };
+        let floor = Rc::new(Floor {
+            sum: mix.parts.iter().map(|(_, share)| share.weight).sum(),
+            recorder: RefCell::new(Recorder::new(mix.parts.len())),
+            mix,
+            course,
+            begin,
+            stop,
+            arrivals,
+            setup: setup.clone(),
+            busy: Cell::new(0),
+        });
+        let local = LocalSet::new();
+        let tasks: Vec<_> = (index..users)
+            .step_by(of as usize)
+            .map(|number| local.spawn_local(visit(User::new(crowd.clone(), number), floor.clone())))
+            .collect();
+        let clock = local.spawn_local(tick(floor.clone(), to.clone()));
+        local
+            .run_until(async {
+                for task in tasks {
+                    // A user whose task is gone has ended.
+                    let _ = task.await;
+                }
+                let _ = clock.await;
+            })
+            .await;
+        let last = floor.recorder.borrow_mut().flush(None, 0);
+        // Whoever listened may have gone.
+        let _ = to.send(last);
+    }
+}
+
+impl Floor {
+    fn now(&self) -> Duration {
+        Instant::now().saturating_duration_since(self.begin)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.now() >= self.course.lasts()
+    }
+
+    fn pick(&self, random: &mut fastrand::Rng) -> usize {
+        let mut drawn = random.f64() * self.sum;
+        for (at, (_, share)) in self.mix.parts.iter().enumerate() {
+            drawn -= share.weight;
+            if drawn < 0.0 {
+                return at;
+            }
+        }
+        self.mix.parts.len() - 1
+    }
+
+    /// Waits until a time of the course; false when the run is over before.
+    async fn wait(&self, until: Duration) -> bool {
+        const SLICE: Duration = Duration::from_millis(500);
+        while !self.is_over() {
+            let left = until.saturating_sub(self.now());
+            if left.is_zero() {
+                return true;
+            }
+            if left <= SLICE {
+                sleep_until((self.begin + until).into()).await;
+            } else {
+                // In slices, since a run may be stopped.
+                sleep(SLICE).await;
+            }
+        }
+        false
+    }
+}
+
+/// Once a second hands over what was counted; in between looks whether timers are late.
+async fn tick(floor: Rc<Floor>, to: UnboundedSender<Flush>) {
+    sleep_until(floor.begin.into()).await;
+    let last = floor.course.lasts().as_secs_f64().ceil() as u64;
+    for second in 0..last {
+        let until = (floor.begin + Duration::from_secs(second + 1)).min(floor.begin + floor.course.lasts());
+        let mut next = Instant::now() + TICK;
+        while next < until && !floor.stop.load(Ordering::Relaxed) {
+            sleep_until(next.into()).await;
+            let now = Instant::now();
+            floor.recorder.borrow_mut().late(now.saturating_duration_since(next));
+            next = now + TICK;
+        }
+        if floor.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        sleep_until(until.into()).await;
+        let flush = floor.recorder.borrow_mut().flush(Some(second), floor.busy.get());
+        if to.send(flush).is_err() {
+            return;
+        }
+    }
+}
+
+/// The life of one user.
+async fn visit(mut user: User, floor: Rc<Floor>) {
+    let load = floor.setup.plan.load.clone();
+    let number = f64::from(user.number);
+    // Not all at once.
+    let spread = load.pace.unwrap_or(load.think).0;
+    let mut next = spread.mul_f64(user.random.f64());
+    loop {
+        let intended = if let Some(arrivals) = &floor.arrivals {
+            arrivals.next()
+        } else {
+            floor.course.rises_above(number, floor.now().max(next))
+        };
+        let Some(intended) = intended else { return };
+        if load.fresh {
+            user.renew();
+        }
+        let at = floor.pick(&mut user.random);
+        let (operation, share) = &floor.mix.parts[at];
+        let begun = Instant::now();
+        // What has to be there before is made in the pause, or before an arrival is due.
+        if intended.saturating_sub(floor.now()) > Duration::from_secs(2)
+            && !floor.wait(intended - Duration::from_secs(1)).await
+        {
+            return;
+        }
+        let prepared = bounded(load.timeout.0, &mut user, operation.prepare, share).await;
+        let early = floor.now() < intended;
+        if !floor.wait(intended).await {
+            return;
+        }
+        let now = floor.now();
+        // A user who was waiting begins when the timer wakes it; one who comes late has kept somebody waiting since the
+        // intended time, and that time counts.
+        let paced = floor.arrivals.is_some() || load.pace.is_some();
+        let start = if early || !paced { now } else { intended };
+        let (outcome, wire) = match prepared {
+            Err(fault) => (Err(fault), Counted::default()),
+            Ok(()) => {
+                let before = user.client.counted;
+                floor.busy.set(floor.busy.get() + 1);
+                let outcome = bounded(load.timeout.0, &mut user, operation.run, share).await;
+                floor.busy.set(floor.busy.get() - 1);
+                (outcome, difference(user.client.counted, before))
+            }
+        };
+        let unreachable = matches!(&outcome, Err(fault) if fault.kind == FaultKind::Connect);
+        let end = floor.now();
+        floor.recorder.borrow_mut().ended(at, end.saturating_sub(start), outcome, wire);
+        if unreachable {
+            sleep(NO_CONNECTION).await;
+        }
+        next = match load.pace {
+            Some(pace) => intended + pace.0,
+            None if load.think.0.is_zero() => Duration::ZERO,
+            None => end + pause(load.think.0, &mut user.random),
+        };
+        if begun.elapsed().is_zero() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+type Step = for<'a> fn(&'a mut User, &'a crate::plan::Share) -> crate::operations::Work<'a>;
+
+async fn bounded(most: Duration, user: &mut User, step: Step, share: &crate::plan::Share) -> Result<(), Fault> {
+    match timeout(most, step(user, share)).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            user.client.hang_up();
+            Err(Fault::new(
+                FaultKind::Timeout,
+                format!("{} took longer than {} s", share.operation, most.as_secs_f64()),
+            ))
+        }
+    }
+}
+
+fn difference(after: Counted, before: Counted) -> Counted {
+    Counted {
+        requests: after.requests - before.requests,
+        sent: after.sent - before.sent,
+        received: after.received - before.received,
+    }
+}

@@ -1,0 +1,259 @@
+//! Merges what threads and machines measured, second by second.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
+use crate::plan::Course;
+
+/// Most kinds of faults that are told apart.
+const MOST_FAULTS: usize = 200;
+
+/// One second of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+pub struct Window {
+    /// The second after the start.
+    pub second: u64,
+    /// Whether it counts: it is neither ramp nor warm-up.
+    pub counted: bool,
+    /// Users, or the rate that was asked for in the open model.
+    pub level: f64,
+    /// Operations that succeeded.
+    pub done: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Bytes of bodies that were sent.
+    pub sent: u64,
+    /// Bytes of bodies that came.
+    pub received: u64,
+    /// Percentiles and maximum of latency in milliseconds.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Longest.
+    pub max: f64,
+    /// Processor time of the generator as a share of its threads.
+    pub generator: f64,
+    /// Of each operation that ended.
+    pub operations: Vec<WindowOperation>,
+}
+
+/// One operation in one second.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+pub struct WindowOperation {
+    /// Its place in the mix.
+    pub operation: usize,
+    /// Those that succeeded.
+    pub done: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Median latency in milliseconds.
+    pub p50: f64,
+    /// 95th percentile of latency in milliseconds.
+    pub p95: f64,
+}
+
+/// Everything together, without ramp and warm-up.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Of each operation of the mix.
+    pub operations: Vec<FlushOperation>,
+    /// Operations of each that ended within the counted time, for rates.
+    pub in_time: Vec<u64>,
+    /// Faults, of the ramp too.
+    pub faults: Vec<FaultCount>,
+    /// Processor time of the generator in microseconds.
+    pub cpu: u64,
+    /// How late its timers were.
+    pub lag: Distribution,
+    /// Seconds that counted.
+    pub seconds: u64,
+}
+
+#[derive(Default)]
+struct Open {
+    operations: BTreeMap<usize, FlushOperation>,
+    cpu: u64,
+    flushes: u32,
+}
+
+/// Merges flushes into windows and totals.
+pub struct Collector {
+    course: Course,
+    threads: u32,
+    open: BTreeMap<u64, Open>,
+    windows: Vec<Window>,
+    totals: Totals,
+}
+
+impl Collector {
+    /// A collector for a mix of so many operations, from so many threads on all machines together.
+    pub fn new(operations: usize, course: Course, threads: u32) -> Self {
+        let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
+        let totals = Totals {
+            operations: (0..operations).map(operation).collect(),
+            in_time: vec![0; operations],
+            ..Totals::default()
+        };
+        Self { course, threads: threads.max(1), open: BTreeMap::new(), windows: Vec::new(), totals }
+    }
+
+    /// Takes a flush; returns windows that are complete with it.
+    pub fn take(&mut self, flush: Flush) -> Vec<Window> {
+        self.take_faults(flush.faults);
+        let counted = flush.second.is_none_or(|second| self.is_counted(second));
+        if counted {
+            self.totals.cpu += flush.cpu;
+            self.totals.lag.merge(&flush.lag);
+            for measured in &flush.operations {
+                if flush.second.is_some()
+                    && let Some(in_time) = self.totals.in_time.get_mut(measured.operation)
+                {
+                    *in_time += measured.done;
+                }
+                if let Some(total) = self.totals.operations.get_mut(measured.operation) {
+                    add(total, measured);
+                }
+            }
+        }
+        let Some(second) = flush.second else { return Vec::new() };
+        let open = self.open.entry(second).or_default();
+        open.cpu += flush.cpu;
+        open.flushes += 1;
+        for measured in flush.operations {
+            let at = measured.operation;
+            add(
+                open.operations
+                    .entry(at)
+                    .or_insert_with(|| FlushOperation { operation: at, ..FlushOperation::default() }),
+                &measured,
+            );
+        }
+        let mut complete = Vec::new();
+        while self.open.first_key_value().is_some_and(|(_, open)| open.flushes >= self.threads) {
+            let first = self.open.pop_first();
+            complete.extend(first.map(|entry| self.close(entry)));
+        }
+        complete
+    }
+
+    /// A generator is gone: windows are complete without it from now on.
+    pub fn lost(&mut self, threads: u32) {
+        self.threads = self.threads.saturating_sub(threads).max(1);
+    }
+
+    /// Ends: all windows and the totals.
+    pub fn end(mut self) -> (Vec<Window>, Totals) {
+        while let Some(entry) = self.open.pop_first() {
+            self.close(entry);
+        }
+        self.totals.seconds = self.windows.iter().filter(|window| window.counted).count() as u64;
+        (self.windows, self.totals)
+    }
+
+    fn is_counted(&self, second: u64) -> bool {
+        self.course.is_counted(std::time::Duration::from_secs(second))
+    }
+
+    fn close(&mut self, (second, open): (u64, Open)) -> Window {
+        let mut all = Distribution::default();
+        let mut window = Window {
+            second,
+            counted: self.is_counted(second),
+            level: self.course.level(std::time::Duration::from_secs(second)).unwrap_or_default(),
+            generator: open.cpu as f64 / 1e6 / f64::from(self.threads),
+            ..Window::default()
+        };
+        for measured in open.operations.values() {
+            all.merge(&measured.latency);
+            window.done += measured.done;
+            window.failed += measured.failed;
+            window.requests += measured.requests;
+            window.sent += measured.sent;
+            window.received += measured.received;
+            window.operations.push(WindowOperation {
+                operation: measured.operation,
+                done: measured.done,
+                failed: measured.failed,
+                p50: measured.latency.percentile(50.0),
+                p95: measured.latency.percentile(95.0),
+            });
+        }
+        (window.p50, window.p95) = (all.percentile(50.0), all.percentile(95.0));
+        (window.p99, window.max) = (all.percentile(99.0), all.max());
+        self.windows.push(window.clone());
+        window
+    }
+
+    fn take_faults(&mut self, faults: Vec<FaultCount>) {
+        for fault in faults {
+            let same = |known: &&mut FaultCount| known.operation == fault.operation && known.kind == fault.kind;
+            let all = self.totals.faults.len();
+            match self.totals.faults.iter_mut().find(same) {
+                Some(known) => known.count += fault.count,
+                None if all < MOST_FAULTS => self.totals.faults.push(fault),
+                None => {}
+            }
+        }
+    }
+}
+
+fn add(total: &mut FlushOperation, measured: &FlushOperation) {
+    total.done += measured.done;
+    total.failed += measured.failed;
+    total.requests += measured.requests;
+    total.sent += measured.sent;
+    total.received += measured.received;
+    total.latency.merge(&measured.latency);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::measure::Recorder;
+    use crate::wire::Counted;
+
+    fn course() -> Course {
+        toml::from_str::<crate::plan::Load>("duration = '5s'").unwrap().course()
+    }
+
+    #[test]
+    fn what_machines_measured_is_merged_exactly() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let (mut all, mut parts) = (Recorder::new(1), [Recorder::new(1), Recorder::new(1), Recorder::new(1)]);
+        for number in 0..3000 {
+            let latency = Duration::from_micros(random.u64(50..9_000_000));
+            all.ended(0, latency, Ok(()), Counted::default());
+            parts[number % 3].ended(0, latency, Ok(()), Counted::default());
+        }
+        let (mut one, mut merged) = (Collector::new(1, course(), 1), Collector::new(1, course(), 3));
+        assert_eq!(one.take(all.flush(Some(0), 1)).len(), 1);
+        for part in &mut parts {
+            // As it goes over the wire.
+            let text = serde_json::to_string(&part.flush(Some(0), 1)).unwrap();
+            merged.take(serde_json::from_str(&text).unwrap());
+        }
+        let ((one_windows, one), (merged_windows, merged)) = (one.end(), merged.end());
+        assert_eq!(one.operations[0].latency, merged.operations[0].latency);
+        assert_eq!((one_windows[0].p99, one_windows[0].done), (merged_windows[0].p99, merged_windows[0].done));
+    }
+
+    #[test]
+    fn what_ends_after_the_load_counts_for_latency_and_not_for_the_rate() {
+        let (mut collector, mut recorder) = (Collector::new(1, course(), 1), Recorder::new(1));
+        recorder.ended(0, Duration::from_millis(5), Ok(()), Counted::default());
+        collector.take(recorder.flush(Some(4), 1));
+        recorder.ended(0, Duration::from_secs(5), Ok(()), Counted::default());
+        collector.take(recorder.flush(None, 1));
+        let (_, totals) = collector.end();
+        assert_eq!(totals.in_time, [1]);
+        assert!(totals.operations[0].latency.max() > 4900.0);
+    }
+}

@@ -1,0 +1,11 @@
+//! What is measured while a run goes on: counted by each thread, merged from threads and machines without loss.
+
+mod collector;
+mod flush;
+mod recorder;
+
+#[cfg(test)]
+pub use collector::WindowOperation;
+pub use collector::{Collector, Totals, Window};
+pub use flush::{Distribution, Flush};
+pub use recorder::Recorder;

@@ -1,0 +1,85 @@
+//! Counts what ends on one thread.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
+use crate::wire::{Counted, Fault, FaultKind};
+
+/// Longest text of a fault that is kept.
+const LONGEST_TEXT: usize = 300;
+
+/// Counts what ends on one thread until it is handed over.
+pub struct Recorder {
+    operations: Vec<FlushOperation>,
+    faults: HashMap<(usize, FaultKind), (u64, String)>,
+    lag: Distribution,
+    cpu_before: Duration,
+}
+
+impl Recorder {
+    /// A recorder for a mix of so many operations, on the thread that it belongs to.
+    pub fn new(operations: usize) -> Self {
+        let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
+        Self {
+            operations: (0..operations).map(operation).collect(),
+            faults: HashMap::new(),
+            lag: Distribution::default(),
+            cpu_before: cpu(),
+        }
+    }
+
+    /// Takes an operation that ended.
+    pub fn ended(&mut self, operation: usize, latency: Duration, outcome: Result<(), Fault>, wire: Counted) {
+        let Some(counted) = self.operations.get_mut(operation) else { return };
+        counted.requests += wire.requests;
+        counted.sent += wire.sent;
+        counted.received += wire.received;
+        match outcome {
+            Ok(()) => {
+                counted.done += 1;
+                counted.latency.record(latency);
+            }
+            Err(fault) => {
+                counted.failed += 1;
+                let shorten = |text: String| text.chars().take(LONGEST_TEXT).collect();
+                self.faults.entry((operation, fault.kind)).or_insert_with(|| (0, shorten(fault.message))).0 += 1;
+            }
+        }
+    }
+
+    /// Takes how late a timer was.
+    pub fn late(&mut self, by: Duration) {
+        self.lag.record(by);
+    }
+
+    /// Hands over what was counted, and begins anew.
+    pub fn flush(&mut self, second: Option<u64>, users: u32) -> Flush {
+        let now = cpu();
+        let spent = now.saturating_sub(self.cpu_before);
+        self.cpu_before = now;
+        let mut operations = Vec::new();
+        for counted in &mut self.operations {
+            if counted.done + counted.failed > 0 {
+                let fresh = FlushOperation { operation: counted.operation, ..FlushOperation::default() };
+                operations.push(std::mem::replace(counted, fresh));
+            }
+        }
+        let faults = self.faults.drain();
+        let faults = faults.map(|((operation, kind), (count, first))| FaultCount { operation, kind, count, first });
+        Flush {
+            second,
+            users,
+            operations,
+            faults: faults.collect(),
+            cpu: u64::try_from(spent.as_micros()).unwrap_or(u64::MAX),
+            lag: std::mem::take(&mut self.lag),
+        }
+    }
+}
+
+/// Processor time of this thread so far.
+fn cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}

@@ -1,0 +1,169 @@
+//! This machine as /proc shows it: processors, memory, disks, network, retransmitted segments, and processes by name. Where
+//! there is no /proc, nothing is seen.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::{CPU, MEMORY, Reading};
+
+/// Bytes of a sector in /proc/diskstats.
+const SECTOR: f64 = 512.0;
+/// Ticks of /proc each second: the same on every Linux of today.
+const TICKS: f64 = 100.0;
+
+/// Counters of the last look.
+pub struct Machine {
+    processes: Vec<String>,
+    last: HashMap<String, f64>,
+    looked: Instant,
+    cores: f64,
+}
+
+impl Machine {
+    /// A look at the machine and at processes of these names.
+    pub fn new(processes: Vec<String>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let mut new = Self { processes, last: HashMap::new(), looked: Instant::now(), cores };
+        // Rates need a look before.
+        new.read();
+        new
+    }
+
+    /// What is to be seen now; rates are since the last look.
+    pub fn read(&mut self) -> Vec<Reading> {
+        let seconds = self.looked.elapsed().as_secs_f64();
+        self.looked = Instant::now();
+        let mut counters = Vec::new();
+        let mut readings = Vec::new();
+        processors(&mut counters, self.cores);
+        disks(&mut counters);
+        network(&mut counters);
+        self.processes(&mut counters, &mut readings);
+        memory(&mut readings);
+        for (name, value) in counters {
+            let before = self.last.insert(name.clone(), value);
+            // A process that is new counts from the next look on.
+            if let Some(before) = before.filter(|before| *before <= value && seconds > 0.2) {
+                readings.push((name, (value - before) / seconds));
+            }
+        }
+        readings
+    }
+
+    fn processes(&self, counters: &mut Vec<Reading>, readings: &mut Vec<Reading>) {
+        if self.processes.is_empty() {
+            return;
+        }
+        let own = std::process::id().to_string();
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        for entry in entries {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            if id == own || !id.bytes().all(|byte| byte.is_ascii_digit()) {
+                continue;
+            }
+            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+            let Some((name, rest)) = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')) else { continue };
+            if !self.processes.iter().any(|wanted| wanted == name) {
+                continue;
+            }
+            let fields: Vec<f64> = rest.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+            // Behind the name: state is field 3, user and system time are 14 and 15, resident pages 24.
+            let (Some(user), Some(system), Some(pages)) = (fields.get(11), fields.get(12), fields.get(21)) else {
+                continue;
+            };
+            counters.push((format!("{name} {id}: processors, % of one"), (user + system) / TICKS * 100.0));
+            readings.push((format!("{name} {id}: {MEMORY}"), pages * rustix::param::page_size() as f64));
+        }
+    }
+}
+
+fn lines(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn processors(counters: &mut Vec<Reading>, cores: f64) {
+    let text = lines("/proc/stat");
+    let fields: Vec<f64> = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(1)
+        .map(|field| field.parse().unwrap_or_default())
+        .collect();
+    if fields.len() < 8 {
+        return;
+    }
+    let busy = fields[0] + fields[1] + fields[2] + fields[5] + fields[6] + fields[7];
+    counters.push((CPU.to_owned(), busy / TICKS / cores * 100.0));
+    counters.push(("machine: waiting for disks, %".to_owned(), fields[4] / TICKS / cores * 100.0));
+}
+
+fn memory(readings: &mut Vec<Reading>) {
+    let text = lines("/proc/meminfo");
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0)
+    };
+    if let (Some(all), Some(free)) = (value("MemTotal:"), value("MemAvailable:")) {
+        readings.push(("machine: memory in use, bytes".to_owned(), all - free));
+    }
+}
+
+fn disks(counters: &mut Vec<Reading>) {
+    let (mut operations, mut waited, mut read, mut written, mut any) = (0.0, 0.0, 0.0, 0.0, false);
+    for line in lines("/proc/diskstats").lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(name) = words.get(2) else { continue };
+        // Parts of disks and mappings would count twice.
+        if !std::path::Path::new("/sys/block").join(name).exists()
+            || name.starts_with("loop")
+            || name.starts_with("dm-")
+        {
+            continue;
+        }
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok()).unwrap_or_default();
+        operations += number(3) + number(7);
+        waited += number(6) + number(10);
+        read += number(5) * SECTOR;
+        written += number(9) * SECTOR;
+        any = true;
+    }
+    if any {
+        counters.push(("disks: operations each second".to_owned(), operations));
+        counters.push(("disks: read, bytes each second".to_owned(), read));
+        counters.push(("disks: written, bytes each second".to_owned(), written));
+        counters.push(("disks: operations under way".to_owned(), waited / 1000.0));
+    }
+}
+
+fn network(counters: &mut Vec<Reading>) {
+    let (mut came, mut went) = (0.0, 0.0);
+    for line in lines("/proc/net/dev").lines().skip(2) {
+        let Some((_, rest)) = line.split_once(':') else { continue };
+        let fields: Vec<f64> = rest.split_whitespace().map(|field| field.parse().unwrap_or_default()).collect();
+        came += fields.first().copied().unwrap_or_default();
+        went += fields.get(8).copied().unwrap_or_default();
+    }
+    counters.push(("network: received, bytes each second".to_owned(), came));
+    counters.push(("network: sent, bytes each second".to_owned(), went));
+    let text = lines("/proc/net/snmp");
+    let mut tcp = text.lines().filter(|line| line.starts_with("Tcp:"));
+    let (Some(names), Some(values)) = (tcp.next(), tcp.next()) else { return };
+    let again = names.split_whitespace().zip(values.split_whitespace()).find(|(name, _)| *name == "RetransSegs");
+    if let Some(value) = again.and_then(|(_, value)| value.parse().ok()) {
+        counters.push(("network: TCP segments sent again, each second".to_owned(), value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_seen() {
+        let mut machine = Machine::new(Vec::new());
+        let names: Vec<String> = machine.read().into_iter().map(|(name, _)| name).collect();
+        assert!(names.iter().any(|name| name.starts_with("machine: memory")), "{names:?}");
+    }
+}

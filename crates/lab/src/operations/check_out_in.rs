@@ -1,0 +1,26 @@
+//! Checking a document out, and in again.
+
+use super::*;
+use hyper::Method;
+
+use crate::wire::Ask;
+
+/// Checking a document out, and in again.
+pub const OPERATION: Operation = Operation {
+    name: "check-out-in",
+    what: "Checking a document out, and in again",
+    offered_by: STRONGROOM,
+    changes: true,
+    prepare: has_own,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let at = user.random.usize(0..user.own.len().max(1));
+    let path = user.own.get(at).map(|(path, _)| path.clone()).unwrap_or_default();
+    let id = user.id_at(&path).await?;
+    user.client.send(Ask::new(Method::PUT, format!("/api/v1/items/{id}/check-out"))).await?.expect(&[200, 204])?;
+    let said = serde_json::json!({ "comment": "Checked by the load lab" });
+    let ask = Ask::new(Method::POST, format!("/api/v1/items/{id}/check-in")).json(&said);
+    user.client.send(ask).await?.expect(&[200]).map(drop)
+}

@@ -1,0 +1,33 @@
+//! A copy of a document of the corpus in the user's folder.
+
+use super::*;
+use crate::wire::Ask;
+
+/// A copy of a document of the corpus in the user's folder.
+pub const OPERATION: Operation = Operation {
+    name: "copy",
+    what: "A copy of a document of the corpus in the user's folder",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare: has_own,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let target = user.crowd.target.clone();
+    let document = user.any_document(share)?;
+    let from = user.crowd.corpus.path(&document);
+    let serial = user.next_serial();
+    let name = format!("{}-{serial} copy {}", user.number, document.name);
+    let folder = user.own_folder();
+    match target.kind {
+        Kind::Strongroom => {
+            let id = user.id_of(&document).await?;
+            let to = user.id_at(&folder).await?;
+            let ask = Ask::new(hyper::Method::POST, format!("/api/v1/items/{id}/copy"));
+            let ask = ask.json(&serde_json::json!({ "to": to, "name": name }));
+            user.client.send(ask).await?.expect(&[201]).map(drop)
+        }
+        Kind::Webdav => moving::place(user, "COPY", &from, &format!("{folder}/{name}")).await,
+    }
+}

@@ -1,0 +1,20 @@
+//! Deleting a document that the user uploaded.
+
+use super::*;
+use crate::wire::Ask;
+
+/// Deleting a document that the user uploaded.
+pub const OPERATION: Operation = Operation {
+    name: "delete",
+    what: "Deleting a document that the user uploaded",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare: has_own,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let (path, _) = user.own.pop_front().ok_or_else(|| Fault::content("the user has nothing to delete"))?;
+    let address = address::content(&user.crowd.target, &path);
+    user.client.send(Ask::new(hyper::Method::DELETE, address)).await?.expect(&[200, 204]).map(drop)
+}

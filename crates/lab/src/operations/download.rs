@@ -1,0 +1,21 @@
+//! A document, compared byte for byte.
+
+use super::*;
+use crate::wire::Ask;
+
+/// A document, compared byte for byte.
+pub const OPERATION: Operation = Operation {
+    name: "download",
+    what: "A document, compared byte for byte",
+    offered_by: EVERYWHERE,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let address = address::content(&user.crowd.target, &user.crowd.corpus.path(&document));
+    let verifier = user.crowd.corpus.verifier(&document);
+    user.client.verify(Ask::get(address), verifier).await
+}

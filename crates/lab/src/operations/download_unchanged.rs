@@ -1,0 +1,32 @@
+//! A document that the user has already, asked for by its entity tag.
+
+use super::*;
+use hyper::header::{ETAG, IF_NONE_MATCH};
+
+use crate::wire::Ask;
+
+/// A document that the user has already, asked for by its entity tag.
+pub const OPERATION: Operation = Operation {
+    name: "download-unchanged",
+    what: "A document that the user has already, asked for by its entity tag",
+    offered_by: EVERYWHERE,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let address = address::content(&user.crowd.target, &user.crowd.corpus.path(&document));
+    let known = user.tags.get(&document.number).cloned();
+    let mut ask = Ask::get(address);
+    if let Some(tag) = &known {
+        ask = ask.with(IF_NONE_MATCH, tag);
+    }
+    let answer = user.client.send(ask).await?.expect(if known.is_some() { &[200, 304] } else { &[200] })?;
+    let tag = answer.header(ETAG).to_owned();
+    if user.tags.len() < 1_000 && !tag.is_empty() {
+        user.tags.insert(document.number, tag);
+    }
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! The start page with its resources.
+
+use super::*;
+
+/// The start page with its resources.
+pub const OPERATION: Operation = Operation {
+    name: "home-page",
+    what: "The start page with its resources",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: signed_in,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    page::get(user, "/", "action=\"/sign-out\"").await.map(drop)
+}

@@ -1,0 +1,21 @@
+//! The page of a folder with its documents and resources.
+
+use super::*;
+use crate::wire::encode;
+
+/// The page of a folder with its documents and resources.
+pub const OPERATION: Operation = Operation {
+    name: "library-page",
+    what: "The page of a folder with its documents and resources",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: signed_in,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let path = address::below(&user.crowd.target, &user.crowd.corpus.folder_path(&document));
+    let name = user.crowd.corpus.folder_name(document.folder);
+    page::get(user, &format!("/browse/{}", encode(&path)), &name).await.map(drop)
+}

@@ -1,0 +1,29 @@
+//! The first entries of a folder, by REST or PROPFIND.
+
+use super::*;
+use crate::wire::Ask;
+
+/// The first entries of a folder, by REST or PROPFIND.
+pub const OPERATION: Operation = Operation {
+    name: "list-folder",
+    what: "The first entries of a folder, by REST or PROPFIND",
+    offered_by: EVERYWHERE,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let folder = user.crowd.corpus.folder_path(&document);
+    let target = user.crowd.target.clone();
+    match target.kind {
+        Kind::Strongroom => {
+            let address = format!("{}&limit=50", address::by_path(&target, "/children", &folder));
+            let answer = user.client.send(Ask::get(address)).await?.expect(&[200])?;
+            let found = answer.json()?["items"].as_array().map_or(0, Vec::len);
+            if found == 0 { Err(Fault::content(format!("{folder} is listed as empty"))) } else { Ok(()) }
+        }
+        Kind::Webdav => properties::find(user, &format!("{}/", address::content(&target, &folder)), "1", 2).await,
+    }
+}

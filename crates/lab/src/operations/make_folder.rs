@@ -1,0 +1,37 @@
+//! A new folder, by REST or MKCOL.
+
+use super::*;
+use crate::wire::Ask;
+
+/// A new folder, by REST or MKCOL.
+pub const OPERATION: Operation = Operation {
+    name: "make-folder",
+    what: "A new folder, by REST or MKCOL",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+/// The folder above has to be there, which an upload makes.
+fn prepare<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
+    has_own(user, share)
+}
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let name = format!("New folder {}", user.next_serial());
+    let target = user.crowd.target.clone();
+    let above = user.own_folder();
+    match target.kind {
+        Kind::Strongroom => {
+            let id = user.id_at(&above).await?;
+            let ask = Ask::new(hyper::Method::POST, format!("/api/v1/items/{id}/folders"));
+            let ask = ask.json(&serde_json::json!({ "name": name }));
+            user.client.send(ask).await?.expect(&[201]).map(drop)
+        }
+        Kind::Webdav => {
+            let address = format!("{}/", address::content(&target, &format!("{above}/{name}")));
+            user.client.send(Ask::new(address::method("MKCOL"), address)).await?.expect(&[201]).map(drop)
+        }
+    }
+}

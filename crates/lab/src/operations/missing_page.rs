@@ -1,0 +1,21 @@
+//! An address that does not exist, answered as such.
+
+use super::*;
+use crate::wire::Ask;
+
+/// An address that does not exist, answered as such.
+pub const OPERATION: Operation = Operation {
+    name: "missing-page",
+    what: "An address that does not exist, answered as such",
+    offered_by: EVERYWHERE,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let path = format!("{}.missing-{}", user.crowd.corpus.path(&document), user.next_serial());
+    let address = address::content(&user.crowd.target, &path);
+    user.client.send(Ask::get(address)).await?.expect(&[404]).map(drop)
+}

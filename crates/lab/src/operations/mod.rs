@@ -1,0 +1,111 @@
+//! What virtual users do: one file for each operation, listed in [`ALL`]. An operation speaks HTTP through its user's client and
+//! looks at what comes back: the right status with the wrong content is a fault. It measures nothing.
+
+pub mod address;
+mod check_out_in;
+mod copy;
+mod delete;
+mod download;
+mod download_unchanged;
+mod edit_profile;
+mod home_page;
+mod library_page;
+mod list_folder;
+mod make_folder;
+mod make_site;
+mod missing_page;
+mod moving;
+mod own_page;
+mod page;
+mod properties;
+mod replace;
+mod search_name;
+mod search_page;
+mod sign_in;
+mod static_file;
+mod unbuilt;
+mod upload;
+mod user;
+mod versions;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::plan::{Kind, Share};
+use crate::wire::Fault;
+
+pub use unbuilt::not_built;
+pub use user::{Crowd, User};
+
+/// The work of an operation.
+pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>;
+
+/// One operation.
+pub struct Operation {
+    /// Its name in plans.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub what: &'static str,
+    /// The kinds of targets that offer it.
+    pub offered_by: &'static [Kind],
+    /// Whether it changes anything on the target.
+    pub changes: bool,
+    /// What has to be there before, outside the measured time.
+    pub prepare: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
+    /// The operation itself.
+    pub run: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
+}
+
+const STRONGROOM: &[Kind] = &[Kind::Strongroom];
+const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
+
+/// All operations.
+pub const ALL: &[Operation] = &[
+    home_page::OPERATION,
+    library_page::OPERATION,
+    own_page::OPERATION,
+    search_page::OPERATION,
+    sign_in::OPERATION,
+    edit_profile::OPERATION,
+    static_file::OPERATION,
+    missing_page::OPERATION,
+    list_folder::OPERATION,
+    properties::OPERATION,
+    versions::OPERATION,
+    search_name::OPERATION,
+    download::OPERATION,
+    download_unchanged::OPERATION,
+    upload::OPERATION,
+    replace::OPERATION,
+    check_out_in::OPERATION,
+    delete::OPERATION,
+    make_folder::OPERATION,
+    make_site::OPERATION,
+    moving::OPERATION,
+    copy::OPERATION,
+];
+
+/// The operation of a name.
+pub fn find(name: &str) -> Option<&'static Operation> {
+    ALL.iter().find(|operation| operation.name == name)
+}
+
+/// Names of all operations that plans may ask for.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|operation| operation.name).collect()
+}
+
+/// For operations that need nothing before.
+fn nothing<'a>(_: &'a mut User, _: &'a Share) -> Work<'a> {
+    Box::pin(std::future::ready(Ok(())))
+}
+
+/// For operations on pages: the user has signed in.
+fn signed_in<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
+    Box::pin(async { if user.signed_in { Ok(()) } else { sign_in::enter(user).await } })
+}
+
+/// For operations on what the user uploaded before: there is something.
+fn has_own<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
+    Box::pin(async { if user.own.is_empty() { upload::add(user, share).await } else { Ok(()) } })
+}

@@ -1,0 +1,45 @@
+//! Giving a document that the user uploaded another name.
+
+use super::*;
+use hyper::header::HeaderName;
+
+use crate::wire::Ask;
+
+/// Giving a document that the user uploaded another name.
+pub const OPERATION: Operation = Operation {
+    name: "move",
+    what: "Giving a document that the user uploaded another name",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare: has_own,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let target = user.crowd.target.clone();
+    let (path, document) = user.own.pop_front().ok_or_else(|| Fault::content("the user has nothing to move"))?;
+    let ending = document.name.rsplit('.').next().unwrap_or("bin");
+    let serial = user.next_serial();
+    let name = format!("{}-{serial} moved.{ending}", user.number);
+    let to = format!("{}/{name}", user.own_folder());
+    match target.kind {
+        Kind::Strongroom => {
+            let id = user.id_at(&path).await?;
+            let ask = Ask::new(hyper::Method::PATCH, format!("/api/v1/items/{id}"));
+            user.client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[200])?;
+        }
+        Kind::Webdav => place(user, "MOVE", &path, &to).await?,
+    }
+    user.remember(to, document);
+    Ok(())
+}
+
+/// MOVE or COPY.
+pub async fn place(user: &mut User, verb: &'static str, from: &str, to: &str) -> Result<(), Fault> {
+    let target = user.crowd.target.clone();
+    let destination = format!("{}{}", target.url, address::content(&target, to));
+    let ask = Ask::new(address::method(verb), address::content(&target, from))
+        .with(HeaderName::from_static("destination"), &destination)
+        .with(HeaderName::from_static("overwrite"), "F");
+    user.client.send(ask).await?.expect(&[201, 204]).map(drop)
+}

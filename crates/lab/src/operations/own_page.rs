@@ -1,0 +1,17 @@
+//! The user's own page with settings and sessions.
+
+use super::*;
+
+/// The user's own page with settings and sessions.
+pub const OPERATION: Operation = Operation {
+    name: "own-page",
+    what: "The user's own page with settings and sessions",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: signed_in,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    page::get(user, "/account", "action=\"/account/preferences\"").await.map(drop)
+}

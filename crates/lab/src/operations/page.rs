@@ -1,0 +1,91 @@
+//! Pages as a browser gets them: redirects on the same server, then the resources that the page names and that are new.
+
+use hyper::header;
+
+use super::User;
+use crate::wire::{Answer, Ask, Fault, FaultKind};
+
+/// Most redirects in a row.
+const MOST_REDIRECTS: usize = 5;
+/// Most resources of a page.
+const MOST_RESOURCES: usize = 100;
+
+/// Gets a page with its resources. The page must contain `expected`, so that an error page is noticed whatever its status is.
+pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<Answer, Fault> {
+    let answer = follow(user, Ask::get(path).like_browser()).await?;
+    complete(user, &answer, expected).await?;
+    Ok(answer)
+}
+
+/// Sends a request as a browser and follows redirects.
+pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
+    let mut answer = user.client.send(ask).await?;
+    for _ in 0..MOST_REDIRECTS {
+        if !answer.status.is_redirection() {
+            return Ok(answer);
+        }
+        let to = answer.header(header::LOCATION).to_owned();
+        let path = match to.strip_prefix(&user.crowd.target.url) {
+            Some(path) => path.to_owned(),
+            None if to.starts_with('/') && !to.starts_with("//") => to,
+            None => return Err(Fault::new(FaultKind::Status, format!("a redirect leads to another server: {to}"))),
+        };
+        answer = user.client.send(Ask::get(path).like_browser()).await?;
+    }
+    Err(Fault::new(FaultKind::Status, "the redirects do not end"))
+}
+
+/// Checks a page and gets the resources that are new to the user.
+pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<(), Fault> {
+    let text = page.text();
+    if page.status != 200 {
+        let said: String = text.chars().take(100).collect();
+        return Err(Fault::new(FaultKind::Status, format!("a page answered {}: {said}", page.status)));
+    }
+    if !text.contains("</html>") {
+        return Err(Fault::content("a page is cut: it has no end"));
+    }
+    if !text.contains(expected) {
+        let title = text.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();
+        return Err(Fault::content(format!("a page with status 200 (\"{title}\") does not show \"{expected}\"")));
+    }
+    for path in resources(&text) {
+        if !user.seen.contains(&path) {
+            user.client.send(Ask::get(path.as_str()).like_browser()).await?.expect(&[200, 304])?;
+            user.seen.insert(path);
+        }
+    }
+    Ok(())
+}
+
+/// Scripts, style sheets and pictures of the same server that a page names.
+pub fn resources(page: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for tag in page.split('<').skip(1) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let attribute = match tag.split_ascii_whitespace().next() {
+            Some("script" | "img") => "src=\"",
+            Some("link") if tag.contains("stylesheet") || tag.contains("icon") => "href=\"",
+            _ => continue,
+        };
+        let value = tag.split(attribute).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        let value = value.replace("&amp;", "&");
+        if value.starts_with('/') && !value.starts_with("//") && !found.contains(&value) && found.len() < MOST_RESOURCES
+        {
+            found.push(value);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_of_the_same_server_are_found_once() {
+        let page = r#"<link rel="stylesheet" href="/a.css"><link rel="canonical" href="/x"><script type="module" src="/b.js">
+            </script><img alt="" src="/c.svg?a=1&amp;b=2"><img src="//other/d.png"><img src="/c.svg?a=1&amp;b=2"><a href="/e">"#;
+        assert_eq!(resources(page), ["/a.css", "/b.js", "/c.svg?a=1&b=2"]);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a document is, by REST or PROPFIND.
+
+use super::*;
+use hyper::header::{CONTENT_TYPE, HeaderName};
+
+use crate::wire::{Ask, Outgoing};
+
+/// What a document is, by REST or PROPFIND.
+pub const OPERATION: Operation = Operation {
+    name: "properties",
+    what: "What a document is, by REST or PROPFIND",
+    offered_by: EVERYWHERE,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let path = user.crowd.corpus.path(&document);
+    let target = user.crowd.target.clone();
+    match target.kind {
+        Kind::Strongroom => {
+            let answer = user.client.send(Ask::get(address::by_path(&target, "", &path))).await?.expect(&[200])?;
+            let described = answer.json()?;
+            if described["name"] == document.name.as_str() && described["size"] == document.size {
+                Ok(())
+            } else {
+                Err(Fault::content(format!("{path} is described as something else")))
+            }
+        }
+        Kind::Webdav => find(user, &address::content(&target, &path), "0", 1).await,
+    }
+}
+
+/// PROPFIND of an address; the answer must describe at least so many resources.
+pub async fn find(user: &mut User, address: &str, depth: &str, least: usize) -> Result<(), Fault> {
+    const ASKED: &str = "<?xml version=\"1.0\"?><propfind xmlns=\"DAV:\"><prop><getcontentlength/><getlastmodified/>\
+        <getetag/><resourcetype/></prop></propfind>";
+    let ask = Ask::new(address::method("PROPFIND"), address)
+        .with(HeaderName::from_static("depth"), depth)
+        .with(CONTENT_TYPE, "application/xml")
+        .body(Outgoing::Bytes(ASKED.into()));
+    let answer = user.client.send(ask).await?.expect(&[207])?;
+    let text = answer.text();
+    let found = text.matches("response>").count() / 2;
+    if found < least || !text.contains("multistatus>") {
+        return Err(Fault::content(format!("PROPFIND {address} describes {found} resources instead of {least}")));
+    }
+    Ok(())
+}

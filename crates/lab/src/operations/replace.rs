@@ -1,0 +1,20 @@
+//! A new version of a document.
+
+use super::*;
+
+/// A new version of a document.
+pub const OPERATION: Operation = Operation {
+    name: "replace",
+    what: "A new version of a document",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    let document = user.any_document(share)?;
+    let path = user.crowd.corpus.path(&document);
+    let version = user.random.u32(1..);
+    upload::put(user, &path, &document, version).await
+}

@@ -1,0 +1,27 @@
+//! A search by a part of a name.
+
+use super::*;
+use crate::corpus;
+use crate::wire::Ask;
+
+/// A search by a part of a name.
+pub const OPERATION: Operation = Operation {
+    name: "search-name",
+    what: "A search by a part of a name",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let word = corpus::word(&mut user.random);
+    let answer = user.client.send(Ask::get(format!("/api/v1/search?q={word}"))).await?.expect(&[200])?;
+    let found = answer.json()?;
+    let names = found["items"].as_array().into_iter().flatten().filter_map(|item| item["name"].as_str());
+    let wrong = names.into_iter().find(|name| !name.to_lowercase().contains(&word.to_lowercase()));
+    match wrong {
+        Some(name) => Err(Fault::content(format!("a search for {word} found {name}"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,19 @@
+//! A search by name, as a page.
+
+use super::*;
+use crate::corpus;
+
+/// A search by name, as a page.
+pub const OPERATION: Operation = Operation {
+    name: "search-page",
+    what: "A search by name, as a page",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: signed_in,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    let word = corpus::word(&mut user.random);
+    page::get(user, &format!("/search?q={word}"), word).await.map(drop)
+}

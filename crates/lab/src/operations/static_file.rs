@@ -1,0 +1,25 @@
+//! A style sheet, script or picture of the pages.
+
+use super::*;
+use crate::wire::Ask;
+
+/// A style sheet, script or picture of the pages.
+pub const OPERATION: Operation = Operation {
+    name: "static-file",
+    what: "A style sheet, script or picture of the pages",
+    offered_by: STRONGROOM,
+    changes: false,
+    prepare: nothing,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
+    if user.statics.is_empty() {
+        let form = user.client.send(Ask::get("/sign-in").like_browser()).await?.expect(&[200])?;
+        user.statics = page::resources(&form.text());
+    }
+    let at = user.random.usize(0..user.statics.len().max(1));
+    let path = user.statics.get(at).cloned().ok_or_else(|| Fault::content("the sign-in page names no resource"))?;
+    let answer = user.client.send(Ask::get(path).like_browser()).await?.expect(&[200])?;
+    if answer.body.is_empty() { Err(Fault::content("a resource is empty")) } else { Ok(()) }
+}

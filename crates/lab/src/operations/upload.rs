@@ -1,0 +1,43 @@
+//! A new document.
+
+use super::*;
+use crate::wire::{Ask, Outgoing};
+
+/// A new document.
+pub const OPERATION: Operation = Operation {
+    name: "upload",
+    what: "A new document",
+    offered_by: EVERYWHERE,
+    changes: true,
+    prepare,
+    run: |user, share| Box::pin(run(user, share)),
+};
+
+fn prepare<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
+    Box::pin(user.make_place())
+}
+
+async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
+    add(user, share).await
+}
+
+/// Uploads a new document, and remembers it.
+pub async fn add(user: &mut User, share: &Share) -> Result<(), Fault> {
+    user.make_place().await?;
+    let (path, document) = user.new_document(share)?;
+    put(user, &path, &document, 0).await?;
+    user.remember(path, document);
+    Ok(())
+}
+
+/// Stores a version of a document at a path.
+pub async fn put(user: &mut User, path: &str, document: &crate::corpus::Document, version: u32) -> Result<(), Fault> {
+    let target = user.crowd.target.clone();
+    let content = user.crowd.corpus.content(document, version);
+    let ask = Ask::new(hyper::Method::PUT, address::content(&target, path)).body(Outgoing::document(content));
+    let answer = user.client.send(ask).await?.expect(&[200, 201, 204])?;
+    if target.kind == Kind::Strongroom && answer.json()?["size"] != document.size {
+        return Err(Fault::content(format!("{path} was stored with another size")));
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! How much load, and when: models, ramps, steps and sweeps as one list of stages. Sends nothing.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::quantity::Span;
+
+/// The part `[load]` of a plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// `closed` (users who wait for their answers) or `open` (arrivals that do not wait for anybody).
+    #[serde(default)]
+    pub model: Model,
+    /// Virtual users. In the open model, the most that may be busy at once.
+    #[serde(default = "ten")]
+    pub users: u32,
+    /// Operations each second, in the open model.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Pause of a user between an answer and the next operation; drawn from half to one and a half times of it.
+    #[serde(default)]
+    pub think: Span,
+    /// Instead of `think`: each user begins an operation once in this time, whenever the one before ended.
+    #[serde(default)]
+    pub pace: Option<Span>,
+    /// Time in which the load rises from nothing.
+    #[serde(default)]
+    pub ramp: Span,
+    /// Time that is not counted, after the ramp.
+    #[serde(default)]
+    pub warmup: Span,
+    /// Time that is counted.
+    #[serde(default = "minute")]
+    pub duration: Span,
+    /// Instead of one level: levels one after the other.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// Longest time of one operation; what takes longer is a fault.
+    #[serde(default = "minute")]
+    pub timeout: Span,
+    /// Each operation is a new person's: a new connection, nothing remembered.
+    #[serde(default)]
+    pub fresh: bool,
+    /// Threads of the generator.
+    #[serde(default = "one")]
+    pub threads: usize,
+}
+
+/// Who decides when the next operation begins.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// Users who wait.
+    #[default]
+    Closed,
+    /// A rate of arrivals.
+    Open,
+}
+
+/// One level of a stepped load.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Users, or operations each second in the open model.
+    pub level: f64,
+    /// How long.
+    #[serde(rename = "for")]
+    pub hold: Span,
+}
+
+const fn ten() -> u32 {
+    10
+}
+
+const fn one() -> usize {
+    1
+}
+
+const fn minute() -> Span {
+    Span::seconds(60)
+}
+
+/// One stretch of time with a level that rises evenly from its beginning to its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stage {
+    from: f64,
+    to: f64,
+    lasts: Duration,
+    counted: bool,
+}
+
+/// The course of a load over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    stages: Vec<Stage>,
+}
+
+impl Load {
+    /// The course that this asks for.
+    pub fn course(&self) -> Course {
+        let full = match self.model {
+            Model::Closed => f64::from(self.users),
+            Model::Open => self.rate.unwrap_or_default(),
+        };
+        let first = self.steps.first().map_or(full, |step| step.level);
+        let mut stages = vec![
+            Stage { from: 0.0, to: first, lasts: self.ramp.0, counted: false },
+            Stage { from: first, to: first, lasts: self.warmup.0, counted: false },
+        ];
+        if self.steps.is_empty() {
+            stages.push(Stage { from: full, to: full, lasts: self.duration.0, counted: true });
+        }
+        for step in &self.steps {
+            stages.push(Stage { from: step.level, to: step.level, lasts: step.hold.0, counted: true });
+        }
+        stages.retain(|stage| !stage.lasts.is_zero());
+        Course { stages }
+    }
+}
+
+impl Course {
+    /// The level at a time after the start; none after the end.
+    pub fn level(&self, at: Duration) -> Option<f64> {
+        let (stage, begun) = self.stage(at)?;
+        let share = (at - begun).as_secs_f64() / stage.lasts.as_secs_f64();
+        Some(stage.from + (stage.to - stage.from) * share)
+    }
+
+    /// The first time from `after` on at which the level is above `bound`; none when it never is again.
+    pub fn rises_above(&self, bound: f64, after: Duration) -> Option<Duration> {
+        let mut begun = Duration::ZERO;
+        for stage in &self.stages {
+            let ends = begun + stage.lasts;
+            let from = after.max(begun);
+            if from < ends {
+                let at = |time: Duration| {
+                    stage.from + (stage.to - stage.from) * ((time - begun).as_secs_f64() / stage.lasts.as_secs_f64())
+                };
+                if at(from) > bound {
+                    return Some(from);
+                }
+                if stage.to > bound {
+                    let share = (bound - stage.from) / (stage.to - stage.from);
+                    // A moment later, since the level must be above and not at the bound.
+                    let time = begun + stage.lasts.mul_f64(share.clamp(0.0, 1.0)) + Duration::from_millis(1);
+                    return Some(time.clamp(from, ends));
+                }
+            }
+            begun = ends;
+        }
+        None
+    }
+
+    /// Whether what ends at this time is counted: it is neither ramp nor warm-up.
+    pub fn is_counted(&self, at: Duration) -> bool {
+        self.stage(at).is_some_and(|(stage, _)| stage.counted)
+    }
+
+    /// The whole time.
+    pub fn lasts(&self) -> Duration {
+        self.stages.iter().map(|stage| stage.lasts).sum()
+    }
+
+    /// The highest level.
+    pub fn peak(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.from.max(stage.to)).fold(0.0, f64::max)
+    }
+
+    /// Beginning, end and level of each counted stage.
+    pub fn steps(&self) -> Vec<(Duration, Duration, f64)> {
+        let mut begun = Duration::ZERO;
+        let mut found = Vec::new();
+        for stage in &self.stages {
+            if stage.counted {
+                found.push((begun, begun + stage.lasts, stage.to));
+            }
+            begun += stage.lasts;
+        }
+        found
+    }
+
+    /// The same course at a share of its level.
+    #[must_use]
+    pub fn scaled(mut self, share: f64) -> Self {
+        for stage in &mut self.stages {
+            stage.from *= share;
+            stage.to *= share;
+        }
+        self
+    }
+
+    fn stage(&self, at: Duration) -> Option<(&Stage, Duration)> {
+        let mut begun = Duration::ZERO;
+        for stage in &self.stages {
+            if at < begun + stage.lasts {
+                return Some((stage, begun));
+            }
+            begun += stage.lasts;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(text: &str) -> Course {
+        toml::from_str::<Load>(text).unwrap().course()
+    }
+
+    #[test]
+    fn a_ramp_rises_evenly_and_is_not_counted() {
+        let course = course("users = 100\nramp = '10s'\nwarmup = '5s'\nduration = '20s'");
+        assert_eq!(course.level(Duration::from_secs(5)), Some(50.0));
+        assert_eq!(course.level(Duration::from_secs(12)), Some(100.0));
+        assert!(!course.is_counted(Duration::from_secs(14)));
+        assert!(course.is_counted(Duration::from_secs(15)));
+        assert_eq!(course.level(Duration::from_secs(35)), None);
+        assert_eq!(course.lasts(), Duration::from_secs(35));
+    }
+
+    #[test]
+    fn the_time_at_which_a_user_begins_is_known() {
+        let course = course("users = 100\nramp = '10s'\nduration = '20s'");
+        let at = course.rises_above(50.0, Duration::ZERO).unwrap();
+        assert!(course.level(at).unwrap() > 50.0 && at < Duration::from_millis(5010), "{at:?}");
+        assert_eq!(course.rises_above(0.0, Duration::from_secs(12)), Some(Duration::from_secs(12)));
+        assert_eq!(course.rises_above(100.0, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn steps_follow_each_other() {
+        let course = course("steps = [{ level = 10, for = '5s' }, { level = 40, for = '5s' }]");
+        assert_eq!(course.level(Duration::from_secs(4)), Some(10.0));
+        assert_eq!(course.level(Duration::from_secs(6)), Some(40.0));
+        assert_eq!(course.peak(), 40.0);
+        assert_eq!(course.steps().len(), 2);
+        assert_eq!(course.scaled(0.5).level(Duration::from_secs(6)), Some(20.0));
+    }
+}

@@ -1,0 +1,236 @@
+//! Plans: what load to send where, as a TOML file that a person can read. Reads and checks them; sends nothing.
+
+mod load;
+mod quantity;
+mod shipped;
+mod threshold;
+
+use serde::Deserialize;
+
+use crate::corpus::CorpusPlan;
+use crate::error::{Error, Result};
+use crate::operations;
+
+pub use load::{Course, Load, Model, Step};
+pub use quantity::{Size, Span};
+pub use shipped::{SHIPPED, shipped};
+pub use threshold::{Figure, Threshold, Verdict};
+
+/// Most virtual users of one generator: each has a connection of its own.
+const MOST_USERS: u32 = 60_000;
+/// Most operations each second that a plan may ask for.
+const MOST_RATE: f64 = 1_000_000.0;
+
+/// A whole plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Its name, for reports.
+    pub name: String,
+    /// What it shows, for people.
+    #[serde(default)]
+    pub description: String,
+    /// Where the load goes.
+    #[serde(default)]
+    pub target: TargetPlan,
+    /// What lies on the target before.
+    pub corpus: CorpusPlan,
+    /// How much load, and when.
+    pub load: Load,
+    /// What users do.
+    pub mix: Vec<Share>,
+    /// What must hold; a run whose thresholds do not all hold ends with exit status 1.
+    #[serde(default)]
+    pub thresholds: Vec<String>,
+    /// What is watched besides.
+    #[serde(default)]
+    pub monitors: Vec<Monitor>,
+}
+
+/// The part `[target]` of a plan.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetPlan {
+    /// Where the server is; `--target` wins over it.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// What it speaks.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Hosts besides that of `url` that load may be sent to. This machine needs no naming.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// Below which path the corpus is made: a site for Strongroom, a collection such as `/dav/Documents` for WebDAV.
+    #[serde(default)]
+    pub root: String,
+}
+
+/// What a target speaks.
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Everything that Strongroom offers.
+    #[default]
+    Strongroom,
+    /// Documents and folders by WebDAV.
+    Webdav,
+}
+
+/// One kind of operation and how often it is done.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Its name, one of `strongroom lab operations`.
+    pub operation: String,
+    /// How often, in proportion to the others.
+    pub weight: f64,
+    /// Only with documents of the corpus of this size.
+    #[serde(default)]
+    pub size: Option<Size>,
+    /// What it is called in reports; the operation's name, with the size, when absent.
+    #[serde(default)]
+    pub label: Option<String>,
+}
+
+impl Share {
+    /// What it is called in reports.
+    pub fn label(&self) -> String {
+        match (&self.label, self.size) {
+            (Some(label), _) => label.clone(),
+            (None, Some(size)) => format!("{} {size}", self.operation),
+            (None, None) => self.operation.clone(),
+        }
+    }
+}
+
+/// Something that is watched during a run.
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "lowercase")]
+pub enum Monitor {
+    /// The machine that the generator runs on, from /proc; with the processes whose names are given.
+    Machine {
+        /// Names of programs.
+        #[serde(default)]
+        processes: Vec<String>,
+    },
+    /// A Prometheus endpoint.
+    Prometheus {
+        /// Its address. The host must be one that the plan names.
+        url: String,
+        /// Which figures, by the beginnings of their names; all counters and gauges when absent.
+        #[serde(default)]
+        figures: Vec<String>,
+    },
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// What is wrong with it and where; an unknown key with the nearest known one.
+    pub fn parse(text: &str) -> Result<Self> {
+        let plan: Self = toml::from_str(text).map_err(|error| Error::new(explain(&error)))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Its thresholds, read.
+    ///
+    /// # Errors
+    /// What is wrong with one.
+    pub fn thresholds(&self) -> Result<Vec<Threshold>> {
+        self.thresholds.iter().map(|text| Threshold::parse(text).map_err(Error::new)).collect()
+    }
+
+    /// Refuses what makes no sense.
+    ///
+    /// # Errors
+    /// What makes none.
+    pub fn check(&self) -> Result<()> {
+        self.corpus.check()?;
+        self.check_load()?;
+        if self.mix.is_empty() {
+            return Err(Error::new("the plan does nothing: give it a [[mix]] with an operation and a weight"));
+        }
+        for share in &self.mix {
+            if operations::find(&share.operation).is_none() && operations::not_built(&share.operation).is_none() {
+                let names = operations::names();
+                return Err(Error::new(unknown("operation", &share.operation, &names)));
+            }
+            if !(share.weight > 0.0 && share.weight.is_finite()) {
+                return Err(Error::new(format!("the weight of \"{}\" is not a number above 0", share.operation)));
+            }
+            if let Some(size) = share.size.filter(|size| !self.corpus.files.iter().any(|class| class.size == *size)) {
+                return Err(Error::new(format!(
+                    "\"{}\" asks for documents of {size}, which the corpus does not have: add them to [[corpus.files]]",
+                    share.operation
+                )));
+            }
+        }
+        let labels: Vec<String> = self.mix.iter().map(Share::label).collect();
+        if let Some(twice) = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
+            return Err(Error::new(format!("\"{}\" is in the mix twice: give one of them a label", twice.1)));
+        }
+        for threshold in self.thresholds()? {
+            if let Some(operation) = threshold.operation.filter(|operation| !labels.contains(operation)) {
+                let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+                return Err(Error::new(unknown("label in the mix", &operation, &labels)));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_load(&self) -> Result<()> {
+        let load = &self.load;
+        let course = load.course();
+        if load.model == Model::Open && load.rate.is_none() && load.steps.is_empty() {
+            return Err(Error::new("an open load needs a rate (operations each second) or steps"));
+        }
+        if load.users == 0 || load.users > MOST_USERS {
+            return Err(Error::new(format!("users is {}: it must be 1 to {MOST_USERS}", load.users)));
+        }
+        if course.steps().is_empty() {
+            return Err(Error::new("the load has no duration that is counted"));
+        }
+        let most = if load.model == Model::Open { MOST_RATE } else { f64::from(MOST_USERS) };
+        if !course.peak().is_finite() || course.peak() <= 0.0 || course.peak() > most {
+            return Err(Error::new(format!("the load is {}: it must be above 0 and at most {most}", course.peak())));
+        }
+        if load.steps.iter().any(|step| step.level < 0.0) {
+            return Err(Error::new("a step has a level below 0"));
+        }
+        if load.timeout.0.is_zero() || load.pace.is_some_and(|pace| pace.0.is_zero()) {
+            return Err(Error::new("timeout and pace must be above 0"));
+        }
+        if !(1..=64).contains(&load.threads) {
+            return Err(Error::new(format!("threads is {}: it must be 1 to 64", load.threads)));
+        }
+        Ok(())
+    }
+}
+
+/// Says that there is no such thing, and which one is nearest.
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let nearest = known.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+    match nearest {
+        Some(nearest) => format!("there is no {what} \"{name}\": did you mean \"{nearest}\"?"),
+        None => format!("there is no {what} \"{name}\""),
+    }
+}
+
+/// The message of a reader's error, with the nearest key when it is about an unknown one.
+fn explain(error: &toml::de::Error) -> String {
+    let message = error.to_string();
+    let told = error.message();
+    let quoted: Vec<&str> = told.split('`').skip(1).step_by(2).collect();
+    match quoted.split_first() {
+        Some((name, known)) if told.starts_with("unknown field") && !known.is_empty() => {
+            let place: Vec<&str> = message.lines().take(4).collect();
+            format!("{}\n{}", unknown("key", name, known), place.join("\n"))
+        }
+        _ => format!("the plan cannot be read: {}", message.trim_end()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

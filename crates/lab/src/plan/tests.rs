@@ -1,0 +1,63 @@
+//! Tests of reading plans.
+
+use super::*;
+
+const SMALL: &str = r#"
+name = "small"
+[corpus]
+files = [{ size = "10KB", count = 10 }]
+[load]
+users = 2
+duration = "1s"
+[[mix]]
+operation = "download"
+weight = 1
+"#;
+
+#[test]
+fn a_small_plan_is_read() {
+    let plan = Plan::parse(SMALL).unwrap();
+    assert_eq!(plan.load.users, 2);
+    assert_eq!(plan.mix[0].label(), "download");
+}
+
+#[test]
+fn a_wrong_key_is_an_error_that_names_the_nearest() {
+    for (wrong, right) in [
+        (SMALL.replace("duration", "duratoin"), "\"duration\""),
+        (SMALL.replace("weight", "wieght"), "\"weight\""),
+        (SMALL.replace("\"download\"", "\"downlaod\""), "\"download\""),
+        (SMALL.replace("[corpus]", "[corpsu]"), "\"corpus\""),
+    ] {
+        let error = Plan::parse(&wrong).unwrap_err().to_string();
+        assert!(error.contains(right) && error.contains("did you mean"), "{error}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (from, to, said) in [
+        ("users = 2", "users = 0", "users"),
+        ("users = 2", "users = 100000", "users"),
+        ("weight = 1", "weight = 0", "weight"),
+        ("weight = 1", "weight = nan", "weight"),
+        ("duration = \"1s\"", "duration = \"0s\"", "duration"),
+        ("duration = \"1s\"", "model = \"open\"", "rate"),
+        ("weight = 1", "weight = 1\nsize = \"1MB\"", "corpus"),
+        ("name = \"small\"", "name = \"small\"\nthresholds = [\"uplod p95 < 1s\"]", "did you mean"),
+        ("count = 10", "count = -1", "count"),
+        ("size = \"10KB\"", "size = \"3B\"", "1KB"),
+    ] {
+        assert!(SMALL.contains(from), "{from}");
+        let error = Plan::parse(&SMALL.replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(said), "{to}: {error}");
+    }
+}
+
+#[test]
+fn every_shipped_plan_is_read() {
+    for plan in SHIPPED {
+        let read = Plan::parse(plan.text).unwrap_or_else(|error| panic!("{}: {error}", plan.name));
+        assert_eq!(read.name, plan.name);
+    }
+}

@@ -1,0 +1,137 @@
+//! The report as one file that needs nothing else: tables, and curves drawn by uPlot, which is in it.
+
+use serde_json::json;
+
+use super::markdown::{OPERATIONS, facts, kind, operations};
+use super::table::{self, escape, number};
+use crate::result::RunResult;
+
+const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Percentiles of the curves.
+const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
+
+/// The report.
+pub fn html(result: &RunResult) -> String {
+    let mut body = format!("<h1>{}</h1><p>{}</p>", escape(&result.label), escape(&result.description));
+    for reason in &result.invalid_because {
+        body += &format!("<p class=\"bad\">These figures say nothing about the target: {}.</p>", escape(reason));
+    }
+    body += &verdicts(result);
+    body += &findings(result);
+    body += "<h2>Over time</h2><div id=\"time\"></div><h2>Latency by percentile</h2><div id=\"curves\"></div><h2>Operations</h2>";
+    body += &table::html(OPERATIONS, &operations(result));
+    body += &missing(result);
+    if !result.faults.is_empty() {
+        let rows: Vec<Vec<String>> = result
+            .faults
+            .iter()
+            .map(|fault| vec![fault.operation.clone(), kind(fault), fault.count.to_string(), fault.first.clone()])
+            .collect();
+        body += "<h2>Faults</h2>";
+        body += &table::html(&["operation", "kind", "how many", "the first said"], &rows);
+    }
+    if !result.monitors.is_empty() {
+        body += "<h2>What was watched</h2><div id=\"monitors\"></div>";
+    }
+    let rows: Vec<Vec<String>> = facts(result).into_iter().map(|(name, value)| vec![name, value]).collect();
+    body += "<h2>Environment</h2>";
+    body += &table::html(&["what", "value"], &rows);
+    body += &format!("<details><summary>The plan</summary><pre>{}</pre></details>", escape(&result.plan_text));
+    page(&result.label, &body, &data(result))
+}
+
+fn page(title: &str, body: &str, data: &serde_json::Value) -> String {
+    // In a script, "</" would end it whatever it stands in.
+    let data = data.to_string().replace("</", "<\\/");
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
+         <title>{}</title><style>{UPLOT_STYLE}{STYLE}</style></head><body><main>{body}</main>\
+         <script>{UPLOT}</script><script id=\"data\" type=\"application/json\">{data}</script><script>{SCRIPT}</script></body></html>\n",
+        escape(title)
+    )
+}
+
+fn verdicts(result: &RunResult) -> String {
+    let mut text = String::new();
+    for verdict in &result.thresholds {
+        let (class, word) = if verdict.passed { ("good", "holds") } else { ("bad", "failed") };
+        let measured = verdict.measured.map_or("nothing".to_owned(), number);
+        text += &format!("<li class=\"{class}\">{} {word} (measured: {measured})</li>", escape(&verdict.threshold));
+    }
+    if text.is_empty() { text } else { format!("<h2>Thresholds</h2><ul>{text}</ul>") }
+}
+
+fn findings(result: &RunResult) -> String {
+    let items: String = result
+        .findings
+        .iter()
+        .map(|finding| {
+            let operation = finding.operation.as_ref().map(|of| format!(" (most of all: {})", escape(of)));
+            format!("<li class=\"bad\">{}{}</li>", escape(&finding.text), operation.unwrap_or_default())
+        })
+        .collect();
+    let items = if items.is_empty() { "<li class=\"good\">Nothing.</li>".to_owned() } else { items };
+    format!("<h2>What stands out</h2><ul>{items}</ul>")
+}
+
+fn missing(result: &RunResult) -> String {
+    if result.missing.is_empty() {
+        return String::new();
+    }
+    let share: f64 = result.missing.iter().map(|missing| missing.share).sum();
+    let items: String = result
+        .missing
+        .iter()
+        .map(|of| format!("<li>{} ({:.1} %): needs {}</li>", escape(&of.label), of.share * 100.0, escape(&of.needs)))
+        .collect();
+    format!(
+        "<p class=\"bad\">Partial: {:.1} % of the mix is not offered by the target; the rest was scaled up.</p><ul>{items}</ul>",
+        share * 100.0
+    )
+}
+
+/// What the curves are drawn from.
+fn data(result: &RunResult) -> serde_json::Value {
+    let column = |of: &dyn Fn(&crate::measure::Window) -> f64| result.windows.iter().map(of).collect::<Vec<f64>>();
+    let operations = result.operations.iter().enumerate().filter(|(_, operation)| operation.done > 0);
+    let of_operations: Vec<_> = operations
+        .clone()
+        .map(|(at, operation)| {
+            let values: Vec<Option<f64>> = result
+                .windows
+                .iter()
+                .map(|window| window.operations.iter().find(|of| of.operation == at && of.done > 0).map(|of| of.p95))
+                .collect();
+            json!({ "label": operation.label, "values": values })
+        })
+        .collect();
+    let curves: Vec<_> = operations
+        .map(|(_, operation)| {
+            let values: Vec<f64> = CURVE.iter().map(|percent| operation.latency.percentile(*percent)).collect();
+            json!({ "label": operation.label, "values": values })
+        })
+        .collect();
+    json!({
+        "seconds": column(&|window| window.second as f64),
+        "counted": result.windows.iter().map(|window| window.counted).collect::<Vec<_>>(),
+        "level": column(&|window| window.level),
+        "done": column(&|window| window.done as f64),
+        "failed": column(&|window| window.failed as f64),
+        "p50": column(&|window| window.p50),
+        "p95": column(&|window| window.p95),
+        "p99": column(&|window| window.p99),
+        "max": column(&|window| window.max),
+        "sent": column(&|window| window.sent as f64 / 1e6),
+        "received": column(&|window| window.received as f64 / 1e6),
+        "generator": column(&|window| window.generator * 100.0),
+        "operations": of_operations,
+        "percents": CURVE,
+        "curves": curves,
+        "monitors": result.monitors,
+    })
+}

@@ -1,0 +1,53 @@
+//! Tables and numbers as reports show them.
+
+/// Rows of cells, as Markdown.
+pub fn markdown(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!("| {} |\n|{}\n", heading.join(" | "), " --- |".repeat(heading.len()));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+        text += &format!("| {} |\n", cells.join(" | "));
+    }
+    text
+}
+
+/// Rows of cells, as HTML.
+pub fn html(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let cells = |cells: &mut dyn Iterator<Item = String>, tag: &str| -> String {
+        cells.map(|cell| format!("<{tag}>{cell}</{tag}>")).collect()
+    };
+    let head = cells(&mut heading.iter().map(|cell| escape(cell)), "th");
+    let body: String =
+        rows.iter().map(|row| format!("<tr>{}</tr>", cells(&mut row.iter().map(|cell| escape(cell)), "td"))).collect();
+    format!("<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+}
+
+/// Text in HTML.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A number with as many digits as say something.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        magnitude if magnitude >= 100.0 => format!("{value:.0}"),
+        magnitude if magnitude >= 10.0 => format!("{value:.1}"),
+        magnitude if magnitude >= 0.001 => format!("{value:.2}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// Milliseconds, or seconds when they are many.
+pub fn milliseconds(value: f64) -> String {
+    if value >= 10_000.0 { format!("{} s", number(value / 1000.0)) } else { format!("{} ms", number(value)) }
+}
+
+/// Bytes in powers of ten.
+pub fn bytes(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{} GB", number(value / 1e9)),
+        value if value >= 1e6 => format!("{} MB", number(value / 1e6)),
+        value if value >= 1e3 => format!("{} KB", number(value / 1e3)),
+        _ => format!("{value:.0} B"),
+    }
+}

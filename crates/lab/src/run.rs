@@ -1,0 +1,211 @@
+//! One run from a plan to its result: target, corpus, load, monitors, result.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use crate::agent;
+use crate::corpus::{Corpus, Loaded, load};
+use crate::engine::{self, Mix, Setup};
+use crate::error::{Error, Result};
+use crate::measure::{Collector, Flush, Window};
+use crate::monitor::Watch;
+use crate::plan::{Kind, Plan, Span, Step};
+use crate::result::{CorpusResult, Parts, RunResult};
+use crate::wire::{Login, Target};
+
+/// What a run is asked for besides its plan.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// The target's address, instead of the plan's.
+    pub target: Option<String>,
+    /// What is different from the plan.
+    pub changes: Changes,
+    /// Who signs in.
+    pub login: Option<Login>,
+    /// Whether somebody said that the target may be put under load.
+    pub confirmed: bool,
+    /// What the run is called in comparisons.
+    pub label: Option<String>,
+    /// Addresses of agents; this process when there are none.
+    pub agents: Vec<String>,
+    /// The word that agents ask for.
+    pub agent_token: String,
+    /// End the run when an agent is lost.
+    pub stop_without_agent: bool,
+}
+
+/// What is different from the plan in a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Changes {
+    /// What the target speaks.
+    pub kind: Option<Kind>,
+    /// Below which path the corpus lies.
+    pub root: Option<String>,
+    /// The share of the corpus, above 0.
+    pub scale: Option<f64>,
+    /// Virtual users, of a load without steps.
+    pub users: Option<u32>,
+    /// Seconds that are counted, of a load without steps.
+    pub seconds: Option<u64>,
+    /// Other steps: level and seconds.
+    pub steps: Vec<(f64, u64)>,
+}
+
+impl Changes {
+    /// A plan with these changes.
+    ///
+    /// # Errors
+    /// What is wrong with the plan or with what becomes of it.
+    pub fn apply(&self, text: &str) -> Result<Plan> {
+        let mut plan = Plan::parse(text)?;
+        plan.target.kind = self.kind.unwrap_or(plan.target.kind);
+        if let Some(root) = &self.root {
+            plan.target.root.clone_from(root);
+        }
+        if let Some(scale) = self.scale {
+            if !(scale > 0.0 && scale <= 1_000.0) {
+                return Err(Error::new(format!("a corpus cannot be scaled by {scale}: write a number above 0")));
+            }
+            plan.corpus = plan.corpus.scaled(scale);
+        }
+        plan.load.users = self.users.unwrap_or(plan.load.users);
+        if let Some(seconds) = self.seconds {
+            plan.load.duration = Span::seconds(seconds);
+        }
+        if !self.steps.is_empty() {
+            let step = |(level, seconds): &(f64, u64)| Step { level: *level, hold: Span::seconds(*seconds) };
+            plan.load.steps = self.steps.iter().map(step).collect();
+        }
+        plan.check()?;
+        Ok(plan)
+    }
+}
+
+/// What happens while a run goes on.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The corpus is being loaded: documents sent, of how many.
+    Loading(u64, u64),
+    /// The load begins; it lasts so long.
+    Begins(Duration),
+    /// A second is over.
+    Second(Box<Window>),
+    /// An agent is lost, and why.
+    Lost(String),
+    /// The load is over; operations that are on their way still end.
+    Ending,
+}
+
+/// Runs a plan.
+///
+/// # Errors
+/// When the target may not be loaded or cannot be reached, the corpus cannot be loaded, or an agent does not answer. Faults
+/// under load are no errors: they are in the result.
+pub async fn run(plan_text: &str, wishes: &Wishes, mut tell: impl FnMut(Event)) -> Result<RunResult> {
+    let plan = Arc::new(wishes.changes.apply(plan_text)?);
+    let target = Target::new(&plan.target, wishes.target.as_deref(), wishes.login.clone(), wishes.confirmed).await?;
+    let target = Arc::new(target);
+    let mix = Mix::new(&plan, &target)?;
+    let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
+    let loaded = bring(&target, &corpus, &mut tell).await?;
+    let documents = corpus.count();
+    let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
+    let watch = Watch::start(&plan, &target).await?;
+    let setup = Setup { plan: plan.clone(), target: target.clone(), corpus, run: word(), part: (0, 1) };
+    let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
+    let threads = generators * u32::try_from(plan.load.threads).unwrap_or(1);
+    let collector = Collector::new(mix.parts.len(), plan.load.course(), threads);
+    let (to, from) = mpsc::unbounded_channel();
+    tell(Event::Begins(plan.load.course().lasts()));
+    let (windows, totals) = if wishes.agents.is_empty() {
+        let running = engine::start(&setup, &mix, &to)?;
+        drop(to);
+        collect(collector, from, plan.load.course().lasts(), &mut tell, || running.stop()).await
+    } else {
+        agent::lead(&setup, plan_text, wishes, collector, &mut tell).await?
+    };
+    let monitors = watch.end().await;
+    let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
+    let parts = Parts {
+        plan: &plan,
+        plan_text,
+        target: &target,
+        mix: &mix,
+        started_at,
+        corpus: described,
+        windows,
+        totals,
+        monitors,
+        threads,
+        label,
+    };
+    Ok(RunResult::new(parts))
+}
+
+/// Takes what threads measured until they have ended.
+async fn collect(
+    mut collector: Collector,
+    mut from: mpsc::UnboundedReceiver<Flush>,
+    lasts: Duration,
+    tell: &mut impl FnMut(Event),
+    stop: impl Fn(),
+) -> (Vec<Window>, crate::measure::Totals) {
+    let mut interrupted = false;
+    loop {
+        let flush = tokio::select! {
+            flush = from.recv() => flush,
+            _ = tokio::signal::ctrl_c(), if !interrupted => {
+                interrupted = true;
+                stop();
+                tell(Event::Ending);
+                continue;
+            }
+        };
+        let Some(flush) = flush else { return collector.end() };
+        for window in collector.take(flush) {
+            let last = window.second + 1 >= lasts.as_secs();
+            tell(Event::Second(Box::new(window)));
+            if last {
+                tell(Event::Ending);
+            }
+        }
+    }
+}
+
+async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut impl FnMut(Event)) -> Result<Loaded> {
+    let sent = Arc::new(AtomicU64::new(0));
+    let mut loading = std::pin::pin!(load(target.clone(), corpus.clone(), sent.clone()));
+    loop {
+        match tokio::time::timeout(Duration::from_millis(250), &mut loading).await {
+            Ok(loaded) => return loaded,
+            Err(_) => tell(Event::Loading(sent.load(std::sync::atomic::Ordering::Relaxed), corpus.count())),
+        }
+    }
+}
+
+/// A word that no other run uses.
+fn word() -> String {
+    std::iter::repeat_with(random_letter).take(8).collect()
+}
+
+/// A small letter, for names and for passwords of scratch farms that listen on this machine only.
+pub fn random_letter() -> char {
+    fastrand::lowercase()
+}
+
+/// Reads a plan from a file, or a shipped one by its name.
+///
+/// # Errors
+/// When there is neither.
+pub fn read_plan(name: &str) -> Result<String> {
+    let path = std::path::Path::new(name);
+    if path.extension().is_none() && !path.exists() {
+        return crate::plan::shipped(name).map(str::to_owned);
+    }
+    std::fs::read_to_string(path).map_err(|error| Error::new(format!("the plan {name} cannot be read: {error}")))
+}

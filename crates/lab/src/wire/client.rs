@@ -1,0 +1,341 @@
+//! The client of one virtual user: sends requests over one connection, keeps cookies, counts what went over the wire.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+
+use super::link::Link;
+use super::{Fault, FaultKind, Outgoing, Target};
+use crate::corpus::Verifier;
+
+/// Most bytes of an answer that is read into memory.
+const MOST_TEXT: usize = 8 << 20;
+/// Longest silence between lines.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(15);
+/// Most cookies that a user keeps.
+const MOST_COOKIES: usize = 50;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    method: Method,
+    path: String,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Outgoing,
+    credentials: bool,
+}
+
+impl Ask {
+    /// A request for a path that is encoded already.
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), headers: Vec::new(), body: Outgoing::Empty, credentials: true }
+    }
+
+    /// GET.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// As a browser asks: with cookies instead of credentials.
+    #[must_use]
+    pub fn like_browser(mut self) -> Self {
+        self.credentials = false;
+        self.with(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")
+    }
+
+    /// With a header; one that cannot stand in a request is left out.
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// With a body.
+    #[must_use]
+    pub fn body(mut self, body: Outgoing) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// With JSON.
+    #[must_use]
+    pub fn json(self, value: &serde_json::Value) -> Self {
+        let body = Outgoing::Bytes(value.to_string().into());
+        self.body(body).with(header::CONTENT_TYPE, "application/json")
+    }
+
+    /// With the fields of a form.
+    #[must_use]
+    pub fn form(self, fields: &[(&str, &str)]) -> Self {
+        let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let body = Outgoing::Bytes(text.into());
+        self.body(body).with(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+    }
+}
+
+/// An answer that was read.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+    what: String,
+}
+
+impl Answer {
+    /// The answer, when it has one of these statuses.
+    ///
+    /// # Errors
+    /// What came instead.
+    pub fn expect(self, statuses: &[u16]) -> Result<Self, Fault> {
+        if statuses.contains(&self.status.as_u16()) {
+            return Ok(self);
+        }
+        let said: String = String::from_utf8_lossy(&self.body).chars().take(160).collect();
+        Err(Fault::new(FaultKind::Status, format!("{} answered {}: {said}", self.what, self.status)))
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn json(&self) -> Result<serde_json::Value, Fault> {
+        serde_json::from_slice(&self.body).map_err(|_| Fault::content(format!("{} answered no JSON", self.what)))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// A header as text; empty when there is none.
+    pub fn header(&self, name: HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}
+
+/// What went over the wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Bytes of bodies that were sent.
+    pub sent: u64,
+    /// Bytes of bodies that came.
+    pub received: u64,
+}
+
+/// The client of one virtual user.
+pub struct Client {
+    target: Arc<Target>,
+    link: Option<Link>,
+    cookies: Vec<(String, String)>,
+    /// What went over the wire so far.
+    pub counted: Counted,
+}
+
+impl Client {
+    /// A client that is not connected yet.
+    pub fn new(target: Arc<Target>) -> Self {
+        Self { target, link: None, cookies: Vec::new(), counted: Counted::default() }
+    }
+
+    /// Its target.
+    pub fn target(&self) -> &Arc<Target> {
+        &self.target
+    }
+
+    /// Drops the connection, and an answer that is on its way with it.
+    pub fn hang_up(&mut self) {
+        self.link = None;
+    }
+
+    /// Forgets everything, as a new person's browser.
+    pub fn forget(&mut self) {
+        self.link = None;
+        self.cookies.clear();
+    }
+
+    /// Sends a request and reads the answer into memory.
+    pub async fn send(&mut self, ask: Ask) -> Result<Answer, Fault> {
+        let what = format!("{} {}", ask.method, ask.path);
+        let (status, headers, mut incoming) = self.begin(ask, &what).await?;
+        let mut body = BytesMut::new();
+        while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
+            if body.len() + chunk.len() > MOST_TEXT {
+                self.hang_up();
+                return Err(Fault::content(format!("{what} answered more than {} MB", MOST_TEXT >> 20)));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status, headers, body: body.freeze(), what })
+    }
+
+    /// Sends a request and compares the bytes of the answer with a document, while they come.
+    pub async fn verify(&mut self, ask: Ask, mut verifier: Verifier) -> Result<(), Fault> {
+        let what = format!("{} {}", ask.method, ask.path);
+        let (status, headers, mut incoming) = self.begin(ask, &what).await?;
+        if status != StatusCode::OK {
+            let first = self.chunk(&mut incoming, &what).await?.unwrap_or_default();
+            self.hang_up();
+            return Err(Answer { status, headers, body: first, what }
+                .expect(&[200])
+                .err()
+                .unwrap_or_else(|| Fault::new(FaultKind::Status, "a status that was not expected")));
+        }
+        while let Some(chunk) = self.chunk(&mut incoming, &what).await? {
+            if let Err(why) = verifier.feed(&chunk) {
+                self.hang_up();
+                return Err(Fault::content(format!("{what}: {why}")));
+            }
+        }
+        verifier.end().map_err(|why| Fault::content(format!("{what}: {why}")))
+    }
+
+    /// Sends a request and hands the lines of the answer over while they come.
+    pub async fn lines(&mut self, ask: Ask, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
+        let what = format!("{} {}", ask.method, ask.path);
+        let (status, headers, mut incoming) = self.begin(ask, &what).await?;
+        if status != StatusCode::OK {
+            let body = self.chunk(&mut incoming, &what).await?.unwrap_or_default();
+            self.hang_up();
+            return Answer { status, headers, body, what }.expect(&[200]).map(drop);
+        }
+        let mut kept = BytesMut::new();
+        loop {
+            let chunk = tokio::time::timeout(SILENCE, self.chunk(&mut incoming, &what)).await;
+            let silent =
+                |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing came for {} s", SILENCE.as_secs()));
+            let Some(chunk) = chunk.map_err(silent)?? else { return Ok(()) };
+            kept.extend_from_slice(&chunk);
+            while let Some(end) = kept.iter().position(|byte| *byte == b'\n') {
+                let line = kept.split_to(end + 1);
+                take(&line[..end])?;
+            }
+            if kept.len() > MOST_TEXT {
+                return Err(Fault::content(format!("{what}: a line has no end")));
+            }
+        }
+    }
+
+    async fn begin(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), Fault> {
+        let usable = match &mut self.link {
+            Some(link) => link.is_usable().await,
+            None => false,
+        };
+        if !usable {
+            self.link = None;
+        }
+        let reused = self.link.is_some();
+        let first = self.attempt(ask.clone(), what).await;
+        let first = match first {
+            // The server had closed the connection before it got anything of the request.
+            Err((fault, true)) if reused && fault.kind == FaultKind::Closed => self.attempt(ask, what).await,
+            other => other,
+        };
+        first.map_err(|(fault, _)| fault)
+    }
+
+    /// One attempt; a fault comes with whether the request was never taken.
+    async fn attempt(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
+        let sent = ask.body.length();
+        let request = self.request(ask).map_err(|fault| (fault, false))?;
+        let link = match &mut self.link {
+            Some(link) => link,
+            none => none.insert(Link::open(&self.target).await.map_err(|fault| (fault, false))?),
+        };
+        self.counted.requests += 1;
+        let answer = match link.send(request).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.link = None;
+                return Err((explain(&error, what), error.is_canceled()));
+            }
+        };
+        self.counted.sent += sent;
+        let (head, body) = answer.into_parts();
+        self.keep_cookies(&head.headers);
+        Ok((head.status, head.headers, body))
+    }
+
+    async fn chunk(&mut self, body: &mut Incoming, what: &str) -> Result<Option<Bytes>, Fault> {
+        let closed = || Fault::new(FaultKind::Closed, format!("{what}: the connection ended within the answer"));
+        loop {
+            let link = self.link.as_mut().ok_or_else(closed)?;
+            match link.wait(body.frame()).await {
+                None => return Ok(None),
+                Some(Err(error)) => {
+                    self.link = None;
+                    return Err(explain(&error, what));
+                }
+                Some(Ok(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        self.counted.received += bytes.len() as u64;
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+    }
+
+    fn request(&self, ask: Ask) -> Result<Request<Outgoing>, Fault> {
+        let impossible = |_| Fault::new(FaultKind::Protocol, "this path cannot be asked for");
+        let empty = matches!(ask.body, Outgoing::Empty);
+        let length = ask.body.length();
+        let carries = !empty || ask.method == Method::POST || ask.method == Method::PUT;
+        let mut request = Request::builder().method(ask.method).uri(ask.path).body(ask.body).map_err(impossible)?;
+        let headers = request.headers_mut();
+        headers.insert(header::HOST, self.target.authority.clone());
+        headers.insert(header::USER_AGENT, HeaderValue::from_static("strongroom-lab"));
+        if carries {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        for (name, value) in ask.headers {
+            headers.append(name, value);
+        }
+        if ask.credentials {
+            if let Some(value) = &self.target.authorization {
+                headers.insert(header::AUTHORIZATION, value.clone());
+            }
+        } else if !self.cookies.is_empty() {
+            let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            if let Ok(value) = HeaderValue::from_str(&pairs.join("; ")) {
+                headers.insert(header::COOKIE, value);
+            }
+        }
+        Ok(request)
+    }
+
+    fn keep_cookies(&mut self, headers: &HeaderMap) {
+        for value in headers.get_all(header::SET_COOKIE) {
+            let Some((name, rest)) = value.to_str().ok().and_then(|text| text.split_once('=')) else { continue };
+            let mut parts = rest.split(';');
+            let content = parts.next().unwrap_or_default();
+            let over = parts.any(|part| part.trim().eq_ignore_ascii_case("max-age=0"));
+            self.cookies.retain(|(known, _)| known != name);
+            if !over && self.cookies.len() < MOST_COOKIES {
+                self.cookies.push((name.to_owned(), content.to_owned()));
+            }
+        }
+    }
+}
+
+fn explain(error: &hyper::Error, what: &str) -> Fault {
+    let mut said = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        said = format!("{said}: {inner}");
+        cause = inner.source();
+    }
+    let closed = error.is_canceled() || error.is_closed() || error.is_incomplete_message() || !error.is_parse();
+    Fault::new(if closed { FaultKind::Closed } else { FaultKind::Protocol }, format!("{what}: {said}"))
+}

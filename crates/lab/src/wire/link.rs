@@ -1,0 +1,126 @@
+//! One connection. It is driven by whoever waits for it instead of by a task of its own, which saves a hop for each message.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use hyper::client::conn::http1::{self, Connection, SendRequest};
+use hyper::rt::{Read, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::{Fault, FaultKind, Outgoing, Target};
+
+/// Room for what arrives at once: small at first, so that ten thousand connections do not need much.
+const MOST_BUFFER: usize = 256 * 1024;
+
+trait Wire: Read + Write + Unpin {}
+impl<T: Read + Write + Unpin> Wire for T {}
+
+/// A connection to a target.
+pub struct Link {
+    pub sender: SendRequest<Outgoing>,
+    connection: Option<Driven>,
+}
+
+enum Driven {
+    Plain(Box<Connection<TokioIo<TcpStream>, Outgoing>>),
+    Secure(Box<Connection<Box<dyn Wire>, Outgoing>>),
+}
+
+impl Driven {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let ended = match self {
+            Self::Plain(connection) => Pin::new(connection.as_mut()).poll(context),
+            Self::Secure(connection) => Pin::new(connection.as_mut()).poll(context),
+        };
+        // Whoever waits for the answer is told what happened.
+        ended.map(|_| ())
+    }
+}
+
+impl Link {
+    /// Connects.
+    pub async fn open(target: &Target) -> Result<Self, Fault> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Fault::new(FaultKind::Connect, format!("no connection to {}: {error}", target.url))
+        };
+        let stream = TcpStream::connect(&target.addresses[..]).await.map_err(|error| failed(&error))?;
+        stream.set_nodelay(true).map_err(|error| failed(&error))?;
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(MOST_BUFFER);
+        let (sender, connection) = match &target.tls {
+            None => {
+                let made = builder.handshake(TokioIo::new(stream)).await;
+                let (sender, connection) = made.map_err(|error| failed(&error))?;
+                (sender, Driven::Plain(Box::new(connection)))
+            }
+            Some((config, name)) => {
+                let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
+                let wire: Box<dyn Wire> = Box::new(TokioIo::new(stream.map_err(|error| failed(&error))?));
+                let (sender, connection) = builder.handshake(wire).await.map_err(|error| failed(&error))?;
+                (sender, Driven::Secure(Box::new(connection)))
+            }
+        };
+        Ok(Self { sender, connection: Some(connection) })
+    }
+
+    /// Whether another request can be sent; notices that the server has closed it meanwhile.
+    pub async fn is_usable(&mut self) -> bool {
+        let mut asked = false;
+        let sender = &mut self.sender;
+        let connection = &mut self.connection;
+        poll_fn(|context| {
+            if drive(connection, context) || sender.is_closed() {
+                return Poll::Ready(false);
+            }
+            match sender.poll_ready(context) {
+                Poll::Ready(ready) => Poll::Ready(ready.is_ok()),
+                // The end of the answer before may still have to be taken note of.
+                Poll::Pending if asked => Poll::Ready(false),
+                Poll::Pending => {
+                    asked = true;
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Waits for something that needs the connection to go on.
+    pub async fn wait<T>(&mut self, future: impl Future<Output = T>) -> T {
+        wait(&mut self.connection, future).await
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    pub async fn send(
+        &mut self,
+        request: hyper::Request<Outgoing>,
+    ) -> hyper::Result<hyper::Response<hyper::body::Incoming>> {
+        let answer = self.sender.send_request(request);
+        wait(&mut self.connection, answer).await
+    }
+}
+
+/// Lets the connection do its part; true when it has ended.
+fn drive(connection: &mut Option<Driven>, context: &mut Context<'_>) -> bool {
+    let ended = connection.as_mut().is_none_or(|driven| driven.poll(context).is_ready());
+    if ended {
+        *connection = None;
+    }
+    ended
+}
+
+async fn wait<T>(connection: &mut Option<Driven>, future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
+            return Poll::Ready(value);
+        }
+        drive(connection, context);
+        future.as_mut().poll(context)
+    })
+    .await
+}

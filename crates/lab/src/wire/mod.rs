@@ -1,0 +1,57 @@
+//! HTTP as virtual users speak it: a target's address, one connection each, cookies, bodies that stream. Knows no operation.
+
+mod body;
+mod client;
+mod link;
+mod target;
+
+pub use body::Outgoing;
+pub use client::{Answer, Ask, Client, Counted};
+pub use target::{Login, Target, encode};
+
+use std::fmt;
+
+/// Why an operation failed, for counting and for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// For counting.
+    pub kind: FaultKind,
+    /// What happened.
+    pub message: String,
+}
+
+/// What kind of fault it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// No connection.
+    Connect,
+    /// The connection ended before the answer did.
+    Closed,
+    /// It took too long.
+    Timeout,
+    /// What came is no HTTP.
+    Protocol,
+    /// A status that was not expected.
+    Status,
+    /// The right status with the wrong content: an error page, other bytes.
+    Content,
+}
+
+impl Fault {
+    /// A fault of a kind.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// The right status with the wrong content.
+    pub fn content(message: impl Into<String>) -> Self {
+        Self::new(FaultKind::Content, message)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

@@ -1,0 +1,153 @@
+//! A target: where it is, what it speaks, and whether load may be sent to it at all.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Uri;
+use hyper::header::HeaderValue;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rustls::ClientConfig;
+
+use crate::error::{Error, Result};
+use crate::plan::{Kind, TargetPlan};
+
+/// Longest time of looking up a host's name.
+const LOOK_UP: Duration = Duration::from_secs(10);
+
+/// Who signs in.
+#[derive(Clone, Debug, Default)]
+pub struct Login {
+    /// The login.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+/// Where load goes.
+pub struct Target {
+    /// Its address as it was given, without credentials.
+    pub url: String,
+    /// What it speaks.
+    pub kind: Kind,
+    /// Path below which the corpus lies, without slashes at its ends.
+    pub root: String,
+    /// Who signs in.
+    pub login: Option<Login>,
+    /// `host:port`, as it stands in requests.
+    pub authority: HeaderValue,
+    /// Basic credentials.
+    pub authorization: Option<HeaderValue>,
+    /// How to speak TLS, and the name that the certificate must have.
+    pub(super) tls: Option<(Arc<ClientConfig>, rustls::pki_types::ServerName<'static>)>,
+    /// Where to connect to.
+    pub(super) addresses: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// The target of a plan, or of `--target`, when load may be sent there.
+    ///
+    /// # Errors
+    /// When the address is none, the plan does not name it, it is not this machine and nobody confirmed that it may be loaded
+    /// (`confirmed`), or its name cannot be looked up.
+    pub async fn new(plan: &TargetPlan, given: Option<&str>, login: Option<Login>, confirmed: bool) -> Result<Self> {
+        let url = given.or(plan.url.as_deref());
+        let url = url.ok_or_else(|| Error::new("the plan names no target: give --target URL, or url in [target]"))?;
+        let Place { host, port, secure } = Place::parse(url)?;
+        let named = |text: &str| Place::parse(text).map_or(text == host, |place| place.host == host);
+        let in_plan = plan.url.iter().chain(&plan.hosts).any(|text| named(text));
+        let addresses = look_up(&host, port).await?;
+        let own = addresses.iter().all(|address| address.ip().is_loopback());
+        if !own && !in_plan {
+            return Err(Error::new(format!(
+                "the plan does not name {host}, so no load is sent there: add it to hosts in [target] of a plan of your own"
+            )));
+        }
+        if !own && !confirmed {
+            return Err(Error::new(format!(
+                "{host} is another machine: confirm with --yes-this-is-mine that it may be put under load"
+            )));
+        }
+        let host_text = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let standard = if secure { 443 } else { 80 };
+        let authority = if port == standard { host_text } else { format!("{host_text}:{port}") };
+        let unusable = |_| Error::new(format!("the host of {url} cannot stand in a request"));
+        let authorization = login.as_ref().map(|login| {
+            let coded = STANDARD.encode(format!("{}:{}", login.user, login.password));
+            HeaderValue::from_str(&format!("Basic {coded}"))
+        });
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            kind: plan.kind,
+            root: plan.root.trim_matches('/').to_owned(),
+            authority: HeaderValue::from_str(&authority).map_err(unusable)?,
+            authorization: authorization.transpose().map_err(unusable)?,
+            login,
+            tls: if secure { Some(tls(&host)?) } else { None },
+            addresses,
+        })
+    }
+}
+
+/// What an address says.
+struct Place {
+    host: String,
+    port: u16,
+    secure: bool,
+}
+
+impl Place {
+    fn parse(url: &str) -> Result<Self> {
+        let wrong = |why: &str| Error::new(format!("\"{url}\" is no address of a target: {why}"));
+        let uri: Uri = url.parse().map_err(|_| wrong("write http://host:port"))?;
+        let secure = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(wrong("it begins with http:// or https://")),
+        };
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(wrong("give credentials by --user and --password"));
+        }
+        if uri.path().len() > 1 || uri.query().is_some() {
+            return Err(wrong("it has no path; what lies below a path is named by root in [target], or --root"));
+        }
+        let host = uri.host().ok_or_else(|| wrong("it names no host"))?;
+        let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+        Ok(Self { host, port: uri.port_u16().unwrap_or(if secure { 443 } else { 80 }), secure })
+    }
+}
+
+async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    let asked = (host.to_owned(), port);
+    let found = tokio::task::spawn_blocking(move || asked.to_socket_addrs().map(Vec::from_iter));
+    match tokio::time::timeout(LOOK_UP, found).await {
+        Ok(Ok(Ok(addresses))) if !addresses.is_empty() => Ok(addresses),
+        Ok(Ok(Err(error))) => Err(Error::new(format!("the host {host} cannot be looked up: {error}"))),
+        _ => Err(Error::new(format!("the host {host} cannot be looked up"))),
+    }
+}
+
+fn tls(host: &str) -> Result<(Arc<ClientConfig>, rustls::pki_types::ServerName<'static>)> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let unusable = |error: &dyn std::fmt::Display| Error::new(format!("TLS to {host} is not possible: {error}"));
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(|error| unusable(&error))?;
+    Ok((Arc::new(config), name))
+}
+
+/// What stays as it is in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A path with its segments encoded.
+pub fn encode(path: &str) -> String {
+    let segments = path.split('/').map(|segment| utf8_percent_encode(segment, SEGMENT).to_string());
+    segments.collect::<Vec<_>>().join("/")
+}

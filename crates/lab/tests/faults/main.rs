@@ -1,0 +1,207 @@
+//! Runs of the lab against a server that behaves badly in known ways: each trouble must be found and named, and a server that
+//! behaves well must not be blamed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
+
+mod server;
+
+use lab::{Changes, Event, Kind, RunResult, Trouble as Found, Wishes};
+use server::{Server, Trouble};
+
+const PLAN: &str = r#"
+name = "small"
+thresholds = ["errors < 1%"]
+[corpus]
+folders = 2
+files = [{ size = "2KB", count = 40 }]
+[load]
+LOAD
+[[mix]]
+operation = "download"
+weight = 9
+[[mix]]
+operation = "upload"
+weight = 1
+"#;
+
+fn webdav() -> Changes {
+    Changes { kind: Some(Kind::Webdav), ..Changes::default() }
+}
+
+fn plan(load: &str) -> String {
+    PLAN.replace("LOAD", load)
+}
+
+async fn run(trouble: Trouble, load: &str) -> RunResult {
+    let server = Server::start(trouble).await;
+    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let begin = |event| {
+        if matches!(event, Event::Begins(_)) {
+            server.begin();
+        }
+    };
+    lab::run(&plan(load), &wishes, begin).await.unwrap()
+}
+
+fn troubles(result: &RunResult) -> Vec<Found> {
+    result.findings.iter().map(|finding| finding.trouble).collect()
+}
+
+const STEADY: &str = "users = 8\nthink = '20ms'\nwarmup = '1s'\nduration = '14s'";
+
+#[tokio::test]
+async fn a_server_that_behaves_well_is_not_blamed() {
+    let result = run(Trouble::None, STEADY).await;
+    assert_eq!(troubles(&result), [], "{:?}", result.findings);
+    assert_eq!((result.total.failed, result.thresholds[0].passed), (0, true), "{:?}", result.faults);
+    assert!(result.total.rate > 50.0, "{}", result.total.rate);
+}
+
+#[tokio::test]
+async fn a_stall_is_found_with_its_time() {
+    let result = run(Trouble::Stops, STEADY).await;
+    let stall = result.findings.iter().find(|finding| finding.trouble == Found::Stall).expect("a stall");
+    let (from, to) = stall.seconds.unwrap();
+    assert!((5..=7).contains(&from) && (7..=10).contains(&to), "{stall:?}");
+    assert!(result.total.max > 1900.0, "{}", result.total.max);
+}
+
+#[tokio::test]
+async fn an_open_load_does_not_forgive_a_stall() {
+    let result = run(Trouble::Stops, "model = 'open'\nrate = 200.0\nusers = 4\nwarmup = '1s'\nduration = '14s'").await;
+    // Two of fourteen seconds: a seventh of all that should have begun had to wait, on average half of the stall.
+    assert!(result.total.p90 > 100.0, "{}", result.total.p90);
+    assert!(result.total.p50 < 100.0, "{}", result.total.p50);
+}
+
+#[tokio::test]
+async fn a_slow_path_is_found_with_its_share() {
+    let result = run(Trouble::SlowPath, STEADY).await;
+    assert_eq!(troubles(&result), [Found::SlowPath], "{:?}", result.findings);
+    assert_eq!(result.findings[0].operation.as_deref(), Some("download"));
+}
+
+#[tokio::test]
+async fn a_decay_is_found_with_the_operation_that_brings_it() {
+    let result = run(Trouble::Leak, STEADY).await;
+    assert_eq!(troubles(&result), [Found::Decay], "{:?}", result.findings);
+    assert_eq!(result.findings[0].operation.as_deref(), Some("download"));
+}
+
+#[tokio::test]
+async fn a_lock_is_found_by_raising_the_load() {
+    let steps = "steps = [{ level = 4, for = '5s' }, { level = 16, for = '5s' }]";
+    let result = run(Trouble::Lock, steps).await;
+    assert_eq!(troubles(&result), [Found::Scaling], "{:?}", result.findings);
+}
+
+#[tokio::test]
+async fn wrong_content_with_the_right_status_is_a_fault() {
+    for trouble in [Trouble::ErrorPage, Trouble::Flips] {
+        let result = run(trouble, "users = 4\nthink = '5ms'\nduration = '2s'").await;
+        let faults = &result.faults;
+        assert!(faults.iter().all(|fault| fault.operation == "download"), "{faults:?}");
+        assert!((0.06..0.14).contains(&(result.total.errors() / 0.9)), "{}", result.total.errors());
+        assert!(!result.passed() && !result.thresholds[0].passed);
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
+    let result = run(Trouble::Closes, "users = 4\nthink = '5ms'\nduration = '2s'").await;
+    assert!(
+        result.faults.iter().any(|fault| fault.first.contains("download") || fault.first.contains("GET")),
+        "{:?}",
+        result.faults
+    );
+    assert!(result.total.failed > 5 && result.total.done > 50, "{:?}", result.faults);
+}
+
+#[tokio::test]
+async fn answers_that_never_end_are_given_up() {
+    let started = std::time::Instant::now();
+    let result = run(Trouble::Drips, "users = 4\nfresh = true\ntimeout = '500ms'\nduration = '2s'").await;
+    assert_eq!(result.total.done, 0);
+    assert!(result.faults.iter().any(|fault| fault.first.contains("longer than 0.5 s")), "{:?}", result.faults);
+    assert!(!result.valid && started.elapsed().as_secs() < 20);
+}
+
+#[tokio::test]
+async fn a_target_that_is_not_there_is_said_at_once() {
+    // Nobody listens on a port that was just given back.
+    let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let wishes = Wishes { target: Some(format!("http://127.0.0.1:{port}")), ..Wishes::default() };
+    let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();
+    assert!(error.contains("no connection to http://127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
+async fn load_goes_only_where_the_plan_and_somebody_say_so() {
+    let wishes = |confirmed| Wishes { target: Some("http://192.0.2.1".to_owned()), confirmed, ..Wishes::default() };
+    let error = lab::run(&plan(STEADY), &wishes(true), |_| {}).await.unwrap_err().to_string();
+    assert!(error.contains("does not name 192.0.2.1"), "{error}");
+    let named = plan(STEADY).replace("[corpus]", "[target]\nhosts = ['192.0.2.1']\n[corpus]");
+    let error = lab::run(&named, &wishes(false), |_| {}).await.unwrap_err().to_string();
+    assert!(error.contains("--yes-this-is-mine"), "{error}");
+    for wrong in ["ftp://127.0.0.1", "127.0.0.1", "http://a:b@127.0.0.1", "http://127.0.0.1/dav"] {
+        let wishes = Wishes { target: Some(wrong.to_owned()), ..Wishes::default() };
+        assert!(lab::run(&plan(STEADY), &wishes, |_| {}).await.is_err(), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
+    let server = Server::start(Trouble::None).await;
+    let token = "a word of agents";
+    let mut agents = Vec::new();
+    for _ in 0..2 {
+        let (to, from) = tokio::sync::oneshot::channel();
+        let listen = "127.0.0.1:0".parse().unwrap();
+        let bound = move |address: std::net::SocketAddr| drop(to.send(address.to_string()));
+        tokio::spawn(lab::agent::serve(listen, token.to_owned(), bound));
+        agents.push(from.await.unwrap());
+    }
+    let text = plan("users = 8\nthink = '20ms'\nduration = '3s'");
+    let mut wishes = Wishes {
+        target: Some(server.url()),
+        changes: webdav(),
+        agents: agents.clone(),
+        agent_token: token.to_owned(),
+        ..Wishes::default()
+    };
+    let together = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    assert_eq!(together.total.failed, 0, "{:?}", together.faults);
+    assert_eq!(together.generator.threads, 2);
+    wishes.agents = Vec::new();
+    let alone = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    let ratio = together.total.rate / alone.total.rate;
+    assert!((0.7..1.4).contains(&ratio), "{} and {}", together.total.rate, alone.total.rate);
+
+    wishes.agents = vec![agents[0].clone(), "127.0.0.1:1".to_owned()];
+    let mut lost = Vec::new();
+    let without = lab::run(&text, &wishes, |event| {
+        if let Event::Lost(why) = event {
+            lost.push(why);
+        }
+    });
+    let without = without.await.unwrap();
+    assert!(lost.len() == 1 && lost[0].contains("127.0.0.1:1"), "{lost:?}");
+    assert!(without.total.done > 0);
+    wishes.stop_without_agent = true;
+    assert!(lab::run(&text, &wishes, |_| {}).await.is_err());
+}
+
+#[tokio::test]
+async fn a_report_is_one_file_that_needs_nothing_else() {
+    let result = run(Trouble::None, "users = 2\nthink = '5ms'\nduration = '2s'").await;
+    let directory = tempfile::tempdir().unwrap();
+    let files = lab::report::save(&result, directory.path(), "small").unwrap();
+    assert_eq!(files.len(), 3);
+    let page = std::fs::read_to_string(directory.path().join("small.html")).unwrap();
+    assert!(page.contains("uPlot") && !page.contains("src=\"http") && !page.contains("href=\"http"));
+    let read = lab::report::read(&directory.path().join("small.json")).unwrap();
+    assert_eq!(read.total.latency, result.total.latency);
+    assert_eq!(read.windows, result.windows);
+    let error = lab::report::read(&directory.path().join("small.md")).unwrap_err().to_string();
+    assert!(error.contains("no result"), "{error}");
+}

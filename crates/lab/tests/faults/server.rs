@@ -1,0 +1,178 @@
+//! A small WebDAV server in memory that can be told to behave badly.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+
+/// How a server behaves badly, from the moment on when the load begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trouble {
+    None,
+    /// Answers nothing for 2 s, 6 s after the load began.
+    Stops,
+    /// One of a hundred downloads takes another way.
+    SlowPath,
+    /// Each second, downloads take longer.
+    Leak,
+    /// Downloads wait for one lock.
+    Lock,
+    /// Every tenth download is an error page with status 200.
+    ErrorPage,
+    /// Every tenth download has one wrong bit.
+    Flips,
+    /// Every tenth connection is closed within the answer.
+    Closes,
+    /// Downloads begin and never end.
+    Drips,
+}
+
+struct State {
+    trouble: Trouble,
+    files: Mutex<HashMap<String, Bytes>>,
+    begun: OnceLock<Instant>,
+    downloads: AtomicU64,
+    lock: tokio::sync::Mutex<()>,
+}
+
+/// A server that runs as long as the process does.
+#[derive(Clone)]
+pub struct Server {
+    pub address: SocketAddr,
+    state: Arc<State>,
+}
+
+impl Server {
+    pub async fn start(trouble: Trouble) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State {
+            trouble,
+            files: Mutex::default(),
+            begun: OnceLock::new(),
+            downloads: AtomicU64::new(0),
+            lock: tokio::sync::Mutex::new(()),
+        });
+        let shared = state.clone();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(serve(stream, shared.clone()));
+            }
+        });
+        Self { address, state }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The load begins: from now on the server behaves badly.
+    pub fn begin(&self) {
+        let _ = self.state.begun.set(Instant::now());
+    }
+}
+
+async fn serve(stream: TcpStream, state: Arc<State>) {
+    if state.trouble == Trouble::Drips && state.begun.get().is_some() {
+        drip(stream).await;
+        return;
+    }
+    stream.set_nodelay(true).unwrap();
+    let service = service_fn(|request| answer(request, state.clone()));
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// An answer that is announced and comes byte by byte.
+async fn drip(mut stream: TcpStream) {
+    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n").await;
+    while stream.write_all(b"l").await.is_ok() {
+        // sleep: this is how the server behaves badly
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What cannot be served ends the connection.
+type Served = Result<Response<Full<Bytes>>, std::io::Error>;
+
+async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
+    let path = request.uri().path().trim_end_matches('/').to_owned();
+    let elapsed = state.begun.get().map(Instant::elapsed);
+    if state.trouble == Trouble::Stops {
+        let back = Duration::from_secs(8);
+        if let Some(left) = elapsed.filter(|at| at.as_secs() >= 6).and_then(|at| back.checked_sub(at)) {
+            // sleep: this is how the server behaves badly
+            tokio::time::sleep(left).await;
+        }
+    }
+    match request.method().as_str() {
+        "PUT" => {
+            let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+            state.files.lock().unwrap().insert(path, body);
+            Ok(status(StatusCode::CREATED, ""))
+        }
+        "MKCOL" => Ok(status(StatusCode::CREATED, "")),
+        "DELETE" => {
+            let gone = state.files.lock().unwrap().remove(&path);
+            Ok(status(if gone.is_some() { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND }, ""))
+        }
+        "GET" => {
+            let found = state.files.lock().unwrap().get(&path).cloned();
+            match (found, elapsed) {
+                (None, _) => Ok(status(StatusCode::NOT_FOUND, "no such file")),
+                (Some(bytes), None) => Ok(Response::new(Full::new(bytes))),
+                (Some(bytes), Some(elapsed)) => download(bytes, elapsed, &state).await,
+            }
+        }
+        _ => Ok(status(StatusCode::METHOD_NOT_ALLOWED, "")),
+    }
+}
+
+async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
+    let number = state.downloads.fetch_add(1, Ordering::Relaxed);
+    let wait = match state.trouble {
+        Trouble::SlowPath if number % 100 == 99 => Duration::from_millis(200),
+        Trouble::Leak => Duration::from_millis(5) + elapsed * 2 / 1000,
+        Trouble::Lock => {
+            let _held = state.lock.lock().await;
+            // sleep: this is how the server behaves badly
+            tokio::time::sleep(Duration::from_millis(4)).await;
+            Duration::ZERO
+        }
+        _ => Duration::ZERO,
+    };
+    if !wait.is_zero() {
+        // sleep: this is how the server behaves badly
+        tokio::time::sleep(wait).await;
+    }
+    if number % 10 != 9 {
+        return Ok(Response::new(Full::new(bytes)));
+    }
+    match state.trouble {
+        Trouble::ErrorPage => Ok(status(StatusCode::OK, "<html><title>Error</title>Something went wrong</html>")),
+        Trouble::Flips => {
+            let mut wrong = bytes.to_vec();
+            let middle = wrong.len() / 2;
+            wrong[middle] ^= 1;
+            Ok(Response::new(Full::new(wrong.into())))
+        }
+        Trouble::Closes => Err(std::io::Error::other("closed on purpose")),
+        _ => Ok(Response::new(Full::new(bytes))),
+    }
+}
+
+fn status(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,39 @@
+//! `strongroom lab agent`.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Args;
+use model::{Error, Result};
+
+use super::said;
+
+/// Shortest word that strangers do not guess.
+const SHORTEST: usize = 16;
+
+/// Where to wait for orders.
+#[derive(Args)]
+pub struct Agent {
+    /// Address and port; other machines reach only one that is not of this machine alone
+    #[arg(long, default_value = "127.0.0.1:8099")]
+    listen: SocketAddr,
+    /// The word that whoever leads a run must know, 16 characters or more
+    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD")]
+    token: String,
+}
+
+impl Agent {
+    /// Runs the command until it is interrupted.
+    pub async fn run(self) -> Result<ExitCode> {
+        if self.token.len() < SHORTEST {
+            return Err(Error::invalid(format!("the word of an agent needs {SHORTEST} characters or more")));
+        }
+        let serving =
+            lab::agent::serve(self.listen, self.token, |address| eprintln!("waiting for orders on {address}"));
+        tokio::select! {
+            served = serving => served.map_err(|error| said(&error))?,
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

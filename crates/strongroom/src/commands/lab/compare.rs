@@ -1,0 +1,37 @@
+//! `strongroom lab compare`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use model::Result;
+use serde_json::json;
+
+use super::said;
+use crate::commands::output::show;
+
+/// Which results.
+#[derive(Args)]
+pub struct Compare {
+    /// The JSON file of the first result
+    #[arg(value_name = "A.json")]
+    first: PathBuf,
+    /// The JSON file of the second result
+    #[arg(value_name = "B.json")]
+    second: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Compare {
+    /// Runs the command.
+    pub fn run(self) -> Result<ExitCode> {
+        let read = |path: &PathBuf| lab::report::read(path).map_err(|error| said(&error));
+        let (first, second) = (read(&self.first)?, read(&self.second)?);
+        let found = lab::compare::compare(&first, &second).map_err(|error| said(&error))?;
+        let text = lab::compare::markdown(&first, &second, &found);
+        show(self.json, &json!({ "differences": found }), &text);
+        Ok(ExitCode::SUCCESS)
+    }
+}

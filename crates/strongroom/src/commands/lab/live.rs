@@ -1,0 +1,78 @@
+//! What a person sees in the terminal while a run goes on.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::report::{milliseconds, number};
+use lab::{Event, Window};
+
+use crate::commands::transfer::shows_progress;
+
+/// A line that follows a run; nothing where nobody looks. What must be known is said in any case.
+pub struct Live {
+    bar: Option<ProgressBar>,
+}
+
+impl Live {
+    /// The view of a run.
+    pub fn new(json: bool) -> Self {
+        let bar = shows_progress(json).then(|| ProgressBar::new(1));
+        if let Some(bar) = &bar
+            // The template is a constant without unknown parts.
+            && let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}")
+        {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+
+    /// Takes what happened.
+    pub fn take(&mut self, event: Event) {
+        if let Event::Lost(why) = &event {
+            match &self.bar {
+                Some(bar) => bar.println(why),
+                None => eprintln!("{why}"),
+            }
+        }
+        let Some(bar) = &self.bar else { return };
+        match event {
+            Event::Loading(sent, all) => {
+                bar.set_length(all);
+                bar.set_position(sent);
+                bar.set_message(format!("loading the corpus: {sent} of {all} documents"));
+            }
+            Event::Begins(lasts) => {
+                bar.set_length(lasts.as_secs().max(1));
+                bar.set_position(0);
+                bar.set_message("the load begins");
+                bar.enable_steady_tick(Duration::from_millis(250));
+            }
+            Event::Second(window) => {
+                bar.set_position(window.second + 1);
+                bar.set_message(line(&window));
+            }
+            Event::Ending => bar.set_message("waiting for the last answers"),
+            Event::Lost(_) => {}
+        }
+    }
+
+    /// Takes the line away.
+    pub fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn line(window: &Window) -> String {
+    let counted = if window.counted { "" } else { ", not counted yet" };
+    format!(
+        "{} s: {} answers/s, {} failed, p50 {}, p99 {}, load {}{counted}",
+        window.second + 1,
+        window.done,
+        window.failed,
+        milliseconds(window.p50),
+        milliseconds(window.p99),
+        number(window.level),
+    )
+}

@@ -1,0 +1,210 @@
+//! `strongroom lab paper`: the same workload on a farm that keeps its documents in the database, and on one that keeps them
+//! outside; each served by a process of its own from a scratch directory.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use clap::Args;
+use lab::paper::{Configuration, Paper as Described};
+use model::{Error, Result};
+use serde_json::json;
+
+use super::live::Live;
+use super::run::file_name;
+use super::said;
+use crate::commands::output::show;
+
+/// Documents smaller than this stay in the database, as in the papers.
+const MINIMUM: &str = "1k";
+/// Characters of the password of a scratch farm.
+const PASSWORD: usize = 32;
+
+/// Which paper, how large.
+#[derive(Args)]
+pub struct Paper {
+    /// rbs-2010, ebs-2007, rbs-2010-sp1, dms-2012 or web-tuning
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The share of the paper's corpus; 0.001 of a terabyte is a gigabyte
+    #[arg(long, default_value_t = 0.001)]
+    scale: f64,
+    /// Virtual users, instead of the paper's
+    #[arg(long)]
+    users: Option<u32>,
+    /// Seconds that are counted in each phase, instead of the plans' own
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Where the scratch farms are made; each needs room for the whole corpus. Removed at the end
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Directory for the results
+    #[arg(long, value_name = "DIR", default_value = "lab-results")]
+    out: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Paper {
+    /// Runs the command.
+    pub async fn run(self) -> Result<ExitCode> {
+        let paper = Described::find(&self.name).map_err(|error| said(&error))?;
+        lab::report::prepare(&self.out).map_err(|error| said(&error))?;
+        let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
+        let internal = self.configuration(&paper, &scratch.0, "database").await?;
+        let external = self.configuration(&paper, &scratch.0, "files").await?;
+        let text = paper.tables(self.scale, &internal, &external);
+        let path = self.out.join(format!("{}.md", paper.name));
+        lab::report::write(&path, &text).map_err(|error| said(&error))?;
+        let valid = internal.results.iter().chain(&external.results).all(|result| result.valid);
+        let value = json!({
+            "paper": paper.name,
+            "valid": valid,
+            "in_database": internal.results,
+            "external": external.results,
+            "tables": text,
+        });
+        show(self.json, &value, &format!("{text}\nwritten: {}\n", path.display()));
+        Ok(if valid { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    /// All phases on a new farm whose documents go to a store.
+    async fn configuration(&self, paper: &Described, scratch: &Path, store: &str) -> Result<Configuration> {
+        let data = scratch.join(store);
+        let mut server = Server::start(&data)?;
+        program(
+            &data,
+            &["blobs", "policy", "set", "--database", "main", "--active", store, "--minimum-size", MINIMUM],
+        )?;
+        let mut configuration = Configuration::default();
+        for phase in &paper.phases {
+            eprintln!("{phase}, documents in the store \"{store}\"");
+            let plan = lab::read_plan(phase).map_err(|error| said(&error))?;
+            let login = lab::Login { user: "admin".to_owned(), password: server.password.clone() };
+            let changes = lab::Changes {
+                scale: Some(self.scale),
+                users: self.users,
+                seconds: self.seconds,
+                ..lab::Changes::default()
+            };
+            let wishes = lab::Wishes {
+                target: Some(server.address.clone()),
+                changes,
+                login: Some(login),
+                label: Some(format!("{phase}-{store}")),
+                ..lab::Wishes::default()
+            };
+            let mut live = Live::new(self.json);
+            let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+            live.end();
+            lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
+            configuration.results.push(result);
+        }
+        server.stop();
+        // Room that is kept back for a full disk is no content.
+        configuration.database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
+        configuration.store = bytes_below(&data.join("blobs"), &|_| true);
+        Ok(configuration)
+    }
+}
+
+/// A scratch directory that is removed at the end, however it ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(path: PathBuf) -> Result<Self> {
+        let made = std::fs::create_dir_all(&path);
+        made.map_err(|e| Error::unavailable(format!("{} cannot be made", path.display())).with_source(e))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is in the place for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server of this program on a scratch farm.
+struct Server {
+    process: Child,
+    address: String,
+    password: String,
+}
+
+impl Server {
+    fn start(data: &Path) -> Result<Self> {
+        let password: String = std::iter::repeat_with(lab::random_letter).take(PASSWORD).collect();
+        let failed = |e: std::io::Error| Error::unavailable("a server for the lab cannot be started").with_source(e);
+        let mut process = Command::new(std::env::current_exe().map_err(failed)?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .env("STRONGROOM_ADMIN_PASSWORD", &password)
+            .env("STRONGROOM_LOG", "error")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let lines = process.stdout.take().map(|stdout| BufReader::new(stdout).lines());
+        let greeting = lines.into_iter().flatten().map_while(std::io::Result::ok).find_map(|line| {
+            let at = line.find("http://127.0.0.1:")?;
+            Some(line[at..].split_whitespace().next()?.trim_end_matches('/').to_owned())
+        });
+        let mut server = Self { process, address: String::new(), password };
+        match greeting {
+            Some(address) => server.address = address,
+            None => {
+                return Err(Error::unavailable("the server for the lab ended at its start: see what it said above"));
+            }
+        }
+        Ok(server)
+    }
+
+    /// Ends the server as a service manager does, so that it writes back what it holds.
+    fn stop(&mut self) {
+        let id = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(id) = id {
+            // A server that has ended already needs no signal.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        }
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ended already, in most cases.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs a command of this program on a farm.
+fn program(data: &Path, words: &[&str]) -> Result<()> {
+    let failed = |e: std::io::Error| Error::unavailable("a command for the lab cannot be started").with_source(e);
+    let command = std::env::current_exe().map_err(failed)?;
+    let output =
+        Command::new(command).args(words).arg("--data").arg(data).stdin(Stdio::null()).output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::unavailable(format!("{} on the scratch farm failed: {said}", words.join(" "))))
+}
+
+/// Bytes of the files below a directory whose names are wanted; what cannot be read counts nothing.
+fn bytes_below(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> u64 {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        if found.is_dir() {
+            sum += bytes_below(&entry.path(), wanted);
+        } else if wanted(&entry.file_name().to_string_lossy()) {
+            sum += found.len();
+        }
+    }
+    sum
+}

@@ -1,0 +1,54 @@
+//! `strongroom lab plans` and `strongroom lab operations`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use model::Result;
+use serde_json::json;
+
+use super::said;
+use crate::commands::output::{show, table};
+
+/// Which plan.
+#[derive(Args)]
+pub struct Plans {
+    /// Print this one, to make one of your own from it
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Plans {
+    /// Runs the command.
+    pub fn run(self) -> Result<ExitCode> {
+        if let Some(name) = &self.name {
+            let text = lab::read_plan(name).map_err(|error| said(&error))?;
+            show(self.json, &json!({ "plan": text }), &text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut rows = Vec::new();
+        for shipped in lab::SHIPPED {
+            let plan = lab::Plan::parse(shipped.text).map_err(|error| said(&error))?;
+            rows.push([plan.name, plan.description]);
+        }
+        let value: Vec<_> = rows.iter().map(|[name, what]| json!({ "name": name, "description": what })).collect();
+        show(self.json, &json!({ "plans": value }), &table(["Plan", "What it shows"], &rows));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Lists operations.
+pub fn operations() -> Result<ExitCode> {
+    let rows: Vec<[String; 3]> = lab::OPERATIONS
+        .iter()
+        .map(|operation| {
+            let webdav =
+                if operation.offered_by.contains(&lab::Kind::Webdav) { "any WebDAV server" } else { "Strongroom" };
+            [operation.name.to_owned(), webdav.to_owned(), operation.what.to_owned()]
+        })
+        .collect();
+    show(false, &json!({}), &table(["Operation", "Offered by", "What it does"], &rows));
+    Ok(ExitCode::SUCCESS)
+}

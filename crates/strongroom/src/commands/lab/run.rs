@@ -1,0 +1,92 @@
+//! `strongroom lab run`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use model::Result;
+use serde_json::json;
+
+use super::live::Live;
+use super::{TargetFlags, said};
+use crate::commands::output::show;
+
+/// Which plan, where.
+#[derive(Args)]
+pub struct Run {
+    /// A file, or the name of a plan that comes with the program (see `lab plans`)
+    #[arg(value_name = "PLAN.toml")]
+    plan: String,
+    #[command(flatten)]
+    target: TargetFlags,
+    /// Directory for the result: a page, Markdown and JSON
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What the run is called in files and comparisons; the plan's name when absent
+    #[arg(long, value_name = "NAME")]
+    label: Option<String>,
+    /// The share of the plan's corpus
+    #[arg(long)]
+    scale: Option<f64>,
+    /// Virtual users, instead of the plan's
+    #[arg(long)]
+    users: Option<u32>,
+    /// Seconds that are counted, instead of the plan's
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Send the load from agents instead of this process
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// The word that the agents ask for
+    #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD", default_value = "")]
+    token: String,
+    /// End the run when an agent is lost, instead of going on without it
+    #[arg(long)]
+    stop_without_agent: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run {
+    /// Runs the command.
+    pub async fn run(self) -> Result<ExitCode> {
+        let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        if let Some(directory) = &self.out {
+            // Before the load, not after it: a result that has no place is lost.
+            lab::report::prepare(directory).map_err(|error| said(&error))?;
+        }
+        let wishes = self.target.wishes();
+        let changes =
+            lab::Changes { scale: self.scale, users: self.users, seconds: self.seconds, ..wishes.changes.clone() };
+        let wishes = lab::Wishes {
+            changes,
+            label: self.label.clone(),
+            agents: self.agents.clone(),
+            agent_token: self.token.clone(),
+            stop_without_agent: self.stop_without_agent,
+            ..wishes
+        };
+        let mut live = Live::new(self.json);
+        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        live.end();
+        let mut text = lab::report::markdown(&result);
+        let mut files = Vec::new();
+        if let Some(directory) = &self.out {
+            files = lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;
+            for file in &files {
+                text += &format!("\nwritten: {}", file.display());
+            }
+            text.push('\n');
+        }
+        let passed = result.passed();
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        show(self.json, &json!({ "passed": passed, "result": result, "files": files }), &text);
+        Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
+
+/// A label as the name of files.
+pub fn file_name(label: &str) -> String {
+    label.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' }).collect()
+}

@@ -1,0 +1,75 @@
+//! `strongroom lab sweep`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use model::Result;
+use serde_json::json;
+
+use super::live::Live;
+use super::run::file_name;
+use super::{TargetFlags, said};
+use crate::commands::output::show;
+
+/// Which plan, from where to where.
+#[derive(Args)]
+pub struct Sweep {
+    /// A file, or the name of a plan that comes with the program
+    #[arg(value_name = "PLAN.toml")]
+    plan: String,
+    #[command(flatten)]
+    target: TargetFlags,
+    /// The first level: users, or operations each second when the plan is open
+    #[arg(long, default_value_t = 10.0)]
+    from: f64,
+    /// The last level
+    #[arg(long, default_value_t = 640.0)]
+    to: f64,
+    /// Each level is so many times the one before
+    #[arg(long, default_value_t = 2.0)]
+    factor: f64,
+    /// Seconds of each level
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(4..=3600))]
+    seconds: u64,
+    /// The longest 95th percentile of latency that is good enough, in milliseconds
+    #[arg(long, default_value_t = 1000.0, value_name = "MS")]
+    p95: f64,
+    /// The share of the plan's corpus
+    #[arg(long)]
+    scale: Option<f64>,
+    /// Directory for the result
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Sweep {
+    /// Runs the command.
+    pub async fn run(self) -> Result<ExitCode> {
+        let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        if let Some(directory) = &self.out {
+            lab::report::prepare(directory).map_err(|error| said(&error))?;
+        }
+        let levels = lab::sweep::levels(self.from, self.to, self.factor).map_err(|error| said(&error))?;
+        let mut wishes = self.target.wishes();
+        wishes.changes.scale = self.scale;
+        wishes.changes.steps = levels.into_iter().map(|level| (level, self.seconds)).collect();
+        wishes.label = Some(format!("sweep-{}", file_name(&self.plan)));
+        let mut live = Live::new(self.json);
+        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        live.end();
+        let found = lab::sweep::evaluate(&result, self.p95);
+        let text = lab::sweep::markdown(&result, &found, self.p95);
+        if let Some(directory) = &self.out {
+            lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;
+            let path = directory.join("capacity.md");
+            lab::report::write(&path, &text).map_err(|error| said(&error))?;
+        }
+        let capacity = lab::sweep::capacity(&found);
+        show(self.json, &json!({ "capacity": capacity, "levels": found, "valid": result.valid }), &text);
+        Ok(if capacity.is_some() && result.valid { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}

@@ -82,7 +82,7 @@ macro_rules! reindex {
 }
 
 /// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, and can do it beside the old ones; SQLite knows neither.
-pub(crate) const REINDEX: [Sql; 17] = reindex!(
+pub(crate) const REINDEX: [Sql; 20] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
@@ -90,13 +90,16 @@ pub(crate) const REINDEX: [Sql; 17] = reindex!(
     "dead_property",
     "deleted_copy",
     "event",
+    "followed",
     "idempotency",
     "item_lock",
     "library",
     "node",
     "reclaim",
     "recycled",
+    "saved_view",
     "scope_grant",
+    "share_link",
     "stored_blob",
     "stored_chunk",
     "version"

@@ -1,5 +1,6 @@
 // Everything here is a convenience: each page works without it.
 import "./cell.js";
+import "./columns.js";
 import "./confirm.js";
 import "./dialog.js";
 import "./keys.js";

@@ -3,6 +3,7 @@
 //! It owns the server, the routes, the protocols and the pages; it alone knows axum. It must not know SQL, BLOB stores
 //! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
 
+mod bundle;
 mod content;
 mod cookies;
 mod csrf;
@@ -12,6 +13,7 @@ mod edge;
 mod error;
 mod health;
 mod identity;
+mod place;
 mod preface;
 mod protocol;
 mod request;

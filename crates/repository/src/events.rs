@@ -13,7 +13,7 @@ use crate::{Session, Target};
 const LOOKED_AT: i64 = 200_000;
 
 /// Everything that the audit log of a site collection can say.
-pub const AUDIT_ACTIONS: [&str; 38] = [
+pub const AUDIT_ACTIONS: [&str; 44] = [
     "column.change",
     "column.create",
     "column.delete",
@@ -38,6 +38,9 @@ pub const AUDIT_ACTIONS: [&str; 38] = [
     "item.unlock",
     "library.create",
     "library.settings",
+    "link.create",
+    "link.revoke",
+    "link.use",
     "permissions.break",
     "permissions.grant",
     "permissions.inherit",
@@ -48,14 +51,17 @@ pub const AUDIT_ACTIONS: [&str; 38] = [
     "site-collection.create",
     "site.audit-reads",
     "site.create",
+    "site.links",
     "site.quota",
     "version.delete",
     "version.publish",
     "version.restore",
+    "view.delete",
+    "view.save",
 ];
 
 /// What is done to drafts and working copies before anything is published.
-const ABOUT_DRAFTS: [&str; 6] = [
+pub(crate) const ABOUT_DRAFTS: [&str; 6] = [
     "document.check-in",
     "document.check-out",
     "document.discard",

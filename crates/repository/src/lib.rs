@@ -36,8 +36,10 @@ mod recycle;
 mod repair;
 mod repetition;
 mod resumable;
+mod saved_views;
 mod seal;
 mod session;
+mod sharing;
 mod sites;
 mod status;
 mod storage;
@@ -61,8 +63,8 @@ pub use import::{
     ReturningDocument, ReturningVersion,
 };
 pub use items::{
-    BulkOutcome, Details, Found, Home, KnownSite, Listed, MOST_FOUND, Page, Sort, SortKey, Space, Transfer,
-    Transferred, Wanted,
+    BulkOutcome, Details, Filter, Found, Happening, Home, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort, SortKey,
+    Space, Transfer, Transferred, ValueTest, Wanted,
 };
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
@@ -77,7 +79,9 @@ pub use reclaim::PendingReclaim;
 pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};
 pub use resumable::{Part, Resumable};
+pub use saved_views::{NewView, SavedView};
 pub use session::Session;
+pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
 pub use sites::{SiteCollection, SiteUsage};
 pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};

@@ -1,6 +1,6 @@
 //! Columns and content types of libraries, and the values of items.
 
-use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
+use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp, fold};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
@@ -17,18 +17,22 @@ statements! {
     VALUES_OF_MANY = "SELECT v.column_id, c.kind, v.text, v.number, v.integer, v.node_id FROM column_value v
         JOIN column_definition c ON c.id = v.column_id WHERE v.node_id {in $1} AND c.library_id = $2
         ORDER BY c.position, c.id";
-    PUT_VALUE = "INSERT INTO column_value (node_id, column_id, text, number, integer) VALUES ($1, $2, $3, $4, $5)
+    PUT_VALUE = "INSERT INTO column_value (node_id, column_id, text, number, integer, folded, parent_id)
+        SELECT id, $2, $3, $4, $5, $6, parent_id FROM node WHERE id = $1
         ON CONFLICT (node_id, column_id) DO UPDATE SET text = excluded.text, number = excluded.number,
-        integer = excluded.integer";
+        integer = excluded.integer, folded = excluded.folded, parent_id = excluded.parent_id";
     CLEAR_VALUE = "DELETE FROM column_value WHERE node_id = $1 AND column_id = $2";
-    COPY_VALUES = "INSERT INTO column_value (node_id, column_id, text, number, integer)
-        SELECT $2, column_id, text, number, integer FROM column_value WHERE node_id = $1";
+    COPY_VALUES = "INSERT INTO column_value (node_id, column_id, text, number, integer, folded, parent_id)
+        SELECT n.id, v.column_id, v.text, v.number, v.integer, v.folded, n.parent_id
+        FROM column_value v, node n WHERE v.node_id = $1 AND n.id = $2";
     TYPES = "SELECT id, name FROM content_type WHERE library_id = $1 ORDER BY folded";
     INSERT_TYPE = "INSERT INTO content_type (id, library_id, name, folded) VALUES ($1, $2, $3, $4)";
     DELETE_TYPE = "DELETE FROM content_type WHERE id = $1";
     CLEAR_TYPE = "UPDATE node SET content_type_id = NULL WHERE library_id = $1 AND content_type_id = $2";
 }
 
+/// Characters of a text by which listings are sorted.
+const COMPARED: usize = 100;
 /// Between two choices in their stored form.
 const SEPARATOR: char = '\u{1f}';
 
@@ -141,6 +145,11 @@ fn read_value(row: &Row<'_>) -> Result<(Id, ColumnValue)> {
     Ok((row.get(0)?, value))
 }
 
+/// The part of a folded text by which listings are sorted.
+pub fn compared(folded: &str) -> String {
+    folded.chars().filter(|c| !c.is_control()).take(COMPARED).collect()
+}
+
 /// Sets the value of one column of one item.
 pub fn put_value(transaction: &mut Transaction<'_>, node: Id, column: Id, value: &ColumnValue) -> Result<()> {
     let (mut text, mut number, mut integer) = (None, None, None);
@@ -151,7 +160,8 @@ pub fn put_value(transaction: &mut Transaction<'_>, node: Id, column: Id, value:
         ColumnValue::Person(value) => integer = Some(value.get()),
         ColumnValue::YesNo(value) => integer = Some(i64::from(*value)),
     }
-    transaction.execute(PUT_VALUE, &params![node, column, text, number, integer]).map(drop)
+    let folded = text.map(|text| compared(&fold(text)));
+    transaction.execute(PUT_VALUE, &params![node, column, text, number, integer, &folded]).map(drop)
 }
 
 /// Removes the value of one column of one item.

@@ -11,6 +11,8 @@ statements! {
     OF_COLLECTION = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
         WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
         AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6";
+    NEWEST = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
+        WHERE sequence < $1 AND action <> 'document.read' ORDER BY sequence DESC LIMIT $2";
     LAST = "SELECT MAX(sequence) FROM event";
 }
 
@@ -69,6 +71,11 @@ pub fn of_collection(
 ) -> Result<Vec<EventRow>> {
     let (actor, action) = (actor.unwrap_or(Id::NONE), action.unwrap_or_default());
     reader.query(OF_COLLECTION, &params![id, range.end, range.start, actor, action, limit as i64], read)
+}
+
+/// Events of the content database that are no reads, newest first, older than `before`.
+pub fn newest(reader: &mut Reader<'_>, before: i64, limit: usize) -> Result<Vec<EventRow>> {
+    reader.query(NEWEST, &params![before, limit as i64], read)
 }
 
 /// The sequence of the newest event of the content database; 0 when there is none.

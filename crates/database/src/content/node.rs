@@ -23,6 +23,7 @@ statements! {
     UPDATE_CONTENT = "UPDATE node SET size = $2, media_type = $3, version_id = $4, published_id = $5, major = $6,
         minor = $7, modified_at = $8, modified_by = $9 WHERE id = $1";
     PLACE = "UPDATE node SET parent_id = $2, name = $3, folded = $4 WHERE id = $1";
+    PLACE_VALUES = "UPDATE column_value SET parent_id = $2 WHERE node_id = $1";
     TOUCH = "UPDATE node SET modified_at = $2, modified_by = $3 WHERE id = $1";
     SET_CONTENT_TYPE = "UPDATE node SET content_type_id = $2 WHERE id = $1";
     CHECK_OUT = "UPDATE node SET holder_id = $2, held_at = $3 WHERE id = $1";
@@ -210,7 +211,8 @@ pub fn update_content(transaction: &mut Transaction<'_>, node: &NodeRow) -> Resu
 
 /// Puts an item under another parent or name; a name that is taken there is a conflict.
 pub fn place(transaction: &mut Transaction<'_>, id: Id, parent: Id, name: &str, folded: &str) -> Result<()> {
-    transaction.execute(PLACE, &params![id, parent, name, folded]).map(drop)
+    transaction.execute(PLACE, &params![id, parent, name, folded])?;
+    transaction.execute(PLACE_VALUES, &params![id, parent]).map(drop)
 }
 
 /// Notes who changed an item, and when.

@@ -10,3 +10,4 @@ pub mod idempotency;
 pub mod range;
 pub mod segments;
 pub mod tus;
+pub mod zip;

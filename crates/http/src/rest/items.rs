@@ -3,7 +3,7 @@
 use axum::Json as Reply;
 use axum::extract::OriginalUri;
 use axum::http::{HeaderMap, StatusCode};
-use model::{Id, LibrarySettings, Name, Result, Timestamp};
+use model::{LibrarySettings, Name, Result};
 use repository::{Session, Sort, SortKey, Target};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -18,7 +18,7 @@ use super::wire::list::{List, cursor_of_other_list, limit};
 use super::{conditions, extract};
 use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::protocol::cursor;
+use crate::place;
 use crate::state::AppState;
 use extract::{Create, Ids, Json, Query};
 
@@ -249,7 +249,16 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
         None | Some("name") => Sort::Name,
         Some("modified") => Sort::Modified,
         Some("size") => Sort::Size,
-        Some(_) => return Err(bad("sort is one of name, modified, size").into()),
+        Some("person") => Sort::Person,
+        Some("type") => Sort::Type,
+        Some(word) => match word.parse() {
+            Ok(column) => Sort::Column(column),
+            Err(_) => {
+                return Err(
+                    bad("sort is one of name, modified, size, person, type, or the identifier of a column").into()
+                );
+            }
+        },
     };
     let descending = match query.order.as_deref() {
         None | Some("ascending") => false,
@@ -258,31 +267,21 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
     };
     let after = query.cursor.as_deref().map(|text| read_place(text, sort)).transpose()?;
     let (_, page) = session.list(target, sort, descending, after, limit(query.limit)?).await?;
-    let next = page.next.as_ref().map(write_place);
+    let next = page.next.as_ref().map(place::write);
     Ok(Reply(List { items: item::items(session, page.items).await?, next }))
 }
 
-fn write_place(place: &SortKey) -> String {
-    match place {
-        SortKey::Container(name) => cursor::encode(["c", name, ""]),
-        SortKey::Name(name) => cursor::encode(["n", name, ""]),
-        SortKey::Modified(at, id) => {
-            cursor::encode(["m", at.micros().to_string().as_str(), id.get().to_string().as_str()])
-        }
-        SortKey::Size(size, id) => cursor::encode(["s", size.to_string().as_str(), id.get().to_string().as_str()]),
-    }
-}
-
+/// The place of a cursor, which must be one of the same order.
 fn read_place(text: &str, sort: Sort) -> Result<SortKey> {
-    let [kind, first, second] = cursor::decode::<3>(text)?;
-    let number = |text: &str| text.parse::<i64>().map_err(|_| cursor_of_other_list());
-    match (kind.as_str(), sort) {
-        ("c", _) => Ok(SortKey::Container(first)),
-        ("n", Sort::Name) => Ok(SortKey::Name(first)),
-        ("m", Sort::Modified) => {
-            Ok(SortKey::Modified(Timestamp::from_micros(number(&first)?), Id::new(number(&second)?)))
-        }
-        ("s", Sort::Size) => Ok(SortKey::Size(number(&first)?, Id::new(number(&second)?))),
-        _ => Err(cursor_of_other_list()),
-    }
+    let place = place::read(text)?;
+    let fits = match (&place, sort) {
+        (SortKey::Container(_), _) => true,
+        (SortKey::Name(_), sort) => sort == Sort::Name,
+        (SortKey::Modified(..), sort) => sort == Sort::Modified,
+        (SortKey::Size(..), sort) => sort == Sort::Size,
+        (SortKey::Person(..), sort) => sort == Sort::Person,
+        (SortKey::Type(..), sort) => sort == Sort::Type,
+        (_, sort) => matches!(sort, Sort::Column(_)),
+    };
+    if fits { Ok(place) } else { Err(cursor_of_other_list()) }
 }

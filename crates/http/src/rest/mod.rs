@@ -3,6 +3,7 @@
 //! Every route is registered together with its description, so that the OpenAPI document cannot lack one. Handlers turn
 //! requests into calls of a `Session` and its answers into JSON; they decide nothing about permissions.
 
+mod archive;
 mod collections;
 pub(crate) mod conditions;
 pub(crate) mod content;
@@ -44,6 +45,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(content::routes())
         .merge(items::routes())
         .merge(search::routes())
+        .merge(archive::routes())
         .merge(moving::routes())
         .merge(documents::routes())
         .merge(libraries::routes())

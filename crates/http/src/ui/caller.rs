@@ -122,6 +122,11 @@ impl Fields {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// All fields, in the order in which they were sent.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// All identifiers of a field, also when several stand in one value, at most 1,000.
     pub fn ids(&self, name: &str) -> Result<Vec<Id>> {
         let texts: Vec<&str> = self.all(name).flat_map(|value| value.split(',')).filter(|t| !t.is_empty()).collect();

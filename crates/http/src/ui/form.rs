@@ -44,6 +44,20 @@ pub struct TierRow {
     pub stores: Vec<Choice>,
 }
 
+/// A column that a view may show.
+pub struct ColumnPick {
+    /// The word that is sent.
+    pub word: String,
+    /// Its name.
+    pub label: String,
+    /// Whether it is shown.
+    pub shown: bool,
+    /// Its place, from 1 on; empty for none.
+    pub position: String,
+    /// Its width in CSS pixels; empty for none.
+    pub width: String,
+}
+
 /// How a field is filled in.
 pub enum Input {
     /// One line; the word is the `type` of the input element.
@@ -66,6 +80,8 @@ pub enum Input {
     Files,
     /// Rules by which BLOBs move as they age; each is sent as `tier-basis`, `tier-days` and `tier-store`.
     Tiers(Vec<TierRow>),
+    /// Columns of a view; each is sent as `column`, `position-WORD` and `width-WORD`.
+    Columns(Vec<ColumnPick>),
     /// Not shown.
     Hidden,
     /// A paragraph between fields, with the label as its text.

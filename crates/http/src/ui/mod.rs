@@ -25,6 +25,7 @@ mod groups;
 mod home;
 mod kit;
 mod library;
+mod listing;
 mod page;
 mod people;
 mod permissions;
@@ -40,6 +41,8 @@ mod texts;
 mod upload;
 mod users;
 mod values;
+mod view;
+mod views;
 mod written;
 
 use askama::Template;
@@ -113,6 +116,9 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/settings", get(library::show).post(library::save))
         .route("/items/{id}/columns/{column}", get(library::column).post(library::save_column))
         .route("/items/{id}/columns/{column}/delete", post(library::delete_column))
+        .route("/items/{id}/view", get(views::ask).post(views::apply))
+        .route("/items/{id}/views", get(views::ask_save).post(views::save))
+        .route("/items/{id}/views/{view}/delete", post(views::delete))
         .route("/items/{id}/taken", get(taken::show))
         .route("/items/{id}/types", post(library::make_type))
         .route("/items/{id}/types/{type}/delete", post(library::delete_type))
@@ -123,6 +129,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/permissions/inherit", post(permissions::inherit))
         .route("/selection/move", post(place::selected_move))
         .route("/selection/copy", post(place::selected_copy))
+        .route("/selection/check-out", post(place::selected_check_out))
         .route("/selection/delete", post(place::selected_delete))
         .route("/place", get(place::choose).post(place::carry_out))
         .route("/undo-delete", post(change::undo_delete))
@@ -164,6 +171,7 @@ fn content() -> Router<AppState> {
         .route("/items/{id}/upload", get(upload::form).post(upload::upload))
         .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
         .route("/download/{id}/{name}", get(download::download))
+        .route("/selection/archive", post(place::selected_archive))
         .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn(fault::show))
 }

@@ -107,6 +107,24 @@ fn to_choice(sent: &Sent, action: &str) -> Shown {
     Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
 }
 
+/// The ticked rows as an archive.
+pub async fn selected_archive(sent: Sent) -> Shown {
+    Ok(crate::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
+}
+
+/// Checks the ticked documents out to the caller.
+pub async fn selected_check_out(sent: Sent) -> Shown {
+    let ids = sent.fields.ids("ids")?;
+    let mut failed = Vec::new();
+    for id in &ids {
+        if let Err(error) = sent.visit.session.check_out(&Target::Id(*id)).await {
+            failed.push(error);
+        }
+    }
+    let next = sent.fields.next("/");
+    finish(&sent, failed.into_iter(), &next, Flash::new("toast.checked-out", ""))
+}
+
 /// Deletes the ticked rows; all of them come back by one undo.
 pub async fn selected_delete(sent: Sent) -> Shown {
     let ids = sent.fields.ids("ids")?;

@@ -6,7 +6,8 @@ use database::Reader;
 use database::content::{collection, lock, property};
 use model::{Id, MAX_PAGE, NodeKind, Result, Right, Timestamp};
 
-use super::list::{Listing, Page, Sort, SortKey};
+use super::list::{ListRequest, Order, Page, SortKey};
+use super::walk::Listing;
 use crate::locate::Located;
 use crate::view::Item;
 use crate::{Lock, Property, Session, Target};
@@ -68,7 +69,8 @@ impl Session {
             .inspect(target, move |reader, located| {
                 let above = locks_above(reader, located, wanted, true)?;
                 let path = located.path();
-                let listing = Listing { located, sort: Sort::Name, descending: false, path: &path };
+                let request = ListRequest::default();
+                let listing = Listing::new(located, &request, &path, Order::Plain);
                 let page = listing.page(reader, after, limit)?;
                 Ok(Page { items: complete(reader, located, page.items, wanted, &above)?, next: page.next })
             })

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::node;
 use database::content::node::NodeRow;
 use database::content::search::{self, NEWEST, OLDEST, Place, Wanted};
+use database::content::{followed, node};
 use model::{Id, Result, fold, is_litter};
 
 use super::seen::Eyes;
@@ -43,6 +43,8 @@ pub struct Home {
     pub checked_out: Vec<Item>,
     /// Documents whose latest version is the caller's draft, newest first; only from among the newest of the farm.
     pub drafts: Vec<Item>,
+    /// Documents that the caller follows, those that changed last first.
+    pub followed: Vec<Item>,
     /// Site collections that the caller knows of, the root first, then by title.
     pub sites: Vec<KnownSite>,
 }
@@ -69,9 +71,10 @@ impl Session {
             home.recent.append(&mut part.recent);
             home.checked_out.append(&mut part.checked_out);
             home.drafts.append(&mut part.drafts);
+            home.followed.append(&mut part.followed);
             home.sites.append(&mut part.sites);
         }
-        for items in [&mut home.recent, &mut home.checked_out, &mut home.drafts] {
+        for items in [&mut home.recent, &mut home.checked_out, &mut home.drafts, &mut home.followed] {
             items.sort_by_key(|item| Reverse((item.modified_at, item.id)));
             items.truncate(limit);
         }
@@ -101,6 +104,8 @@ impl Visit {
             home.checked_out = self.show(reader, &held)?;
             let drafts = search::drafts(reader, me, oldest.unwrap_or(OLDEST).0, self.limit)?;
             home.drafts = self.show(reader, &drafts)?;
+            let follows = followed::list(reader, me, self.limit)?;
+            home.followed = self.show(reader, &follows)?;
         }
         Ok(home)
     }

@@ -3,13 +3,20 @@
 use std::collections::HashMap;
 
 use database::Reader;
-use database::content::node::NodeRow;
-use database::content::{column, listing};
-use model::{ColumnValue, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp};
+use database::content::{column, sorted};
+use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fold};
 
+use super::filter::Filter;
+use super::walk::Listing;
 use crate::locate::Located;
 use crate::view::Item;
 use crate::{Column, Session, Target};
+
+/// Most people and types by which one folder can be ordered; the documents of others are left out of no listing, but stand
+/// nowhere in such an order.
+const MOST_GROUPS: usize = 2_000;
+/// Most types that are offered for a filter.
+const MOST_TYPES: usize = 50;
 
 /// What a listing is sorted by. Folders, libraries and sites always come first, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,10 +28,16 @@ pub enum Sort {
     Modified,
     /// Bytes of the latest version.
     Size,
+    /// Name of who changed it last, then folded name.
+    Person,
+    /// Media type, then folded name.
+    Type,
+    /// What stands in a column of the library; documents without a value come last, by name.
+    Column(Id),
 }
 
 /// Place in a listing: the last entry of the page before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SortKey {
     /// Behind the container of this folded name.
     Container(String),
@@ -34,6 +47,20 @@ pub enum SortKey {
     Modified(Timestamp, Id),
     /// Behind the document with this size in bytes and identifier.
     Size(i64, Id),
+    /// Among what this person changed, behind the document of this folded name.
+    Person(Id, String),
+    /// Among this media type, behind the document of this folded name.
+    Type(String, String),
+    /// Behind the document with this folded text in the column and this identifier.
+    Text(String, Id),
+    /// Behind the document with this number in the column and this identifier.
+    Number(f64, Id),
+    /// Behind the document with this date or truth in the column and this identifier.
+    Integer(i64, Id),
+    /// Among those that name this person in the column, behind this identifier.
+    Named(Id, Id),
+    /// Among those without a value in the column, behind the document of this folded name.
+    Absent(String),
 }
 
 /// One page, and where the next one begins.
@@ -47,6 +74,23 @@ pub struct Page<T, K> {
 
 /// What items have in columns, by item and column.
 pub type Values = HashMap<(Id, Id), ColumnValue>;
+
+/// What is wanted of a listing.
+#[derive(Clone, Debug, Default)]
+pub struct ListRequest {
+    /// The order.
+    pub sort: Sort,
+    /// Whether it is turned round.
+    pub descending: bool,
+    /// The `next` of the page before, of the same order.
+    pub after: Option<SortKey>,
+    /// Entries, at most [`MAX_PAGE`].
+    pub limit: usize,
+    /// Columns of the library whose values are wanted; the first so many.
+    pub columns: usize,
+    /// What is left out.
+    pub filter: Filter,
+}
 
 /// A page of a library or folder with the columns of its library.
 #[derive(Clone, Debug)]
@@ -110,18 +154,124 @@ impl Session {
         limit: usize,
         most: usize,
     ) -> Result<Listed> {
-        let limit = limit.clamp(1, MAX_PAGE);
+        let request = ListRequest { sort, descending, after, limit, columns: most, filter: Filter::default() };
+        self.list_filtered(target, request).await
+    }
+
+    /// A page in any order without what the filter leaves out, with values of columns.
+    ///
+    /// Where few documents pass the filter, a page may be short or empty and still have a `next`: the walk stops when its
+    /// time is up.
+    pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
+        let order = self.group_order(target, &request).await?;
         let (_, listed) = self
             .inspect(target, move |reader, located| {
                 let place = located.item(reader)?;
-                let listing = Listing { located, sort, descending, path: &place.path };
-                let page = listing.page(reader, after, limit)?;
-                let (columns, values) = columns_of(reader, located, &page.items, most)?;
+                let listing = Listing::new(located, &request, &place.path, order);
+                let page = listing.page(reader, request.after.clone(), request.limit.clamp(1, MAX_PAGE))?;
+                let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
                 Ok(Listed { place, page, columns, values })
             })
             .await?;
         Ok(listed)
     }
+
+    /// Media types of the documents in a library or folder that the caller may see, at most 50.
+    pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
+        let (_, types) = self
+            .inspect(target, |reader, located| {
+                let mut types = sorted::types(reader, located.node().id, MOST_TYPES)?;
+                let mut failed = None;
+                types.retain(|kind| {
+                    let request = ListRequest {
+                        sort: Sort::Type,
+                        filter: Filter { media_type: Some(kind.clone()), ..Filter::default() },
+                        ..ListRequest::default()
+                    };
+                    let listing = Listing::new(located, &request, "", Order::Types(vec![kind.clone()]));
+                    match listing.page(reader, None, 1) {
+                        Ok(page) => !page.items.is_empty(),
+                        Err(error) => {
+                            failed = Some(error);
+                            false
+                        }
+                    }
+                });
+                failed.map_or(Ok(types), Err)
+            })
+            .await?;
+        Ok(types)
+    }
+
+    /// The groups of an order that has any: people by their names, or media types.
+    async fn group_order(&self, target: &Target, request: &ListRequest) -> Result<Order> {
+        let (sort, filter) = (request.sort, &request.filter);
+        if let (Sort::Person | Sort::Name, Some(person)) = (sort, filter.person) {
+            return Ok(Order::People(vec![person]));
+        }
+        if let (Sort::Type | Sort::Name, Some(kind)) = (sort, &filter.media_type) {
+            return Ok(Order::Types(vec![kind.clone()]));
+        }
+        if matches!(sort, Sort::Name | Sort::Modified | Sort::Size) {
+            return Ok(Order::Plain);
+        }
+        let (_, order) = self
+            .inspect(target, move |reader, located| {
+                let parent = located.node().id;
+                match sort {
+                    Sort::Person => Ok(Order::People(sorted::people(reader, parent, MOST_GROUPS)?)),
+                    Sort::Type => {
+                        let mut types = sorted::types(reader, parent, MOST_GROUPS)?;
+                        // Documents without any type come last.
+                        types.push(String::new());
+                        Ok(Order::Types(types))
+                    }
+                    Sort::Column(column) => order_of_column(reader, located, column),
+                    Sort::Name | Sort::Modified | Sort::Size => Ok(Order::Plain),
+                }
+            })
+            .await?;
+        let (column, people) = match order {
+            Order::People(people) => (None, people),
+            Order::Named(column, people) => (Some(column), people),
+            other => return Ok(other),
+        };
+        let names = self.principal_names(&people).await?;
+        let mut people = people;
+        people.sort_by_cached_key(|id| (names.get(id).map(|name| fold(&name.name)), *id));
+        Ok(column.map_or(Order::People(people.clone()), |column| Order::Named(column, people)))
+    }
+}
+
+/// What a walk through documents follows.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    /// Name, time or size.
+    Plain,
+    /// Who changed them last, in this order.
+    People(Vec<Id>),
+    /// Media types, in this order.
+    Types(Vec<String>),
+    /// Text in a column.
+    Texts(Id),
+    /// Numbers in a column.
+    Numbers(Id),
+    /// Dates or truths in a column.
+    Integers(Id),
+    /// Whom a column names, in this order.
+    Named(Id, Vec<Id>),
+}
+
+fn order_of_column(reader: &mut Reader<'_>, located: &Located, id: Id) -> Result<Order> {
+    let columns = column::list(reader, located.node().library_id)?;
+    // A view may still name a column that was removed.
+    let Some(column) = columns.into_iter().find(|column| column.id == id) else { return Ok(Order::Plain) };
+    Ok(match column.kind {
+        ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => Order::Texts(id),
+        ColumnKind::Number => Order::Numbers(id),
+        ColumnKind::Date | ColumnKind::YesNo => Order::Integers(id),
+        ColumnKind::Person => Order::Named(id, sorted::named(reader, located.node().id, id, MOST_GROUPS)?),
+    })
 }
 
 /// What the items have in the first `most` columns of their library, without those that the caller may not open.
@@ -144,87 +294,4 @@ fn columns_of(
     let shown = values.into_iter().filter(|(_, id, _)| columns.iter().any(|column| column.id == *id));
     let values = shown.map(|(item, column, value)| ((item, column), value)).collect();
     Ok((columns, values))
-}
-
-pub(super) struct Listing<'a> {
-    pub(super) located: &'a Located,
-    pub(super) sort: Sort,
-    pub(super) descending: bool,
-    pub(super) path: &'a str,
-}
-
-impl Listing<'_> {
-    pub(super) fn page(
-        &self,
-        reader: &mut Reader<'_>,
-        after: Option<SortKey>,
-        limit: usize,
-    ) -> Result<Page<Item, SortKey>> {
-        let mut items = Vec::new();
-        let mut place = after.unwrap_or(SortKey::Container(String::new()));
-        if self.located.node().kind == NodeKind::Document {
-            return Ok(Page { items, next: None });
-        }
-        loop {
-            // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
-            let wanted = (limit - items.len() + 1).clamp(50, MAX_PAGE);
-            let rows = self.rows(reader, &place, wanted)?;
-            let exhausted = rows.len() < wanted;
-            for row in rows {
-                if !self.located.may_know(&row) {
-                    place = self.key(&row);
-                    continue;
-                }
-                if items.len() == limit {
-                    return Ok(Page { items, next: Some(place) });
-                }
-                place = self.key(&row);
-                items.push(self.located.child(reader, &row, self.path)?);
-            }
-            if exhausted {
-                match place {
-                    SortKey::Container(_) if self.located.node().kind.holds_documents() => {
-                        place = self.first_document()
-                    }
-                    _ => return Ok(Page { items, next: None }),
-                }
-            }
-        }
-    }
-
-    fn rows(&self, reader: &mut Reader<'_>, place: &SortKey, limit: usize) -> Result<Vec<NodeRow>> {
-        let parent = self.located.node().id;
-        let down = self.descending;
-        match place {
-            SortKey::Container(name) => {
-                listing::containers(reader, parent, name, down && self.sort == Sort::Name, limit)
-            }
-            SortKey::Name(name) => listing::documents(reader, parent, name, down, limit),
-            SortKey::Modified(at, id) => {
-                let start = Some((*at, *id)).filter(|(_, id)| !id.is_none());
-                listing::by_time(reader, parent, start, down, limit)
-            }
-            SortKey::Size(size, id) => {
-                let start = Some((*size, *id)).filter(|(_, id)| !id.is_none());
-                listing::by_size(reader, parent, start, down, limit)
-            }
-        }
-    }
-
-    fn first_document(&self) -> SortKey {
-        match self.sort {
-            Sort::Name => SortKey::Name(String::new()),
-            Sort::Modified => SortKey::Modified(Timestamp::from_micros(0), Id::NONE),
-            Sort::Size => SortKey::Size(0, Id::NONE),
-        }
-    }
-
-    fn key(&self, row: &NodeRow) -> SortKey {
-        match (row.kind, self.sort) {
-            (NodeKind::Document, Sort::Name) => SortKey::Name(row.folded.clone()),
-            (NodeKind::Document, Sort::Modified) => SortKey::Modified(row.modified_at, row.id),
-            (NodeKind::Document, Sort::Size) => SortKey::Size(row.size, row.id),
-            _ => SortKey::Container(row.folded.clone()),
-        }
-    }
 }

@@ -3,6 +3,8 @@
 mod copy;
 mod create;
 mod details;
+mod filter;
+mod follow;
 mod home;
 mod list;
 mod place;
@@ -10,10 +12,13 @@ mod remove;
 mod search;
 mod seen;
 mod transfer;
+mod walk;
 
 pub use details::{Details, Space, Wanted};
+pub use filter::{Filter, ValueTest};
+pub use follow::Happening;
 pub use home::{Home, KnownSite};
-pub use list::{Listed, Page, Sort, SortKey};
+pub use list::{ListRequest, Listed, Page, Sort, SortKey};
 pub use search::{Found, MOST_FOUND};
 pub use transfer::{Transfer, Transferred};
 

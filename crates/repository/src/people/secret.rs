@@ -10,6 +10,7 @@ use model::{Error, Result};
 pub(crate) enum SecretKind {
     Session,
     Token,
+    Link,
 }
 
 impl SecretKind {
@@ -17,6 +18,7 @@ impl SecretKind {
         match self {
             Self::Session => "srs_",
             Self::Token => "srt_",
+            Self::Link => "srl_",
         }
     }
 }

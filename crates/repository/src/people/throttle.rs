@@ -45,6 +45,11 @@ impl Subject {
         Self { key: format!("address {network}"), free: 20, forgiven_after: Some(Duration::from_secs(30)) }
     }
 
+    /// All passwords that are tried on one link to a document.
+    pub(crate) fn link(link: model::Id) -> Self {
+        Self { key: format!("link {link}"), free: 10, forgiven_after: Some(Duration::from_secs(60)) }
+    }
+
     /// Failures that still count.
     fn failures(&self, attempts: Attempts, now: Timestamp) -> i64 {
         let age = now.micros().saturating_sub(attempts.changed_at.micros()).max(0);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use database::Reader;
 use database::content::node::NodeRow;
+use database::content::sorted::{self, Sieve, Walk as Along};
 use database::content::version::VersionRow;
 use database::content::{column, listing, version};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
@@ -126,7 +127,9 @@ impl<'a> Walk<'a> {
         let mut after = String::new();
         loop {
             let from = after.clone();
-            let read = move |reader: &mut Reader<'_>| listing::documents(reader, parent, &from, false, PAGE);
+            let read = move |reader: &mut Reader<'_>| {
+                sorted::documents(reader, parent, &Along::Name(&from), false, &Sieve::default(), PAGE)
+            };
             let page = self.source.database.read_long(read).await?;
             let Some(last) = page.last() else { break };
             after.clone_from(&last.folded);

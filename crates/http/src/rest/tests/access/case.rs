@@ -93,6 +93,7 @@ impl Case {
         case.words.insert("site", people.site.clone());
         case.words.insert("nobody", people.nobody.to_string());
         case.words.insert("number", "1.0".into());
+        case.words.insert("view", "999999".into());
         for word in ["main", "database", "collection", "directory", "migrate"] {
             case.words.insert(word, word.into());
         }

@@ -51,6 +51,7 @@ pub const ROWS: &[Row] = &[
     row("DELETE", "/api/v1/content/{path}", "", WRITE),
     asking("GET", "/api/v1/items/by-path", "?path={path}", READ),
     asking("GET", "/api/v1/items/by-path/children", "?path=Documents", READ),
+    asking("GET", "/api/v1/archive", "?ids={document}", READ),
     row("GET", "/api/v1/items/{id=document}", "", READ),
     row("PATCH", "/api/v1/items/{id=document}", r#"{"name":"other.txt"}"#, WRITE),
     row("PATCH", "/api/v1/items/{id=library}", r#"{"name":"Other {n}"}"#, MANAGE),

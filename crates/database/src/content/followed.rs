@@ -1,0 +1,43 @@
+//! Documents that people want to hear of.
+
+use model::{Id, Result, Timestamp};
+
+use super::node::{NodeRow, read};
+use crate::{Reader, Transaction, params, statements};
+
+statements! {
+    PUT = "INSERT INTO followed (principal_id, node_id, since) VALUES ($1, $2, $3)
+        ON CONFLICT (principal_id, node_id) DO NOTHING";
+    REMOVE = "DELETE FROM followed WHERE principal_id = $1 AND node_id = $2";
+    HAS = "SELECT 1 FROM followed WHERE principal_id = $1 AND node_id = $2";
+    COUNT = "SELECT COUNT(*) FROM followed WHERE principal_id = $1";
+    LIST = "SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
+        n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id, n.published_id,
+        n.major, n.minor, n.holder_id, n.held_at, n.working_id FROM followed f JOIN node n ON n.id = f.node_id
+        WHERE f.principal_id = $1 ORDER BY n.modified_at DESC, n.id DESC LIMIT $2";
+}
+
+/// Notes that somebody follows an item.
+pub fn put(transaction: &mut Transaction<'_>, principal: Id, node: Id, at: Timestamp) -> Result<()> {
+    transaction.execute(PUT, &params![principal, node, at]).map(drop)
+}
+
+/// Notes that somebody does not follow an item any more.
+pub fn remove(transaction: &mut Transaction<'_>, principal: Id, node: Id) -> Result<()> {
+    transaction.execute(REMOVE, &params![principal, node]).map(drop)
+}
+
+/// Whether somebody follows an item.
+pub fn has(reader: &mut Reader<'_>, principal: Id, node: Id) -> Result<bool> {
+    Ok(reader.find(HAS, &params![principal, node], |_| Ok(()))?.is_some())
+}
+
+/// How many items somebody follows.
+pub fn count(reader: &mut Reader<'_>, principal: Id) -> Result<i64> {
+    Ok(reader.find(COUNT, &params![principal], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// What somebody follows, the newest change first; also what is in recycle bins.
+pub fn list(reader: &mut Reader<'_>, principal: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(LIST, &params![principal, limit as i64], read)
+}

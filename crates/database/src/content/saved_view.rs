@@ -1,0 +1,71 @@
+//! How people want to see libraries.
+
+use model::{Id, Result};
+
+use crate::{Reader, Row, Transaction, params, statements};
+
+statements! {
+    LIST = "SELECT id, library_id, owner_id, name, folded, query, standard FROM saved_view
+        WHERE library_id = $1 AND (owner_id = 0 OR owner_id = $2) ORDER BY owner_id, folded";
+    FIND = "SELECT id, library_id, owner_id, name, folded, query, standard FROM saved_view WHERE id = $1";
+    PUT = "INSERT INTO saved_view (id, library_id, owner_id, name, folded, query, standard)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (library_id, owner_id, folded)
+        DO UPDATE SET name = excluded.name, query = excluded.query, standard = excluded.standard";
+    ORDINARY = "UPDATE saved_view SET standard = FALSE WHERE library_id = $1 AND owner_id = $2 AND folded <> $3";
+    DELETE = "DELETE FROM saved_view WHERE id = $1";
+}
+
+/// A view as it is stored.
+#[derive(Clone, Debug)]
+pub struct SavedViewRow {
+    /// Identifier.
+    pub id: Id,
+    /// The library.
+    pub library_id: Id,
+    /// Whose it is; [`Id::NONE`] when it is everybody's.
+    pub owner_id: Id,
+    /// Name as it was given.
+    pub name: String,
+    /// Name as it is compared.
+    pub folded: String,
+    /// Order, filter and columns, as the pages write them.
+    pub query: String,
+    /// Whether the library opens with it.
+    pub standard: bool,
+}
+
+fn read(row: &Row<'_>) -> Result<SavedViewRow> {
+    Ok(SavedViewRow {
+        id: row.get(0)?,
+        library_id: row.get(1)?,
+        owner_id: row.get(2)?,
+        name: row.get(3)?,
+        folded: row.get(4)?,
+        query: row.get(5)?,
+        standard: row.get(6)?,
+    })
+}
+
+/// The views of everybody and of one person, those of everybody first, by name.
+pub fn list(reader: &mut Reader<'_>, library: Id, person: Id) -> Result<Vec<SavedViewRow>> {
+    reader.query(LIST, &params![library, person], read)
+}
+
+/// The view with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<SavedViewRow>> {
+    reader.find(FIND, &params![id], read)
+}
+
+/// Stores a view; one of the same owner and name is replaced. At most one of an owner is standard.
+pub fn put(transaction: &mut Transaction<'_>, view: &SavedViewRow) -> Result<()> {
+    if view.standard {
+        transaction.execute(ORDINARY, &params![view.library_id, view.owner_id, &view.folded])?;
+    }
+    let values = params![view.id, view.library_id, view.owner_id, &view.name, &view.folded, &view.query, view.standard];
+    transaction.execute(PUT, &values).map(drop)
+}
+
+/// Removes a view.
+pub fn delete(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    transaction.execute(DELETE, &params![id]).map(drop)
+}

@@ -1,0 +1,207 @@
+//! Pages of an item's documents in any order, without those that a filter leaves out. Keyset paging only: each walk goes
+//! along one index and begins behind the last row of the page before it.
+
+use model::{Id, Result, Timestamp};
+
+use super::node::{NodeRow, read};
+use crate::{Reader, Sql, Value, params, statements};
+
+/// Parts of names that a filter compares.
+pub const MOST_PARTS: usize = 3;
+
+// $1 to $4 are the parent, the place behind which the page begins (two values), and the number of rows.
+macro_rules! walk {
+    ($from:literal, $place:literal, $order:literal) => {
+        concat!(
+            "SELECT n.id, n.collection_id, n.parent_id, n.library_id, n.scope_id, n.kind, n.name, n.folded, n.created_at,
+            n.created_by, n.modified_at, n.modified_by, n.content_type_id, n.size, n.media_type, n.version_id,
+            n.published_id, n.major, n.minor, n.holder_id, n.held_at, n.working_id FROM ",
+            $from,
+            " AND ",
+            $place,
+            " AND n.kind = 'document' AND (n.modified_by = $5 OR $5 = 0) AND ($6 = '' OR n.media_type = $6)
+            AND n.modified_at >= $7 AND n.modified_at < $8 AND ($9 = '' OR {position n.folded, $9} > 0)
+            AND ($10 = '' OR {position n.folded, $10} > 0) AND ($11 = '' OR {position n.folded, $11} > 0) ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+}
+
+// The same along the values of a column ($12).
+macro_rules! walk_values {
+    ($place:literal, $order:literal) => {
+        walk!(
+            "column_value v CROSS JOIN node n WHERE n.id = v.node_id AND v.parent_id = $1 AND v.column_id = $12",
+            $place,
+            $order
+        )
+    };
+}
+
+statements! {
+    NAME_UP = walk!("node n WHERE n.parent_id = $1", "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
+    NAME_DOWN = walk!("node n WHERE n.parent_id = $1", "($2 = '' OR n.folded < $2) AND CAST($3 AS BIGINT) = 0", "n.folded DESC");
+    TIME_UP = walk!("node n WHERE n.parent_id = $1",
+        "(n.modified_at > $2 OR (n.modified_at = $2 AND n.id > $3)) AND n.modified_at >= $2", "n.modified_at, n.id");
+    TIME_DOWN = walk!("node n WHERE n.parent_id = $1",
+        "(n.modified_at < $2 OR (n.modified_at = $2 AND n.id < $3)) AND n.modified_at <= $2", "n.modified_at DESC, n.id DESC");
+    SIZE_UP = walk!("node n WHERE n.parent_id = $1",
+        "(n.size > $2 OR (n.size = $2 AND n.id > $3)) AND n.size >= $2", "n.size, n.id");
+    SIZE_DOWN = walk!("node n WHERE n.parent_id = $1",
+        "(n.size < $2 OR (n.size = $2 AND n.id < $3)) AND n.size <= $2", "n.size DESC, n.id DESC");
+    PERSON_UP = walk!("node n WHERE n.parent_id = $1", "n.modified_by = $2 AND n.folded > $3", "n.folded");
+    PERSON_DOWN = walk!("node n WHERE n.parent_id = $1", "n.modified_by = $2 AND ($3 = '' OR n.folded < $3)", "n.folded DESC");
+    TYPE_UP = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND n.folded > $3", "n.folded");
+    TYPE_DOWN = walk!("node n WHERE n.parent_id = $1", "n.media_type = $2 AND ($3 = '' OR n.folded < $3)", "n.folded DESC");
+    TEXT_UP = walk_values!("(v.folded > $2 OR (v.folded = $2 AND v.node_id > $3)) AND v.folded >= $2", "v.folded, v.node_id");
+    TEXT_DOWN = walk_values!(
+        "($2 = '' OR v.folded < $2 OR (v.folded = $2 AND v.node_id < $3)) AND v.folded IS NOT NULL", "v.folded DESC, v.node_id DESC");
+    NUMBER_UP = walk_values!("(v.number > $2 OR (v.number = $2 AND v.node_id > $3)) AND v.number >= $2", "v.number, v.node_id");
+    NUMBER_DOWN = walk_values!(
+        "(v.number < $2 OR (v.number = $2 AND v.node_id < $3)) AND v.number <= $2", "v.number DESC, v.node_id DESC");
+    INTEGER_UP = walk_values!("(v.integer > $2 OR (v.integer = $2 AND v.node_id > $3)) AND v.integer >= $2", "v.integer, v.node_id");
+    INTEGER_DOWN = walk_values!(
+        "(v.integer < $2 OR (v.integer = $2 AND v.node_id < $3)) AND v.integer <= $2", "v.integer DESC, v.node_id DESC");
+    NAMED = walk_values!("v.integer = $2 AND v.node_id > $3", "v.node_id");
+    ABSENT = walk!("node n WHERE n.parent_id = $1
+        AND NOT EXISTS (SELECT 1 FROM column_value v WHERE v.node_id = n.id AND v.column_id = $12)",
+        "n.folded > $2 AND CAST($3 AS BIGINT) = 0", "n.folded");
+    PEOPLE = "SELECT modified_by FROM node WHERE parent_id = $1 AND kind = 'document' AND modified_by > $2
+        ORDER BY modified_by LIMIT 1";
+    TYPES = "SELECT media_type FROM node WHERE parent_id = $1 AND kind = 'document' AND media_type > $2
+        ORDER BY media_type LIMIT 1";
+    NAMED_PEOPLE = "SELECT integer FROM column_value WHERE parent_id = $1 AND column_id = $2 AND integer > $3
+        ORDER BY integer LIMIT 1";
+}
+
+/// Which documents are wanted. What is empty leaves nothing out.
+#[derive(Clone, Debug)]
+pub struct Sieve {
+    /// Who changed it last.
+    pub person: Id,
+    /// Its media type.
+    pub media_type: String,
+    /// Changed at this time or later.
+    pub since: Timestamp,
+    /// Changed before this time.
+    pub until: Timestamp,
+    /// Folded parts that the name must contain.
+    pub parts: [String; MOST_PARTS],
+}
+
+impl Default for Sieve {
+    fn default() -> Self {
+        Self {
+            person: Id::NONE,
+            media_type: String::new(),
+            since: Timestamp::from_micros(i64::MIN),
+            until: Timestamp::from_micros(i64::MAX),
+            parts: Default::default(),
+        }
+    }
+}
+
+/// The order in which documents are walked through, and the place behind which a page begins. An empty name and an empty text
+/// are the beginning in both directions.
+#[derive(Clone, Debug)]
+pub enum Walk<'a> {
+    /// By folded name.
+    Name(&'a str),
+    /// By time of change, then identifier.
+    Time(Timestamp, Id),
+    /// By size, then identifier.
+    Size(i64, Id),
+    /// What this person changed last, by folded name.
+    Person(Id, &'a str),
+    /// Of this media type, by folded name.
+    Type(&'a str, &'a str),
+    /// By the folded text in this column, then identifier.
+    Text(Id, &'a str, Id),
+    /// By the number in this column, then identifier.
+    Number(Id, f64, Id),
+    /// By the date or truth in this column, then identifier.
+    Integer(Id, i64, Id),
+    /// Those that name this person in this column, by identifier, always ascending.
+    Named(Id, Id, Id),
+    /// Without a value in this column, by folded name, always ascending.
+    Absent(Id, &'a str),
+}
+
+/// Documents below `parent` that pass the sieve, at most `limit`.
+pub fn documents(
+    reader: &mut Reader<'_>,
+    parent: Id,
+    walk: &Walk<'_>,
+    down: bool,
+    sieve: &Sieve,
+    limit: usize,
+) -> Result<Vec<NodeRow>> {
+    let (statement, place, column) = along(walk, down);
+    let [first, second] = place;
+    let [a, b, c] = &sieve.parts;
+    let tail = params![
+        limit as i64,
+        sieve.person,
+        sieve.media_type.as_str(),
+        sieve.since,
+        sieve.until,
+        a.as_str(),
+        b.as_str(),
+        c.as_str()
+    ];
+    let mut values = vec![Value::from(parent), first, second];
+    values.extend(tail);
+    values.extend(column.map(Value::from));
+    reader.query(statement, &values, read)
+}
+
+/// The statement of a walk, the place where it begins, and the column that it needs.
+fn along<'a>(walk: &Walk<'a>, down: bool) -> (Sql, [Value<'a>; 2], Option<Id>) {
+    let choose = |up: Sql, other: Sql| if down { other } else { up };
+    match walk {
+        Walk::Name(after) => (choose(NAME_UP, NAME_DOWN), params![*after, 0_i64], None),
+        Walk::Time(at, id) => (choose(TIME_UP, TIME_DOWN), params![*at, *id], None),
+        Walk::Size(size, id) => (choose(SIZE_UP, SIZE_DOWN), params![*size, *id], None),
+        Walk::Person(person, after) => (choose(PERSON_UP, PERSON_DOWN), params![*person, *after], None),
+        Walk::Type(kind, after) => (choose(TYPE_UP, TYPE_DOWN), params![*kind, *after], None),
+        Walk::Text(column, text, id) => (choose(TEXT_UP, TEXT_DOWN), params![*text, *id], Some(*column)),
+        Walk::Number(column, number, id) => (choose(NUMBER_UP, NUMBER_DOWN), params![*number, *id], Some(*column)),
+        Walk::Integer(column, integer, id) => (choose(INTEGER_UP, INTEGER_DOWN), params![*integer, *id], Some(*column)),
+        Walk::Named(column, person, after) => (NAMED, params![*person, *after], Some(*column)),
+        Walk::Absent(column, after) => (ABSENT, params![*after, 0_i64], Some(*column)),
+    }
+}
+
+/// Everybody who changed a document below `parent` last, at most `most`.
+pub fn people(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<Id>> {
+    let mut found: Vec<Id> = Vec::new();
+    while found.len() < most {
+        let last = found.last().copied().unwrap_or(Id::new(-1));
+        let Some(next) = reader.find(PEOPLE, &params![parent, last], |row| row.get(0))? else { break };
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// Everybody whom documents below `parent` name in a column, at most `most`.
+pub fn named(reader: &mut Reader<'_>, parent: Id, column: Id, most: usize) -> Result<Vec<Id>> {
+    let mut found: Vec<Id> = Vec::new();
+    while found.len() < most {
+        let last = found.last().copied().unwrap_or(Id::new(-1));
+        let Some(next) = reader.find(NAMED_PEOPLE, &params![parent, column, last], |row| row.get(0))? else { break };
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// The media types of documents below `parent`, at most `most`. The empty one is not among them.
+pub fn types(reader: &mut Reader<'_>, parent: Id, most: usize) -> Result<Vec<String>> {
+    let mut found: Vec<String> = Vec::new();
+    while found.len() < most {
+        let last = found.last().map_or("", String::as_str);
+        let Some(next) = reader.find(TYPES, &params![parent, last], |row| row.get(0))? else { break };
+        found.push(next);
+    }
+    Ok(found)
+}

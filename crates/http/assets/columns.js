@@ -1,0 +1,58 @@
+// Columns are made wider and narrower by dragging the edge of their title. The widths stand in the address, so that the page
+// can be reloaded, sent to somebody and saved as a view.
+
+const table = document.querySelector("table[data-listing]");
+
+function heads() {
+  return [...table.querySelectorAll("thead th[data-col]")];
+}
+
+function columns() {
+  return [...table.querySelectorAll("colgroup col")].slice(2, -1);
+}
+
+// Also in the addresses of all links that go on from here.
+function keep() {
+  const word = heads().map((head, i) => {
+    const width = columns()[i].getAttribute("width");
+    return width ? `${head.dataset.col}:${width}` : head.dataset.col;
+  }).join(",");
+  const put = (href) => {
+    const url = new URL(href, location.href);
+    url.searchParams.set("cols", word);
+    if (!url.searchParams.has("sort")) url.searchParams.set("sort", "name");
+    return url.pathname + url.search;
+  };
+  history.replaceState(history.state, "", put(location.href));
+  for (const link of document.querySelectorAll("a[data-cols], th a.sort, .pager a, a.chip")) link.setAttribute("href", put(link.href));
+  const field = document.querySelector(".quick input[name=cols]");
+  if (field) field.value = word;
+}
+
+function resize(event, head, column) {
+  event.preventDefault();
+  const grip = event.target;
+  grip.setPointerCapture(event.pointerId);
+  grip.classList.add("held");
+  const forwards = getComputedStyle(head).direction === "rtl" ? -1 : 1;
+  const [start, width] = [event.clientX, head.getBoundingClientRect().width];
+  const move = (now) => {
+    const wanted = Math.round(width + forwards * (now.clientX - start));
+    column.setAttribute("width", Math.min(900, Math.max(40, wanted)));
+  };
+  grip.addEventListener("pointermove", move);
+  grip.addEventListener("lostpointercapture", () => {
+    grip.removeEventListener("pointermove", move);
+    grip.classList.remove("held");
+    keep();
+  }, { once: true });
+}
+
+if (table && matchMedia("(min-width: 48.01rem)").matches) {
+  heads().forEach((head, i) => {
+    const grip = document.createElement("span");
+    grip.className = "grip";
+    grip.addEventListener("pointerdown", (event) => resize(event, head, columns()[i]));
+    head.append(grip);
+  });
+}

@@ -1,0 +1,263 @@
+//! ZIP archives, written as a stream: headers only, the bytes between them come from elsewhere. Nothing is compressed. Sizes
+//! are known before, checksums after, so that they follow the bytes. Past 4 GB and 65,535 entries the archive is Zip64.
+
+use std::collections::HashSet;
+
+use model::{Timestamp, fold};
+use time::OffsetDateTime;
+
+/// From here on a size or offset does not fit into 32 bits.
+const LARGE: u64 = 0xffff_ffff;
+/// Names are UTF-8; checksum and sizes follow the bytes.
+const UTF8: u16 = 1 << 11;
+const FOLLOWS: u16 = 1 << 3;
+/// The version that knows Zip64.
+const VERSION: u16 = 45;
+
+struct Entry {
+    name: String,
+    size: u64,
+    crc: u32,
+    offset: u64,
+    time: (u16, u16),
+    folder: bool,
+}
+
+/// The headers of one archive.
+#[derive(Default)]
+pub struct Headers {
+    entries: Vec<Entry>,
+    offset: u64,
+}
+
+impl Headers {
+    /// What stands before the bytes of a file.
+    pub fn file(&mut self, name: &str, size: u64, modified: Timestamp) -> Vec<u8> {
+        self.begin(name.to_owned(), size, modified, false)
+    }
+
+    /// A folder, which has no bytes.
+    pub fn folder(&mut self, name: &str, modified: Timestamp) -> Vec<u8> {
+        self.begin(format!("{name}/"), 0, modified, true)
+    }
+
+    fn begin(&mut self, name: String, size: u64, modified: Timestamp, folder: bool) -> Vec<u8> {
+        let (large, time) = (size >= LARGE, dos(modified));
+        let mut out = Vec::with_capacity(50 + name.len());
+        put32(&mut out, 0x0403_4b50);
+        put16(&mut out, VERSION);
+        put16(&mut out, if folder { UTF8 } else { UTF8 | FOLLOWS });
+        put16(&mut out, 0);
+        put16(&mut out, time.0);
+        put16(&mut out, time.1);
+        put32(&mut out, 0);
+        put32(&mut out, small(size));
+        put32(&mut out, small(size));
+        put16(&mut out, length(name.len()));
+        put16(&mut out, if large { 20 } else { 0 });
+        out.extend_from_slice(name.as_bytes());
+        if large {
+            put16(&mut out, 1);
+            put16(&mut out, 16);
+            put64(&mut out, size);
+            put64(&mut out, size);
+        }
+        let bytes = if folder { 0 } else { size };
+        self.entries.push(Entry { name, size: bytes, crc: 0, offset: self.offset, time, folder });
+        self.offset += out.len() as u64 + bytes;
+        out
+    }
+
+    /// What stands behind the bytes of a file, whose checksum is `crc`.
+    pub fn end(&mut self, crc: u32) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        let size = self.entries.last().map_or(0, |entry| entry.size);
+        put32(&mut out, 0x0807_4b50);
+        put32(&mut out, crc);
+        for _ in 0..2 {
+            if size >= LARGE { put64(&mut out, size) } else { put32(&mut out, small(size)) }
+        }
+        if let Some(entry) = self.entries.last_mut() {
+            entry.crc = crc;
+        }
+        self.offset += out.len() as u64;
+        out
+    }
+
+    /// The directory at the end of the archive.
+    pub fn finish(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for entry in &self.entries {
+            directory_entry(&mut out, entry);
+        }
+        let (start, size, count) = (self.offset, out.len() as u64, self.entries.len() as u64);
+        if start >= LARGE || count >= 0xffff {
+            let end = start + size;
+            put32(&mut out, 0x0606_4b50);
+            put64(&mut out, 44);
+            put16(&mut out, VERSION);
+            put16(&mut out, VERSION);
+            put32(&mut out, 0);
+            put32(&mut out, 0);
+            put64(&mut out, count);
+            put64(&mut out, count);
+            put64(&mut out, size);
+            put64(&mut out, start);
+            put32(&mut out, 0x0706_4b50);
+            put32(&mut out, 0);
+            put64(&mut out, end);
+            put32(&mut out, 1);
+        }
+        put32(&mut out, 0x0605_4b50);
+        put16(&mut out, 0);
+        put16(&mut out, 0);
+        put16(&mut out, u16::try_from(count).unwrap_or(u16::MAX));
+        put16(&mut out, u16::try_from(count).unwrap_or(u16::MAX));
+        put32(&mut out, small(size));
+        put32(&mut out, small(start));
+        put16(&mut out, 0);
+        out
+    }
+}
+
+fn directory_entry(out: &mut Vec<u8>, entry: &Entry) {
+    let mut extra = Vec::new();
+    if entry.size >= LARGE {
+        put64(&mut extra, entry.size);
+        put64(&mut extra, entry.size);
+    }
+    if entry.offset >= LARGE {
+        put64(&mut extra, entry.offset);
+    }
+    put32(out, 0x0201_4b50);
+    // Made on Unix, so that the kind of each entry is told as Unix does.
+    put16(out, VERSION | (3 << 8));
+    put16(out, VERSION);
+    put16(out, if entry.folder { UTF8 } else { UTF8 | FOLLOWS });
+    put16(out, 0);
+    put16(out, entry.time.0);
+    put16(out, entry.time.1);
+    put32(out, entry.crc);
+    put32(out, small(entry.size));
+    put32(out, small(entry.size));
+    put16(out, length(entry.name.len()));
+    put16(out, if extra.is_empty() { 0 } else { length(extra.len() + 4) });
+    put16(out, 0);
+    put16(out, 0);
+    put16(out, 0);
+    put32(out, if entry.folder { (0o40755 << 16) | 0x10 } else { 0o100_644 << 16 });
+    put32(out, small(entry.offset));
+    out.extend_from_slice(entry.name.as_bytes());
+    if !extra.is_empty() {
+        put16(out, 1);
+        put16(out, length(extra.len()));
+        out.extend_from_slice(&extra);
+    }
+}
+
+fn put16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn small(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn length(value: usize) -> u16 {
+    u16::try_from(value).unwrap_or(u16::MAX)
+}
+
+/// Time and day as DOS wrote them: two seconds exact, from 1980 on.
+fn dos(at: Timestamp) -> (u16, u16) {
+    let Ok(at) = OffsetDateTime::from_unix_timestamp(at.seconds()) else { return (0, 33) };
+    let year = at.year();
+    if !(1980..=2107).contains(&year) {
+        return (0, 33);
+    }
+    let time = (u16::from(at.hour()) << 11) | (u16::from(at.minute()) << 5) | u16::from(at.second() / 2);
+    let years = u16::try_from(year - 1980).unwrap_or(0);
+    (time, (years << 9) | (u16::from(u8::from(at.month())) << 5) | u16::from(at.day()))
+}
+
+/// Names inside one archive: such that every system can unpack them, and none twice.
+#[derive(Default)]
+pub struct Names(HashSet<String>);
+
+impl Names {
+    /// The path for an entry below `above`, which is empty or came from here.
+    pub fn give(&mut self, above: &str, name: &str) -> String {
+        let name = portable(name);
+        let place = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+        let mut path = place(&name);
+        let (stem, end) = match name.rsplit_once('.') {
+            Some((stem, end)) if !stem.is_empty() => (stem, format!(".{end}")),
+            _ => (name.as_str(), String::new()),
+        };
+        for number in 2.. {
+            if self.0.insert(fold(&path)) {
+                break;
+            }
+            path = place(&format!("{stem} ({number}){end}"));
+        }
+        path
+    }
+}
+
+/// A name without what Windows cannot store.
+fn portable(name: &str) -> String {
+    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+    let mut name: String =
+        name.chars().map(|c| if c.is_control() || "<>:\"/\\|?*".contains(c) { '_' } else { c }).collect();
+    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
+    let device = DEVICES.iter().any(|device| {
+        stem.strip_prefix(device).is_some_and(|rest| rest.is_empty() || (rest.len() == 1 && device.len() == 3))
+    });
+    if device || name.trim_matches(['.', ' ']).is_empty() {
+        name.insert(0, '_');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_portable_and_given_once() {
+        let mut names = Names::default();
+        assert_eq!(names.give("", "a:b?.txt"), "a_b_.txt");
+        assert_eq!(names.give("", "A_B_.TXT"), "A_B_ (2).TXT");
+        assert_eq!(names.give("a", "NUL.txt"), "a/_NUL.txt");
+        assert_eq!(names.give("", ".."), "_..");
+        assert_eq!(names.give("", "con"), "_con");
+        assert_eq!(names.give("", "contract.pdf"), "contract.pdf");
+    }
+
+    #[test]
+    fn times_are_those_of_dos() {
+        let at = Timestamp::from_micros(1_700_000_000_000_000);
+        assert_eq!(dos(at), ((22 << 11) | (13 << 5) | 10, (43 << 9) | (11 << 5) | 14));
+        assert_eq!(dos(Timestamp::from_micros(0)), (0, 33));
+    }
+
+    #[test]
+    fn large_archives_are_zip64() {
+        let mut headers = Headers::default();
+        let first = headers.file("a", 5 << 30, Timestamp::from_micros(0));
+        assert_eq!(&first[18..22], &[0xff; 4]);
+        assert_eq!(headers.end(7).len(), 24);
+        headers.file("b", 1, Timestamp::from_micros(0));
+        assert_eq!(headers.end(7).len(), 16);
+        let end = headers.finish();
+        assert!(end.windows(4).any(|four| four == [0x50, 0x4b, 6, 6]), "a Zip64 record");
+        assert_eq!(&end[end.len() - 6..end.len() - 2], &[0xff; 4], "the offset is told there");
+    }
+}

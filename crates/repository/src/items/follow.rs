@@ -1,0 +1,120 @@
+//! Following documents, and what happened to documents that the caller may open.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use database::content::{event, followed, node};
+use database::{Reader, Transaction};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+
+use super::seen::Eyes;
+use crate::events::{ABOUT_DRAFTS, Event};
+use crate::view::Item;
+use crate::{Session, Target};
+
+/// Most documents that one person follows.
+const MOST_FOLLOWED: i64 = 1_000;
+/// Time after which no further events are looked at.
+const TIME: Duration = Duration::from_millis(20);
+/// Events that one statement brings, and how many such steps there are at most.
+const BATCH: usize = 100;
+const STEPS: usize = 10;
+
+/// Something that happened to an item, as the caller sees it now.
+#[derive(Clone, Debug)]
+pub struct Happening {
+    /// The item, with its present name.
+    pub item: Item,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Id,
+    /// What, such as `document.replace`.
+    pub action: String,
+}
+
+impl Session {
+    /// Follows a document, or follows it no more.
+    pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
+        let located = self.locate(target).await?;
+        located.require(Right::View)?;
+        located.require_kind(NodeKind::Document)?;
+        let guard = self.guard(&located, &[(located.node().id, Right::View)]);
+        let id = located.node().id;
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            if !follow {
+                return followed::remove(transaction, guard.caller(), id);
+            }
+            if followed::count(transaction, guard.caller())? >= MOST_FOLLOWED {
+                return Err(Error::exhausted(format!(
+                    "you follow {MOST_FOLLOWED} documents already: leave one of them first"
+                ))
+                .with_code("too_many"));
+            }
+            // Only while it is there: the row refers to it.
+            node::hold(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            followed::put(transaction, guard.caller(), id, Timestamp::now())
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Whether the caller follows a document.
+    pub async fn follows(&self, target: &Target) -> Result<bool> {
+        let caller = self.principal.id;
+        let look = move |reader: &mut Reader<'_>, located: &crate::locate::Located| {
+            located.require(Right::View)?;
+            followed::has(reader, caller, located.node().id)
+        };
+        Ok(self.inspect(target, look).await?.1)
+    }
+
+    /// What happened last to documents that the caller may open, newest first, at most `limit`. What others read is not told,
+    /// and of work on drafts only hears who may see drafts. Bounded: when time is up, what was found is the answer.
+    pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
+        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        let map = self.map().await?;
+        let mut all = Vec::new();
+        for content in &map.databases {
+            let mut eyes = Eyes::of(self, &map, content);
+            let look = move |reader: &mut Reader<'_>| newest(reader, &mut eyes, limit);
+            all.append(&mut content.database.read_long(look).await?);
+        }
+        all.sort_by_key(|happening| std::cmp::Reverse(happening.at));
+        all.truncate(limit);
+        Ok(all)
+    }
+}
+
+fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<Happening>> {
+    let end = Instant::now() + TIME;
+    let (mut found, mut before) = (Vec::new(), i64::MAX);
+    // One line for a document, however often somebody stored it.
+    let mut told = HashSet::new();
+    for _ in 0..STEPS {
+        let rows = event::newest(reader, before, BATCH)?;
+        let exhausted = rows.len() < BATCH;
+        for row in rows {
+            before = row.sequence;
+            let event = Event::from(row);
+            if !told.insert((event.item, event.actor, event.action.clone())) {
+                continue;
+            }
+            let Some(node) = node::find(reader, event.item)? else { continue };
+            let Some(item) = eyes.show(reader, &node)? else { continue };
+            let drafts = item.rights.has(Right::Edit) || item.rights.has(Right::Publish);
+            if node.kind != NodeKind::Document || (!drafts && ABOUT_DRAFTS.contains(&event.action.as_str())) {
+                continue;
+            }
+            found.push(Happening { item, at: event.at, actor: event.actor, action: event.action });
+            if found.len() == limit {
+                return Ok(found);
+            }
+        }
+        if exhausted || Instant::now() > end {
+            break;
+        }
+    }
+    Ok(found)
+}

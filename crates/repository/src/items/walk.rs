@@ -1,0 +1,198 @@
+//! The walk behind a page of a listing: containers first, then documents along one index, group after group.
+
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::content::node::NodeRow;
+use database::content::sorted::{self, Sieve, Walk};
+use database::content::{column, listing};
+use model::{ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
+
+use super::filter::Filter;
+use super::list::{ListRequest, Order, Page, Sort, SortKey};
+use crate::locate::Located;
+use crate::view::Item;
+
+/// Time after which a filtered walk stops with what it has.
+const TIME: Duration = Duration::from_millis(150);
+
+/// One listing of one place.
+pub(super) struct Listing<'a> {
+    located: &'a Located,
+    sort: Sort,
+    down: bool,
+    path: &'a str,
+    filter: &'a Filter,
+    sieve: Sieve,
+    order: Order,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(located: &'a Located, request: &'a ListRequest, path: &'a str, order: Order) -> Self {
+        let (filter, sieve) = (&request.filter, request.filter.sieve());
+        Self { located, sort: request.sort, down: request.descending, path, filter, sieve, order }
+    }
+
+    pub(super) fn page(
+        &self,
+        reader: &mut Reader<'_>,
+        after: Option<SortKey>,
+        limit: usize,
+    ) -> Result<Page<Item, SortKey>> {
+        let mut items = Vec::new();
+        if self.located.node().kind == NodeKind::Document {
+            return Ok(Page { items, next: None });
+        }
+        let Some(mut place) = after.or_else(|| self.start()) else {
+            return Ok(Page { items, next: None });
+        };
+        let end = Instant::now() + TIME;
+        loop {
+            // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
+            let wanted = if self.filter.values.is_empty() { limit - items.len() + 1 } else { MAX_PAGE };
+            let wanted = wanted.clamp(50, MAX_PAGE);
+            let rows = self.rows(reader, &place, wanted)?;
+            let exhausted = rows.len() < wanted;
+            let passes = self.filter.judge(reader, self.located.node().library_id, &rows)?;
+            let mut last = None;
+            for (row, passes) in rows.iter().zip(passes) {
+                let shown = passes && self.located.may_know(row);
+                if shown && items.len() == limit {
+                    let next = last.map_or(Ok(place.clone()), |row| self.key(reader, &place, row))?;
+                    return Ok(Page { items, next: Some(next) });
+                }
+                last = Some(row);
+                if shown {
+                    items.push(self.located.child(reader, row, self.path)?);
+                }
+            }
+            if let Some(row) = last {
+                place = self.key(reader, &place, row)?;
+            }
+            if exhausted {
+                match self.behind(&place) {
+                    Some(next) => place = next,
+                    None => return Ok(Page { items, next: None }),
+                }
+            }
+            if !self.filter.is_empty() && Instant::now() > end {
+                return Ok(Page { items, next: Some(place) });
+            }
+        }
+    }
+
+    fn rows(&self, reader: &mut Reader<'_>, place: &SortKey, limit: usize) -> Result<Vec<NodeRow>> {
+        let parent = self.located.node().id;
+        let column = match self.order {
+            Order::Texts(id) | Order::Numbers(id) | Order::Integers(id) | Order::Named(id, _) => id,
+            Order::Plain | Order::People(_) | Order::Types(_) => Id::NONE,
+        };
+        let walk = match place {
+            SortKey::Container(name) => {
+                return listing::containers(reader, parent, name, self.down && self.sort == Sort::Name, limit);
+            }
+            SortKey::Name(name) => Walk::Name(name),
+            SortKey::Modified(at, id) => Walk::Time(*at, *id),
+            SortKey::Size(size, id) => Walk::Size(*size, *id),
+            SortKey::Person(person, name) => Walk::Person(*person, name),
+            SortKey::Type(kind, name) => Walk::Type(kind, name),
+            SortKey::Text(text, id) => Walk::Text(column, text, *id),
+            SortKey::Number(number, id) => Walk::Number(column, *number, *id),
+            SortKey::Integer(integer, id) => Walk::Integer(column, *integer, *id),
+            SortKey::Named(person, id) => Walk::Named(column, *person, *id),
+            SortKey::Absent(name) => Walk::Absent(column, name),
+        };
+        sorted::documents(reader, parent, &walk, self.down, &self.sieve, limit)
+    }
+
+    /// Where the first page begins; none when nothing can pass.
+    fn start(&self) -> Option<SortKey> {
+        if self.filter.asks_for_names_only() { Some(SortKey::Container(String::new())) } else { self.first_document() }
+    }
+
+    fn first_document(&self) -> Option<SortKey> {
+        if !self.located.node().kind.holds_documents() {
+            return None;
+        }
+        let edge = if self.down { i64::MAX } else { i64::MIN };
+        let id = if self.down { Id::new(i64::MAX) } else { Id::NONE };
+        match &self.order {
+            Order::People(people) => self.nth(people, 0).map(|person| SortKey::Person(person, String::new())),
+            Order::Types(types) => self.nth(types, 0).map(|kind| SortKey::Type(kind, String::new())),
+            Order::Texts(_) => Some(SortKey::Text(String::new(), id)),
+            Order::Numbers(_) => Some(SortKey::Number(if self.down { f64::MAX } else { f64::MIN }, id)),
+            Order::Integers(_) => Some(SortKey::Integer(edge, id)),
+            Order::Named(_, people) => Some(
+                self.nth(people, 0).map_or(SortKey::Absent(String::new()), |person| SortKey::Named(person, Id::NONE)),
+            ),
+            Order::Plain => Some(match self.sort {
+                Sort::Modified => SortKey::Modified(Timestamp::from_micros(edge), id),
+                Sort::Size => SortKey::Size(edge, id),
+                Sort::Name | Sort::Person | Sort::Type | Sort::Column(_) => SortKey::Name(String::new()),
+            }),
+        }
+    }
+
+    /// The group at this position in the direction of the walk.
+    fn nth<T: Clone>(&self, groups: &[T], position: usize) -> Option<T> {
+        if self.down { groups.iter().rev().nth(position).cloned() } else { groups.get(position).cloned() }
+    }
+
+    /// The group behind this one.
+    fn following<T: Clone + PartialEq>(&self, groups: &[T], group: &T) -> Option<T> {
+        let position = groups.iter().position(|other| other == group)?;
+        let position = if self.down { groups.len() - 1 - position } else { position };
+        self.nth(groups, position + 1)
+    }
+
+    /// Where to go on when a stage is at its end.
+    fn behind(&self, place: &SortKey) -> Option<SortKey> {
+        let absent = || Some(SortKey::Absent(String::new()));
+        match (place, &self.order) {
+            (SortKey::Container(_), _) => self.first_document(),
+            (SortKey::Person(person, _), Order::People(people)) => {
+                self.following(people, person).map(|person| SortKey::Person(person, String::new()))
+            }
+            (SortKey::Type(kind, _), Order::Types(types)) => {
+                self.following(types, kind).map(|kind| SortKey::Type(kind, String::new()))
+            }
+            (SortKey::Named(person, _), Order::Named(_, people)) => match self.following(people, person) {
+                Some(person) => Some(SortKey::Named(person, Id::NONE)),
+                None => absent(),
+            },
+            (SortKey::Text(..) | SortKey::Number(..) | SortKey::Integer(..), _) => absent(),
+            _ => None,
+        }
+    }
+
+    /// The place of a row of the stage that `place` is in.
+    fn key(&self, reader: &mut Reader<'_>, place: &SortKey, row: &NodeRow) -> Result<SortKey> {
+        Ok(match place {
+            SortKey::Container(_) => SortKey::Container(row.folded.clone()),
+            SortKey::Name(_) => SortKey::Name(row.folded.clone()),
+            SortKey::Modified(..) => SortKey::Modified(row.modified_at, row.id),
+            SortKey::Size(..) => SortKey::Size(row.size, row.id),
+            SortKey::Person(person, _) => SortKey::Person(*person, row.folded.clone()),
+            SortKey::Type(kind, _) => SortKey::Type(kind.clone(), row.folded.clone()),
+            SortKey::Named(person, _) => SortKey::Named(*person, row.id),
+            SortKey::Absent(_) => SortKey::Absent(row.folded.clone()),
+            SortKey::Text(..) | SortKey::Number(..) | SortKey::Integer(..) => return self.value_key(reader, row),
+        })
+    }
+
+    fn value_key(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<SortKey> {
+        let (Order::Texts(wanted) | Order::Numbers(wanted) | Order::Integers(wanted)) = self.order else {
+            return Err(Error::invalid("the cursor is of another order").with_code("invalid_cursor"));
+        };
+        let values = column::values(reader, row.id)?;
+        let value = values.into_iter().find(|(column, _)| *column == wanted).map(|(_, value)| value);
+        let value = value.ok_or_else(|| Error::corrupt("a value by which a listing is sorted is missing"))?;
+        Ok(match value {
+            ColumnValue::Text(text) => SortKey::Text(column::compared(&fold(&text)), row.id),
+            ColumnValue::Number(number) => SortKey::Number(number, row.id),
+            ColumnValue::Date(time) => SortKey::Integer(time.micros(), row.id),
+            ColumnValue::Person(id) => SortKey::Integer(id.get(), row.id),
+            ColumnValue::YesNo(yes) => SortKey::Integer(i64::from(yes), row.id),
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Links to documents, following, and what happened; on both engines.
+
+mod support;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use model::{ErrorKind, Role};
+use repository::{Client, LinkRule, NewLink, VersionChoice};
+use support::{at, each_farm, put};
+
+fn client() -> Client {
+    Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new() }
+}
+
+fn link(days: u32) -> NewLink {
+    NewLink { days, password: None, most_downloads: None }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_gives_the_published_version_as_long_as_it_may() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (id, editor) = farm.person("editor").await;
+        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        put(&admin, "Documents/a.txt", "one").await.unwrap();
+        let document = at("Documents/a.txt");
+        let collection = admin.item(&at("")).await.unwrap().id;
+        let refused = editor.share(&document, link(1)).await.unwrap_err();
+        assert_eq!(refused.code(), "links_not_allowed");
+        assert_eq!(editor.set_link_rule(collection, None).await.unwrap_err().kind(), ErrorKind::Forbidden);
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        assert_eq!(editor.share(&document, link(8)).await.unwrap_err().code(), "invalid_days");
+        let (made, secret) = editor.share(&document, link(7)).await.unwrap();
+        let opened = farm.repository.open_link(made.id, &secret).await.unwrap();
+        assert_eq!((opened.name.as_str(), opened.size, opened.has_password), ("a.txt", 3, false));
+        let mut content = farm.repository.download_link(made.id, &secret, "", &client()).await.unwrap();
+        assert_eq!(content.next_chunk().await.unwrap().unwrap(), "one");
+        let other = format!("srl_{}", "0".repeat(64));
+        for (id, secret) in [(made.id, other.as_str()), (collection, &secret), (made.id, "srl_")] {
+            assert_eq!(farm.repository.open_link(id, secret).await.unwrap_err().code(), "link_ended");
+        }
+        // It ends with the rule, with the rights of its maker, and when it is taken back.
+        admin.set_link_rule(collection, None).await.unwrap();
+        assert_eq!(farm.repository.open_link(made.id, &secret).await.unwrap_err().code(), "link_ended");
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        farm.repository.open_link(made.id, &secret).await.unwrap();
+        admin.revoke(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        assert_eq!(farm.repository.open_link(made.id, &secret).await.unwrap_err().code(), "link_ended");
+        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        assert_eq!(editor.links(&document).await.unwrap()[0].downloads, 1);
+        editor.revoke_link(&document, made.id).await.unwrap();
+        assert_eq!(farm.repository.open_link(made.id, &secret).await.unwrap_err().code(), "link_ended");
+        assert_eq!(editor.revoke_link(&document, made.id).await.unwrap_err().kind(), ErrorKind::NotFound);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_asks_for_its_password_and_counts_downloads() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/a.txt", "one").await.unwrap();
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        let new = NewLink { days: 1, password: Some("open sesame".into()), most_downloads: Some(1) };
+        let (made, secret) = admin.share(&at("Documents/a.txt"), new).await.unwrap();
+        let download =
+            async |password: &str| farm.repository.download_link(made.id, &secret, password, &client()).await;
+        for wrong in ["", "open", "Open sesame"] {
+            assert_eq!(download(wrong).await.err().unwrap().code(), "wrong_link_password");
+        }
+        assert!(download("open sesame").await.is_ok());
+        assert_eq!(download("open sesame").await.err().unwrap().code(), "link_ended");
+        let new = NewLink { days: 1, password: Some("open sesame".into()), most_downloads: None };
+        let (made, secret) = admin.share(&at("Documents/a.txt"), new).await.unwrap();
+        for _ in 0..10 {
+            let _ = farm.repository.download_link(made.id, &secret, "guess", &client()).await;
+        }
+        let throttled = farm.repository.download_link(made.id, &secret, "open sesame", &client()).await.err().unwrap();
+        assert_eq!(throttled.code(), "too_many_attempts");
+        let opened = admin.open(&at("Documents/a.txt"), VersionChoice::Visible).await.unwrap();
+        assert_eq!(opened.size(), 3);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn followed_documents_and_happenings_show_what_may_be_opened() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (id, reader) = farm.person("reader").await;
+        admin.grant(&at(""), id, Role::READ).await.unwrap();
+        for name in ["a.txt", "b.txt", "secret/c.txt"] {
+            put(&admin, &format!("Documents/{name}"), name).await.unwrap();
+        }
+        admin.break_inheritance(&at("Documents/secret"), true).await.unwrap();
+        admin.revoke(&at("Documents/secret"), id, Role::READ).await.unwrap();
+        reader.set_followed(&at("Documents/a.txt"), true).await.unwrap();
+        reader.set_followed(&at("Documents/b.txt"), true).await.unwrap();
+        reader.set_followed(&at("Documents/b.txt"), false).await.unwrap();
+        assert!(reader.follows(&at("Documents/a.txt")).await.unwrap());
+        assert!(!admin.follows(&at("Documents/a.txt")).await.unwrap());
+        let followed = reader.home(10).await.unwrap().followed;
+        assert_eq!(followed.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), ["a.txt"]);
+        let hidden = reader.set_followed(&at("Documents/secret/c.txt"), true).await.unwrap_err();
+        assert_eq!(hidden.kind(), ErrorKind::NotFound);
+        let told = reader.happenings(10).await.unwrap();
+        let told: Vec<_> = told.iter().map(|told| (told.item.name.as_str(), told.action.as_str())).collect();
+        assert_eq!(told, [("b.txt", "document.create"), ("a.txt", "document.create")]);
+        // What is deleted is told no more.
+        admin.delete(&at("Documents/a.txt")).await.unwrap();
+        assert!(reader.home(10).await.unwrap().followed.is_empty());
+        assert_eq!(reader.happenings(10).await.unwrap().len(), 1);
+    })
+    .await;
+}

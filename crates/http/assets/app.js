@@ -2,6 +2,7 @@
 import "./cell.js";
 import "./columns.js";
 import "./confirm.js";
+import "./copy.js";
 import "./dialog.js";
 import "./keys.js";
 import "./menu.js";

@@ -166,7 +166,7 @@ impl Session {
         let (stored, path) = (row.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
-            node::hold(transaction, stored.node_id)?.ok_or_else(crate::locate::no_item)?;
+            node::lock(transaction, stored.node_id)?.ok_or_else(crate::locate::no_item)?;
             let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
             if links.len() >= MOST_LINKS {
                 return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))

@@ -64,7 +64,7 @@ impl View {
 }
 
 /// What an action is called.
-fn words(page: &Page, action: &str) -> &'static str {
+pub fn words(page: &Page, action: &str) -> &'static str {
     page.language.text(&format!("did.{}", action.replace('.', "-")))
 }
 

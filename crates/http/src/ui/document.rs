@@ -11,14 +11,17 @@ use super::fault::Shown;
 use super::flash::{Flash, done};
 use super::format::{self, Icon};
 use super::frame::{self, Crumb};
+use super::links::{self, LinkRow};
 use super::page::Page;
 use super::preview::{self, Preview};
-use super::{address, browse, cells, html};
+use super::{address, audit, browse, cells, html};
 use crate::protocol::content_type;
 use crate::state::AppState;
 
 /// Versions that the page lists.
 const MOST_VERSIONS: usize = 100;
+/// Events that the page lists.
+const MOST_DEEDS: usize = 8;
 
 struct VersionRow {
     number: VersionNumber,
@@ -29,6 +32,13 @@ struct VersionRow {
     current: bool,
     /// `missing` or `damaged`, when its content is.
     fault: Option<String>,
+}
+
+/// Something that happened to the document.
+struct Deed {
+    at: Timestamp,
+    who: String,
+    what: &'static str,
 }
 
 struct Fact {
@@ -63,6 +73,9 @@ struct DocumentPage<'a> {
     fault: Option<String>,
     administers: bool,
     preview: Preview,
+    follows: bool,
+    deeds: Vec<Deed>,
+    links: Option<Vec<LinkRow>>,
 }
 
 /// The page, for an item that has been found already.
@@ -87,6 +100,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         comment: version.comment,
         current: item.version_id == Some(version.id),
     });
+    let deeds = if may_see { deeds(visit, &target).await? } else { Vec::new() };
+    let links = if item.rights.has(Right::Edit) { links::of(visit, item).await? } else { None };
     let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
     Ok(html(&DocumentPage {
         page: &visit.page,
@@ -110,8 +125,24 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         fault: item.version_id.and_then(fault_of),
         administers: session.principal().farm_administrator,
         preview: preview::of(session, item).await,
+        follows: session.follows(&target).await?,
+        deeds,
+        links,
         item,
     }))
+}
+
+/// What happened last.
+async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<Deed>> {
+    let events = visit.session.activity(target, None, MOST_DEEDS).await?.items;
+    let actors: Vec<Id> = events.iter().map(|event| event.actor).collect();
+    let names = visit.session.principal_names(&actors).await?;
+    let deed = |event: repository::Event| Deed {
+        at: event.at,
+        who: browse::name_of(&names, event.actor),
+        what: audit::words(&visit.page, &event.action),
+    };
+    Ok(events.into_iter().map(deed).collect())
 }
 
 async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec<Fact>> {

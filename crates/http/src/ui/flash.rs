@@ -41,6 +41,8 @@ const KNOWN: &[&str] = &[
     "toast.repaired",
     "toast.accepted",
     "toast.key-rotated",
+    "toast.followed",
+    "toast.left",
 ];
 
 /// Back to a page, with a note.

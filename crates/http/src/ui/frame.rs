@@ -67,6 +67,12 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
             label: page.s("nav.audit").to_owned(),
             current: false,
         });
+        first.push(NavLink {
+            href: format!("/items/{}/link-rule", site.collection_id),
+            icon: icon("link"),
+            label: page.s("link.rule").to_owned(),
+            current: false,
+        });
     }
     let mut groups = vec![NavGroup { title: String::new(), links: first }];
     for (title, links) in [(page.s("nav.libraries"), libraries), (page.s("nav.sites"), sites)] {

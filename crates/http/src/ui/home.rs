@@ -2,14 +2,14 @@
 
 use askama::Template;
 use model::{Id, NodeKind, Timestamp};
-use repository::{Item, KnownSite, Sort, Target};
+use repository::{Happening, Item, KnownSite, Sort, Target};
 
 use super::caller::Visit;
 use super::fault::Shown;
 use super::format::Icon;
 use super::frame::Crumb;
 use super::page::Page;
-use super::{address, browse, frame, html};
+use super::{address, audit, browse, frame, html};
 
 /// Entries of each kind.
 const MOST: usize = 24;
@@ -29,6 +29,16 @@ struct Entry {
     held: bool,
 }
 
+/// Something that happened.
+struct Told {
+    href: String,
+    icon: Icon,
+    name: String,
+    what: &'static str,
+    who: String,
+    at: Timestamp,
+}
+
 #[derive(Template)]
 #[template(path = "home.html")]
 struct HomePage<'a> {
@@ -36,6 +46,8 @@ struct HomePage<'a> {
     recent: Vec<Entry>,
     checked_out: Vec<Entry>,
     drafts: Vec<Entry>,
+    followed: Vec<Entry>,
+    told: Vec<Told>,
     sites: Vec<Crumb>,
     more_sites: bool,
     libraries: Vec<Crumb>,
@@ -55,8 +67,10 @@ pub async fn show(mut visit: Visit) -> Shown {
     let more_sites = home.sites.len() == MOST;
     home.checked_out.truncate(MOST_OWN);
     home.drafts.truncate(MOST_OWN);
+    home.followed.truncate(MOST_OWN);
+    let told = told(&visit).await?;
     let everything: Vec<Item> =
-        [&home.recent, &home.checked_out, &home.drafts].into_iter().flatten().cloned().collect();
+        [&home.recent, &home.checked_out, &home.drafts, &home.followed].into_iter().flatten().cloned().collect();
     let names = browse::names(&visit.session, &everything).await?;
     let entries = |items: &[Item]| -> Vec<Entry> {
         items.iter().map(|item| entry(item, browse::name_of(&names, item.modified_by))).collect()
@@ -73,10 +87,28 @@ pub async fn show(mut visit: Visit) -> Shown {
         recent: entries(&home.recent),
         checked_out: entries(&home.checked_out),
         drafts: entries(&home.drafts),
+        followed: entries(&home.followed),
+        told,
         sites: home.sites.iter().map(link).collect(),
         more_sites,
         libraries,
     }))
+}
+
+/// What happened last, in the reader's words.
+async fn told(visit: &Visit) -> model::Result<Vec<Told>> {
+    let happenings = visit.session.happenings(MOST_OWN).await?;
+    let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
+    let names = visit.session.principal_names(&actors).await?;
+    let tell = |happening: Happening| Told {
+        href: address::browse(&happening.item.path),
+        icon: browse::icon_of(&happening.item),
+        what: audit::words(&visit.page, &happening.action),
+        who: browse::name_of(&names, happening.actor),
+        at: happening.at,
+        name: happening.item.name,
+    };
+    Ok(happenings.into_iter().map(tell).collect())
 }
 
 /// All sites that the caller knows of.

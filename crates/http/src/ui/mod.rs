@@ -25,6 +25,7 @@ mod groups;
 mod home;
 mod kit;
 mod library;
+mod links;
 mod listing;
 mod page;
 mod people;
@@ -89,6 +90,7 @@ fn entrance() -> Router<AppState> {
         .route("/account/tokens/{token}/revoke", post(account::revoke_token))
         .route("/account/sessions/end", post(account::end_all_sessions))
         .route("/account/sessions/{session}/end", post(account::end_session))
+        .route("/s/{link}/{secret}", get(links::open))
         .route("/ui-kit", get(kit::kit))
         .route("/ui-kit/form", get(kit::form))
         .route("/assets/{hash}/{*name}", get(assets::serve))
@@ -119,6 +121,10 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/view", get(views::ask).post(views::apply))
         .route("/items/{id}/views", get(views::ask_save).post(views::save))
         .route("/items/{id}/views/{view}/delete", post(views::delete))
+        .route("/items/{id}/follow", post(links::follow))
+        .route("/items/{id}/links", get(links::ask).post(links::make))
+        .route("/items/{id}/links/{link}/revoke", post(links::revoke))
+        .route("/items/{id}/link-rule", get(links::ask_rule).post(links::set_rule))
         .route("/items/{id}/taken", get(taken::show))
         .route("/items/{id}/types", post(library::make_type))
         .route("/items/{id}/types/{type}/delete", post(library::delete_type))
@@ -172,6 +178,7 @@ fn content() -> Router<AppState> {
         .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
         .route("/download/{id}/{name}", get(download::download))
         .route("/selection/archive", post(place::selected_archive))
+        .route("/s/{link}/{secret}", post(links::download))
         .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn(fault::show))
 }

@@ -137,6 +137,11 @@ impl Page {
         format::when(self.language, *time)
     }
 
+    /// A time to the second, in UTC.
+    pub fn exact(&self, time: &model::Timestamp) -> String {
+        format::exact(*time)
+    }
+
     /// An icon.
     pub fn icon(&self, name: &'static str) -> format::Icon {
         format::icon(name)

@@ -54,7 +54,7 @@ impl Session {
                 .with_code("too_many"));
             }
             // Only while it is there: the row refers to it.
-            node::hold(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
             followed::put(transaction, guard.caller(), id, Timestamp::now())
         };
         located.content.database.write(write).await

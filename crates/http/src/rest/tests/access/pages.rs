@@ -12,7 +12,7 @@ use crate::rest::tests::{Farm, Reply};
 
 /// Pages for everybody, also for those who are not signed in, and what ends the session that asks: they have tests of
 /// their own.
-const OPEN: [(&str, &str); 9] = [
+const OPEN: [(&str, &str); 11] = [
     ("get", "/sign-in"),
     ("post", "/sign-in"),
     ("post", "/sign-out"),
@@ -21,6 +21,8 @@ const OPEN: [(&str, &str); 9] = [
     ("get", "/ui-kit/form"),
     ("get", "/assets/{hash}/{name}"),
     ("get", "/favicon.ico"),
+    ("get", "/s/{link}/{secret}"),
+    ("post", "/s/{link}/{secret}"),
     ("get", "/"),
 ];
 
@@ -92,6 +94,12 @@ const ROWS: &[Row] = &[
     page("/items/{id=library}/columns/{column}", SEE),
     form("/items/{id=library}/columns/{column}", "name=Phrases", MANAGE),
     form("/items/{id=library}/columns/{column}/delete", "", MANAGE),
+    form("/items/{id=document}/follow", "follow=yes", [404, 303, 303, 303, 303]),
+    page("/items/{id=document}/links", [404, 403, 403, 403, 403]),
+    form("/items/{id=document}/links", "days=1", [404, 403, 403, 403, 403]),
+    form("/items/{id=document}/links/{view}/revoke", "", [404, 403, 404, 404, 404]),
+    page("/items/{id=site}/link-rule", SEE),
+    form("/items/{id=site}/link-rule", "days=7", MANAGE),
     page("/items/{id=folder}/view", SEE),
     form("/items/{id=folder}/view", "sort=size", [404, 303, 303, 303, 303]),
     page("/items/{id=library}/views", SEE),

@@ -23,6 +23,7 @@ async function edit(link) {
     return;
   }
   const token = form.querySelector("[name=form_token]").value;
+  const was = form.querySelector("[name^=was-]");
   const name = field.name;
   const before = [...cell.childNodes];
   const editor = document.createElement("div");
@@ -61,7 +62,7 @@ async function edit(link) {
     field.focus();
   };
   const store = async () => {
-    const body = new URLSearchParams({ form_token: token, [name]: field.value });
+    const body = new URLSearchParams({ form_token: token, [name]: field.value, [was.name]: was.value });
     field.disabled = true;
     const stored = await fetch(link.href, { method: "POST", body, headers: { accept: "application/problem+json" } });
     if (stored.ok && !stored.redirected) {
@@ -69,6 +70,11 @@ async function edit(link) {
       return close([...(await parse(stored)).body.childNodes]);
     }
     const problem = await stored.json().catch(() => ({}));
+    // Somebody was faster: what they stored is what the next attempt replaces.
+    if (stored.status === 409) {
+      const again = await fetch(link.href, { headers: { accept: "text/html" } });
+      was.value = (await parse(again)).querySelector(`[name="${was.name}"]`)?.value ?? was.value;
+    }
     return refuse(problem.detail ?? `${stored.status}`);
   };
   const send = () => { store().catch((error) => refuse(String(error.message ?? error))); };

@@ -1,11 +1,15 @@
-// "Select all", ranges with Shift, and the number of what is selected.
+// Selecting rows: with the boxes, with Shift a range; by a click on the row, with Ctrl one more; by keyboard with the arrows, Space,
+// Shift and Ctrl+A. F2 renames in the row, Delete deletes what is selected. The bar above the rows is shown by the style sheet.
+import { rename } from "./rename.js";
 
-function boxes(form) {
-  return [...form.querySelectorAll("td.pick input")];
-}
+const form = document.querySelector("form:has(td.pick)");
+const boxes = () => [...form.querySelectorAll("td.pick input")];
+const rows = () => [...form.querySelectorAll("tr[data-id]")];
+const boxOf = (row) => row.querySelector("td.pick input");
+let last;
 
-function refresh(form) {
-  const all = boxes(form);
+function refresh() {
+  const all = boxes();
   const ticked = all.filter((box) => box.checked).length;
   const count = form.querySelector("[data-count]");
   if (count?.dataset.count) count.textContent = count.dataset.count.replace("{0}", ticked);
@@ -16,24 +20,80 @@ function refresh(form) {
   }
 }
 
-let last;
-document.addEventListener("click", (event) => {
-  const box = event.target;
-  if (!box.matches?.(".pick input")) return;
-  const form = box.closest("form");
-  const all = boxes(form);
-  if (box.hasAttribute("data-all")) {
-    for (const other of all) other.checked = box.checked;
-  } else if (event.shiftKey && all.includes(last)) {
-    const [from, to] = [all.indexOf(last), all.indexOf(box)].sort((a, b) => a - b);
-    for (const other of all.slice(from, to + 1)) other.checked = box.checked;
-  }
-  last = box;
-  refresh(form);
-});
+function setAll(checked) {
+  for (const box of boxes()) box.checked = checked;
+  refresh();
+}
 
-for (const head of document.querySelectorAll("[data-all]")) {
-  head.hidden = false;
+function range(to, checked = true) {
+  const all = boxes();
+  const [low, high] = [Math.max(0, all.indexOf(last)), all.indexOf(to)].sort((a, b) => a - b);
+  for (const box of all.slice(low, high + 1)) box.checked = checked;
+  refresh();
+}
+
+function clicked(event) {
+  const box = event.target.closest(".pick input");
+  if (box) {
+    if (box.hasAttribute("data-all")) setAll(box.checked);
+    else if (event.shiftKey && last) range(box, box.checked);
+    else last = box;
+    return refresh();
+  }
+  const row = event.target.closest("tr[data-id]");
+  if (!row || event.target.closest("a, button, input, select, textarea, label, .menu, .cell-editor") || String(getSelection())) return undefined;
+  const own = boxOf(row);
+  if (event.shiftKey && last) range(own);
+  else if (event.ctrlKey || event.metaKey) own.checked = !own.checked;
+  else {
+    const only = !own.checked;
+    setAll(false);
+    own.checked = only;
+  }
+  if (!event.shiftKey) last = own;
+  row.focus({ preventScroll: true });
+  return refresh();
+}
+
+function step(row, event) {
+  const all = rows();
+  const at = all.indexOf(row);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+  const next = all[Math.max(0, Math.min(all.length - 1, to))];
+  if (event.shiftKey) {
+    last ??= boxOf(row);
+    range(boxOf(next));
+  }
+  for (const other of all) other.tabIndex = other === next ? 0 : -1;
+  next.focus();
+}
+
+function pressed(event) {
+  const row = event.target.closest?.("tr[data-id]");
+  if (!row || event.target.closest("input:not([type=checkbox]), textarea, select, .menu")) return;
+  const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  const own = event.target === row;
+  if (plain && ["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) step(row, event);
+  else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a") setAll(true);
+  else if (own && plain && event.key === " ") {
+    last = boxOf(row);
+    last.checked = !last.checked;
+    refresh();
+  } else if (own && plain && event.key === "Enter") row.querySelector(".item a").click();
+  else if (plain && event.key === "F2") rename(row);
+  else if (own && plain && event.key === "Delete") form.querySelector(".selection [data-delete]")?.click();
+  else if (own && event.key === "Escape" && boxes().some((box) => box.checked)) setAll(false);
+  else return;
+  event.preventDefault();
+}
+
+if (form) {
+  for (const head of form.querySelectorAll("[data-all]")) head.hidden = false;
+  if (form.querySelector("[data-listing]")) {
+    rows().forEach((row, i) => { row.tabIndex = i === 0 ? 0 : -1; });
+    form.addEventListener("keydown", pressed);
+  }
+  form.addEventListener("click", clicked);
   // A page that comes back from the browser's history keeps its ticks.
-  refresh(head.closest("form"));
+  refresh();
 }

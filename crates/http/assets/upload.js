@@ -1,152 +1,270 @@
-// Dropping and choosing files: a queue with progress, two at a time. Before a file is sent, the queue asks whether its
-// name is taken, and then the person what to do.
-// The words come from the element `#upload-queue`, which the page has in the reader's language.
+// Dropping and choosing files and whole folders: a queue that shows the progress, rate and time left of each file, two at a
+// time. Before a file is sent, the queue asks whether its name is taken, and then the person what to do. A connection that
+// drops is taken up again where the server has the bytes, also after another page was opened: what is under way is kept by
+// store.js. The words come from the element `#upload-queue`, which every page has in the reader's language.
+import { forget, keep, kept } from "./store.js";
 
-const target = document.querySelector("[data-upload]");
 const panel = document.getElementById("upload-queue");
+const target = document.querySelector("[data-upload]");
+const PART = 32 * 2 ** 20;
 const waiting = [];
+const jobs = new Set();
 let running = 0;
-let unfinished = 0;
+let leaving = false;
 
-if (target && panel) {
-  const say = panel.dataset;
+const say = panel?.dataset ?? {};
+const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => values[i]);
+const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-  const row = (name) => {
-    const item = document.createElement("li");
-    const line = document.createElement("div");
-    line.className = "row between";
-    const label = document.createElement("span");
-    label.className = "name";
-    label.textContent = name;
-    const state = document.createElement("span");
-    state.className = "soft number";
-    state.textContent = say.waiting;
-    const bar = document.createElement("progress");
-    bar.max = 1;
-    bar.value = 0;
-    bar.setAttribute("aria-label", name);
-    line.append(label, state);
-    item.append(line, bar);
-    panel.querySelector("ul").append(item);
-    return { item, state, bar };
-  };
+function human(bytes) {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let at = 0;
+  while (bytes >= 1000 && at < units.length - 1) [bytes, at] = [bytes / 1024, at + 1];
+  const digits = bytes < 10 && at > 0 ? 1 : 0;
+  return `${bytes.toLocaleString(document.documentElement.lang, { maximumFractionDigits: digits })} ${units[at]}`;
+}
 
-  const settle = (job, ok, text) => {
-    job.view.bar.hidden = true;
-    job.view.state.textContent = text;
-    job.view.state.className = ok ? "done" : "failed";
-    running -= 1;
-    unfinished -= 1;
-    next();
-    if (unfinished === 0) finished();
-  };
+function left(seconds) {
+  if (seconds < 60) return fill(say.seconds, Math.ceil(seconds));
+  return seconds < 5400 ? fill(say.minutes, Math.round(seconds / 60)) : fill(say.hours, Math.round(seconds / 3600));
+}
 
-  const send = (job) => {
-    const body = new FormData();
-    body.set("form_token", target.dataset.token);
-    if (job.path) body.set("path", job.path);
-    if (job.taken) body.set("taken", job.taken);
-    body.set("file", job.file, job.file.name);
+function row(job) {
+  const view = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
+  const part = (name) => view.querySelector(`[data-part=${name}]`);
+  job.view = { item: view, state: part("state"), bar: part("bar"), pause: part("pause"), cancel: part("cancel") };
+  const name = job.path ? `${job.path}/${job.file.name}` : job.file.name;
+  part("name").textContent = name;
+  job.view.bar.setAttribute("aria-label", name);
+  job.view.pause.addEventListener("click", () => (job.paused ? resume(job) : pause(job)));
+  job.view.cancel.addEventListener("click", () => cancel(job));
+  panel.querySelector("ul").append(view);
+}
+
+function tell(job, text, kind = "soft number") {
+  job.view.state.textContent = text;
+  job.view.state.className = kind;
+}
+
+function progress(job, sent) {
+  const now = performance.now();
+  job.rate ??= { at: now, sent, value: 0 };
+  if (now - job.rate.at > 500) {
+    const value = ((sent - job.rate.sent) / (now - job.rate.at)) * 1000;
+    job.rate = { at: now, sent, value: job.rate.value ? 0.7 * job.rate.value + 0.3 * value : value };
+  }
+  job.view.bar.value = job.file.size ? sent / job.file.size : 1;
+  const words = [`${Math.floor(job.view.bar.value * 100)} %`];
+  if (job.rate.value > 0) words.push(`${human(job.rate.value)}/s`, left((job.file.size - sent) / job.rate.value));
+  tell(job, words.join(" · "));
+}
+
+function settle(job, ok, text) {
+  job.view.bar.hidden = true;
+  job.view.pause.hidden = true;
+  job.view.cancel.hidden = true;
+  tell(job, text, ok ? "done" : "failed");
+  jobs.delete(job);
+  forget(job);
+  next();
+  if (jobs.size === 0) finished();
+}
+
+function finished() {
+  panel.querySelector("[data-title]").textContent = say.finished;
+  const here = target && [...panel.querySelectorAll("li")].some((item) => item.dataset.place === target.dataset.place);
+  if (here && !panel.querySelector(".failed")) location.reload();
+}
+
+function pause(job) {
+  job.paused = true;
+  job.request?.abort();
+  job.view.pause.textContent = say.resume;
+  tell(job, say.paused);
+}
+
+function resume(job) {
+  job.paused = false;
+  job.rate = undefined;
+  job.view.pause.textContent = say.pause;
+  tell(job, say.waiting);
+  job.wake?.();
+}
+
+async function cancel(job) {
+  job.cancelled = true;
+  job.request?.abort();
+  job.wake?.();
+  const queued = waiting.indexOf(job);
+  if (queued >= 0) waiting.splice(queued, 1);
+  if (job.address) fetch(job.address, { method: "DELETE", headers: { "tus-resumable": "1.0.0" } }).catch(() => {});
+  if (queued >= 0) settle(job, true, say.cancelled);
+}
+
+/** A request with progress; resolves with the request whatever the status, rejects when there was no answer. */
+function ask(job, method, address, fields, body) {
+  return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", target.dataset.upload);
-    request.setRequestHeader("accept", "application/problem+json");
-    request.upload.addEventListener("progress", (event) => {
-      job.view.bar.value = event.loaded / event.total;
-      job.view.state.textContent = `${Math.floor((100 * event.loaded) / event.total)} %`;
-    });
-    request.addEventListener("load", () => {
-      if (request.status < 300) return settle(job, true, say.done);
-      let detail = say.failed;
-      try { detail = JSON.parse(request.responseText).detail ?? detail; } catch { /* not a problem document */ }
-      settle(job, false, detail);
-    });
-    request.addEventListener("error", () => settle(job, false, say.failed));
+    job.request = request;
+    request.open(method, address);
+    for (const [name, value] of Object.entries({ "tus-resumable": "1.0.0", ...fields })) request.setRequestHeader(name, value);
+    if (body) request.upload.addEventListener("progress", (event) => progress(job, job.offset + event.loaded));
+    request.addEventListener("load", () => resolve(request));
+    request.addEventListener("error", () => reject(new Error("lost")));
+    request.addEventListener("abort", () => reject(new Error("stopped")));
     request.send(body);
-  };
+  });
+}
 
-  // One question at a time; an answer "for all" holds until the page is left.
-  let forAll;
-  let questions = Promise.resolve();
-  const ask = (job, versions) => {
-    questions = questions.then(() => forAll ?? new Promise((resolve) => {
-      const box = document.createElement("div");
-      box.className = "question";
-      const text = document.createElement("p");
-      text.textContent = say.taken.replace("{0}", job.file.name);
-      const all = document.createElement("label");
-      all.className = "choice";
-      const tick = document.createElement("input");
-      tick.type = "checkbox";
-      all.append(tick, say.forAll);
-      const row = document.createElement("div");
-      row.className = "row";
-      for (const [word, label] of [["replace", versions ? say.replace : say.overwrite], ["both", say.both], ["skip", say.skip]]) {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.className = "button";
-        button.textContent = label;
-        button.addEventListener("click", () => {
-          if (tick.checked) forAll = word;
-          box.remove();
-          resolve(word);
-        });
-        row.append(button);
+/** Waits until the connection may be tried again, or somebody asks for it. */
+function rest(job, seconds) {
+  return new Promise((resolve) => {
+    const timer = seconds && setTimeout(resolve, seconds * 1000);
+    job.wake = () => { clearTimeout(timer); resolve(); };
+    addEventListener("online", job.wake, { once: true });
+  });
+}
+
+class Refused extends Error {}
+
+function check(request) {
+  if (request.status < 300) return request;
+  if (request.status === 401 || request.status >= 500 || request.status === 429) throw new Error(request.status === 401 ? "session" : "busy");
+  let detail = say.failed;
+  try { detail = JSON.parse(request.responseText).detail ?? detail; } catch { /* not a problem document */ }
+  throw Object.assign(new Refused(detail), { status: request.status });
+}
+
+const PART_TYPE = { "content-type": "application/offset+octet-stream" };
+
+async function create(job) {
+  const conflict = { replace: "replace", both: "keep-both" }[job.taken];
+  const words = { path: [job.place, job.path, job.file.name].filter(Boolean).join("/"), on_conflict: conflict };
+  if (job.file.type) words.filetype = job.file.type;
+  const said = Object.entries(words).map(([key, value]) => `${key} ${base64(value)}`).join(",");
+  const first = job.file.size <= PART ? job.file : undefined;
+  const fields = { "upload-length": job.file.size, "upload-metadata": said, ...(first && PART_TYPE) };
+  const answer = check(await ask(job, "POST", "/api/v1/uploads", fields, first));
+  job.address = answer.getResponseHeader("location");
+  job.offset = Number(answer.getResponseHeader("upload-offset"));
+  await keep(job);
+}
+
+async function step(job) {
+  if (!job.address) return create(job);
+  if (job.unsure) {
+    const answer = await ask(job, "HEAD", job.address, {});
+    if (answer.status === 404 || answer.status === 410) [job.address, job.offset] = [undefined, 0];
+    else job.offset = Number(check(answer).getResponseHeader("upload-offset"));
+    job.unsure = false;
+    return undefined;
+  }
+  const part = job.file.slice(job.offset, job.offset + PART);
+  const answer = check(await ask(job, "PATCH", job.address, { ...PART_TYPE, "upload-offset": job.offset }, part));
+  job.offset = Number(answer.getResponseHeader("upload-offset"));
+  return undefined;
+}
+
+async function send(job) {
+  let tries = 0;
+  while (!job.address || job.unsure || job.offset < job.file.size) {
+    if (job.cancelled) return settle(job, true, say.cancelled);
+    if (job.paused) await rest(job);
+    if (job.paused || job.cancelled) continue;
+    try {
+      await step(job);
+      tries = 0;
+    } catch (error) {
+      if (leaving) return undefined;
+      if (job.paused || job.cancelled) job.unsure = true;
+      else if (error instanceof Refused && !(error.status === 409 && job.address)) return settle(job, false, error.message);
+      else {
+        job.unsure = true;
+        job.rate = undefined;
+        tries += 1;
+        tell(job, error.message === "session" ? say.session : say.lost, "failed");
+        await rest(job, Math.min(30, 2 ** Math.min(tries, 5) / 2));
       }
-      box.append(text, row, all);
-      job.view.item.append(box);
-      box.scrollIntoView({ block: "nearest" });
-      row.firstChild.focus();
-    }));
-    return questions;
-  };
+    }
+  }
+  return settle(job, true, say.done);
+}
 
-  const begin = async (job) => {
-    const question = new URLSearchParams({ name: job.file.name, path: job.path });
-    const answer = await fetch(`${target.dataset.ask}?${question}`, { headers: { accept: "application/json" } });
+// One question at a time; an answer "for all" holds until the page is left.
+let forAll;
+let questions = Promise.resolve();
+function question(job, versions) {
+  questions = questions.then(() => forAll ?? new Promise((resolve) => {
+    const box = document.getElementById("upload-question").content.firstElementChild.cloneNode(true);
+    box.querySelector("p").textContent = fill(say.taken, job.file.name);
+    const tick = box.querySelector("input");
+    for (const button of box.querySelectorAll("button")) {
+      if (button.value === "replace" && !versions) button.textContent = say.overwrite;
+      button.addEventListener("click", () => {
+        if (tick.checked) forAll = button.value;
+        box.remove();
+        resolve(button.value);
+      });
+    }
+    job.view.item.append(box);
+    box.scrollIntoView({ block: "nearest" });
+    box.querySelector("button").focus();
+  }));
+  return questions;
+}
+
+async function begin(job) {
+  if (!job.taken) {
+    const words = new URLSearchParams({ name: job.file.name, path: job.path });
+    const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" } });
     const { taken, versions } = answer.ok ? await answer.json() : {};
-    if (taken) job.taken = await ask(job, versions);
     // Should somebody take the name only now, both stay.
-    else job.taken = "both";
-    if (job.taken === "skip") return settle(job, true, say.skipped);
-    return send(job);
-  };
+    job.taken = taken ? await question(job, versions) : "both";
+    if (job.taken !== "skip") await keep(job);
+  }
+  if (job.cancelled) return settle(job, true, say.cancelled);
+  return job.taken === "skip" ? settle(job, true, say.skipped) : send(job);
+}
 
-  const next = () => {
-    while (running < 2 && waiting.length > 0) {
-      running += 1;
-      const job = waiting.shift();
-      begin(job).catch(() => settle(job, false, say.failed));
-    }
-  };
+function next() {
+  while (running < 2 && waiting.length > 0) {
+    running += 1;
+    const job = waiting.shift();
+    begin(job).catch(() => settle(job, false, say.failed)).finally(() => { running -= 1; next(); });
+  }
+}
 
-  const finished = () => {
-    panel.querySelector("[data-title]").textContent = say.finished;
-    if (!panel.querySelector(".failed")) location.reload();
-  };
+function enter(job) {
+  panel.hidden = false;
+  panel.querySelector("[data-title]").textContent = say.title;
+  jobs.add(job);
+  row(job);
+  job.view.item.dataset.place = job.place;
+  waiting.push(job);
+  next();
+}
 
-  const add = (file, path) => {
-    panel.hidden = false;
-    panel.querySelector("[data-title]").textContent = say.title;
-    unfinished += 1;
-    waiting.push({ file, path, view: row(path ? `${path}/${file.name}` : file.name) });
-    next();
-  };
+function add(file, path) {
+  const job = { file, path, place: target.dataset.place, ask: target.dataset.ask, offset: 0 };
+  keep(job).then(() => enter(job));
+}
 
-  // A dropped folder is walked; `readEntries` gives at most a hundred at a time.
-  const walk = async (entry, path) => {
-    if (entry.isFile) {
-      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-      return add(file, path);
-    }
-    const reader = entry.createReader();
-    const inside = path ? `${path}/${entry.name}` : entry.name;
-    for (;;) {
-      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-      if (batch.length === 0) return undefined;
-      for (const child of batch) await walk(child, inside);
-    }
-  };
+// A dropped folder is walked; `readEntries` gives at most a hundred at a time.
+async function walk(entry, path) {
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    return add(file, path);
+  }
+  const reader = entry.createReader();
+  const inside = path ? `${path}/${entry.name}` : entry.name;
+  for (;;) {
+    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) return undefined;
+    for (const child of batch) await walk(child, inside);
+  }
+}
 
+function receive() {
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
   target.addEventListener("dragover", (event) => {
     if (!carriesFiles(event)) return;
@@ -163,13 +281,9 @@ if (target && panel) {
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
     entries.forEach((entry) => walk(entry, ""));
   });
-
   // The upload button opens the file chooser at once; without script it leads to a page with one.
   const chooser = document.createElement("input");
-  chooser.type = "file";
-  chooser.multiple = true;
-  chooser.id = "upload-files";
-  chooser.hidden = true;
+  Object.assign(chooser, { type: "file", multiple: true, id: "upload-files", hidden: true });
   document.body.append(chooser);
   chooser.addEventListener("change", () => {
     [...chooser.files].forEach((file) => add(file, ""));
@@ -179,10 +293,17 @@ if (target && panel) {
     event.preventDefault();
     chooser.click();
   });
+}
 
+if (panel) {
+  if (target) receive();
   panel.querySelector("[data-close]").addEventListener("click", () => {
-    if (panel.querySelector(".done")) location.reload();
+    if (panel.querySelector(".done") && target) location.reload();
     else panel.hidden = true;
   });
-  addEventListener("beforeunload", (event) => { if (unfinished > 0) event.preventDefault(); });
+  addEventListener("beforeunload", (event) => {
+    if ([...jobs].some((job) => !job.kept)) event.preventDefault();
+  });
+  addEventListener("pagehide", () => { leaving = true; });
+  kept().then((found) => found.forEach((job) => enter({ ...job, unsure: Boolean(job.address) })));
 }

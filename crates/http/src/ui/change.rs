@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
-use model::{LibrarySettings, Name, NodeKind, Result, Versioning};
+use model::{Error, LibrarySettings, Name, NodeKind, Result, Versioning};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -38,7 +38,11 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
         title: page.s("rename.title").into(),
         icon: icon("pencil"),
         action: format!("/items/{}/rename", item.id),
-        fields: vec![Field::line("name", page.s("column.name"), name).required(), Field::hidden("next", next.clone())],
+        fields: vec![
+            Field::line("name", page.s("column.name"), name).required(),
+            Field::hidden("was", &item.name),
+            Field::hidden("next", next.clone()),
+        ],
         submit: page.s("action.rename").into(),
         danger: false,
         back: next,
@@ -57,9 +61,13 @@ pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let (name, next) = (fields.text("name"), fields.next(&format!("/items/{id}/open")));
-    let result = match Name::new(name.trim()) {
-        Ok(new) => visit.session.rename(&Target::Id(id.parse()?), &new).await,
-        Err(error) => Err(error),
+    let was = fields.text("was");
+    let overtaken = if was.is_empty() { None } else { Some(find(&visit, &id).await?.name) };
+    let overtaken = overtaken.filter(|now| *now != was && now != name.trim());
+    let result = match (Name::new(name.trim()), overtaken) {
+        (_, Some(now)) => Err(Error::conflict(visit.page.f1("rename.overtaken", now)).with_code("overtaken")),
+        (Ok(new), None) => visit.session.rename(&Target::Id(id.parse()?), &new).await,
+        (Err(error), None) => Err(error),
     };
     match result {
         Ok(item) => Ok(done(&next, &Flash::new("toast.renamed", item.name))),

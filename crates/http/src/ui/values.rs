@@ -51,9 +51,13 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
     for column in &subject.columns {
         let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
         let name = field_name(column.id);
-        let mut field = field(page, &visit.session, column, value, typed.map(|typed| typed.text(&name))).await?;
+        let present = edited(page, &visit.session, value).await?;
+        let mut was = Field::hidden("", &present);
+        was.name = format!("was-{}", column.id).into();
+        let text = typed.map_or(present, |typed| typed.text(&name));
+        let mut field = field(page, &visit.session, column, text).await?;
         field.name = name.into();
-        fields.push(field);
+        fields.extend([field, was]);
     }
     if !subject.types.is_empty() {
         let chosen = |id: Option<Id>| id == item.content_type_id;
@@ -85,22 +89,19 @@ fn back(subject: &Subject) -> String {
     if subject.single { change::parent_page(&subject.item) } else { address::browse(&subject.item.path) }
 }
 
-async fn field(
-    page: &Page,
-    session: &Session,
-    column: &Column,
-    value: Option<&ColumnValue>,
-    typed: Option<String>,
-) -> Result<Field> {
-    let text = match (typed, value) {
-        (Some(typed), _) => typed,
-        (None, Some(ColumnValue::Text(text))) => text.clone(),
-        (None, Some(ColumnValue::Number(number))) => written::number_to_edit(page.language, *number),
-        (None, Some(ColumnValue::Date(time))) => format::date(*time),
-        (None, Some(ColumnValue::Person(id))) => people::login_or_name(session, *id).await?,
-        (None, Some(ColumnValue::YesNo(yes))) => if *yes { "yes" } else { "no" }.to_owned(),
-        (None, None) => String::new(),
-    };
+/// A value as it stands in a field.
+async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
+    Ok(match value {
+        Some(ColumnValue::Text(text)) => text.clone(),
+        Some(ColumnValue::Number(number)) => written::number_to_edit(page.language, *number),
+        Some(ColumnValue::Date(time)) => format::date(*time),
+        Some(ColumnValue::Person(id)) => people::login_or_name(session, *id).await?,
+        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        None => String::new(),
+    })
+}
+
+async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
     let label = column.name.as_str();
     let mut field = match &column.kind {
         ColumnKind::Text => Field::of("", label, Input::Lines),
@@ -179,8 +180,10 @@ fn problem(page: &Page, cause: &Error) -> Response {
 
 async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
     let (visit, fields) = (&sent.visit, &sent.fields);
+    let present = visit.session.values(&Target::Id(subject.item.id)).await?;
     let mut values = Vec::new();
     for column in &subject.columns {
+        refuse_overtaken(visit, fields, column, &present).await?;
         let text = fields.trimmed(&field_name(column.id));
         let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
         values.push((column.id, value));
@@ -191,6 +194,27 @@ async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
         id => Some(Some(id.parse()?)),
     };
     visit.session.set_values(&Target::Id(subject.item.id), values, content_type).await
+}
+
+/// Refuses when somebody else changed the value since the form was opened to something else than what was typed; the form
+/// that says so knows the new value, so that saving it again replaces that.
+async fn refuse_overtaken(
+    visit: &Visit,
+    fields: &Fields,
+    column: &Column,
+    present: &[(Id, ColumnValue)],
+) -> Result<()> {
+    let was = format!("was-{}", column.id);
+    if fields.all(&was).next().is_none() {
+        return Ok(());
+    }
+    let value = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+    let (page, now) = (&visit.page, edited(&visit.page, &visit.session, value).await?);
+    if now == fields.text(&was) || now.trim() == fields.trimmed(&field_name(column.id)) {
+        return Ok(());
+    }
+    let shown = if now.is_empty() { "–".to_owned() } else { now };
+    Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code("overtaken"))
 }
 
 /// Reads what was typed; a refusal names the column, in the reader's language.

@@ -1,0 +1,62 @@
+// A name is changed where it stands: Enter saves, Escape leaves. Who was overtaken by somebody else is told, and loses nothing.
+
+async function parse(answer) {
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+export async function rename(row) {
+  const link = row.querySelector(".item > a");
+  if (!row.dataset.can.split(" ").includes("edit") || row.querySelector(".cell-editor")) return;
+  const address = `/items/${row.dataset.id}/rename`;
+  const answer = await fetch(address, { headers: { accept: "text/html" } });
+  const form = answer.ok && (await parse(answer)).getElementById("form");
+  if (!form) {
+    location.href = address;
+    return;
+  }
+  const value = (name, from = form) => from.querySelector(`[name=${name}]`)?.value ?? "";
+  let was = value("was");
+  const editor = document.createElement("div");
+  editor.className = "cell-editor";
+  const field = document.createElement("input");
+  Object.assign(field, { className: "input", value: value("name"), maxLength: 255, autocomplete: "off", dir: "auto" });
+  field.setAttribute("aria-label", form.querySelector(".field label").textContent);
+  const fault = document.createElement("p");
+  fault.className = "fault";
+  fault.setAttribute("role", "alert");
+  editor.append(field, fault);
+  link.replaceWith(editor);
+  const close = () => {
+    editor.replaceWith(link);
+    row.focus();
+  };
+  const refuse = (text) => {
+    fault.textContent = text;
+    field.setAttribute("aria-invalid", "true");
+    field.disabled = false;
+    field.focus();
+  };
+  const save = async () => {
+    field.disabled = true;
+    const body = new URLSearchParams({ form_token: value("form_token"), name: field.value, was, next: "/ui-kit/form" });
+    const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "text/html" } });
+    if (stored.type === "opaqueredirect") {
+      link.textContent = field.value.trim();
+      link.href = `/items/${row.dataset.id}/open`;
+      return close();
+    }
+    const page = await parse(stored);
+    was = value("was", page) || was;
+    return refuse(page.querySelector(".note.bad p")?.textContent ?? page.querySelector("main p")?.textContent ?? `${stored.status}`);
+  };
+  editor.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && !event.isComposing) save().catch((error) => refuse(String(error.message ?? error)));
+    else return;
+    event.preventDefault();
+  });
+  field.focus();
+  const dot = field.value.lastIndexOf(".");
+  field.setSelectionRange(0, dot > 0 ? dot : field.value.length);
+}

@@ -1,0 +1,72 @@
+// What is being uploaded, kept by the browser (IndexedDB) so that another page goes on with it. Files above a limit are not
+// kept, since the browser copies them: for those the page warns before it is left. One page at a time works on what is kept.
+
+const LARGEST = 512 * 2 ** 20;
+const login = document.getElementById("upload-queue")?.dataset.login;
+let opened;
+
+function base() {
+  opened ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open("strongroom-uploads", 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("jobs", { keyPath: "id" });
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  return opened;
+}
+
+async function run(mode, work) {
+  const store = (await base()).transaction("jobs", mode).objectStore("jobs");
+  return new Promise((resolve, reject) => {
+    const request = work(store);
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** Whether what is kept is this page's work; held as long as the page lives, and only asked for when there is something. */
+let claimed;
+function turn() {
+  claimed ??= new Promise((resolve) => {
+    if (!navigator.locks || !login) return resolve(false);
+    const hold = (lock) => {
+      resolve(Boolean(lock));
+      return new Promise(() => {});
+    };
+    // The page before may not quite have gone yet.
+    const patience = AbortSignal.timeout(1000);
+    return navigator.locks.request("strongroom-uploads", { signal: patience }, hold).catch(() => resolve(false));
+  });
+  return claimed;
+}
+
+/** Keeps what is needed to go on with a job; does nothing where that cannot be. */
+export async function keep(job) {
+  if (job.file.size > LARGEST || !(await turn())) return;
+  job.id ??= `${Date.now()}-${Math.random()}`;
+  const { id, file, path, place, ask, taken, address } = job;
+  try {
+    await run("readwrite", (store) => store.put({ id, file, path, place, ask, taken, address, login }));
+    job.kept = true;
+  } catch {
+    // No room, or a private window: the page warns before it is left.
+    job.kept = false;
+  }
+}
+
+/** Forgets a job. */
+export async function forget(job) {
+  if (job.id) await run("readwrite", (store) => store.delete(job.id)).catch(() => {});
+}
+
+/** The jobs that another page left behind. */
+export async function kept() {
+  if (!login || !("indexedDB" in window)) return [];
+  const mine = async () => (await run("readonly", (store) => store.getAll())).filter((job) => job.login === login);
+  try {
+    if ((await mine()).length === 0 || !(await turn())) return [];
+    return (await mine()).map((job) => ({ ...job, kept: true, offset: 0 }));
+  } catch {
+    return [];
+  }
+}

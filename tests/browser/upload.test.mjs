@@ -1,5 +1,8 @@
 // A file whose name is taken: the queue asks before it sends.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
@@ -94,5 +97,53 @@ test('without script the form asks what to do', async () => {
     assert.equal(await textOf('plain/Plan.txt'), plan, choice);
     assert.equal((await namesIn('plain')).length, count, choice);
   }
+  await page.finish();
+});
+
+test('an upload survives a lost connection and another page', async () => {
+  const page = await openPage(browser, server);
+  page.expectFault(/ERR_FAILED|net::/);
+  await signIn(page);
+  await openFolder(page, 'survives');
+  const big = join(mkdtempSync(join(tmpdir(), 'strongroom-upload-')), 'Big.bin');
+  const size = 40 * 2 ** 20;
+  writeFileSync(big, Buffer.alloc(size, 7));
+  let lost = 0;
+  await page.route('**/api/v1/uploads/*', (route) => { lost += 1; return route.abort(); });
+  await page.locator('#upload-files').setInputFiles(big);
+  const queue = page.locator('#upload-queue');
+  await queue.getByText('No connection; tries again').waitFor();
+  await picture(page, 'upload-lost');
+  await assertAccessible(page);
+  assert.ok(lost > 0);
+  await page.unroute('**/api/v1/uploads/*');
+  await page.goto('/account');
+  await queue.getByText('Uploads finished').waitFor({ timeout: 30_000 });
+  const stored = await (await server.api('GET', '/api/v1/items/by-path?path=Documents/survives/Big.bin')).json();
+  assert.equal(stored.size, size);
+  rmSync(dirname(big), { recursive: true });
+  await page.finish();
+});
+
+test('an upload is paused and goes on', async () => {
+  const page = await openPage(browser, server);
+  page.expectFault(/ERR_FAILED|net::/);
+  await signIn(page);
+  await openFolder(page, 'pauses');
+  await page.evaluate(() => { window.before = true; });
+  let held;
+  await page.route('**/api/v1/uploads', async (route) => {
+    await new Promise((resolve) => { held = resolve; });
+    return route.continue().catch(() => {});
+  });
+  await page.locator('#upload-files').setInputFiles([file('Wait.txt', 'wait')]);
+  const queue = page.locator('#upload-queue');
+  await queue.getByRole('button', { name: 'Pause' }).click();
+  await queue.getByText('paused').waitFor();
+  await page.unroute('**/api/v1/uploads');
+  held();
+  await queue.getByRole('button', { name: 'Go on' }).click();
+  await reloaded(page);
+  assert.equal(await textOf('pauses/Wait.txt'), 'wait');
   await page.finish();
 });

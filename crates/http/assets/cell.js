@@ -22,7 +22,7 @@ async function edit(link) {
     location.href = link.href;
     return;
   }
-  const token = form.querySelector("[name=form_token]").value;
+  let token = form.querySelector("[name=form_token]").value;
   const was = form.querySelector("[name^=was-]");
   const name = field.name;
   const before = [...cell.childNodes];
@@ -70,10 +70,11 @@ async function edit(link) {
       return close([...(await parse(stored)).body.childNodes]);
     }
     const problem = await stored.json().catch(() => ({}));
-    // Somebody was faster: what they stored is what the next attempt replaces.
-    if (stored.status === 409) {
-      const again = await fetch(link.href, { headers: { accept: "text/html" } });
-      was.value = (await parse(again)).querySelector(`[name="${was.name}"]`)?.value ?? was.value;
+    // Somebody was faster: what they stored is what the next attempt replaces. Or the session is another one.
+    if (stored.status === 409 || stored.status === 403) {
+      const again = await parse(await fetch(link.href, { headers: { accept: "text/html" } }));
+      was.value = again.querySelector(`[name="${was.name}"]`)?.value ?? was.value;
+      token = again.querySelector("#form [name=form_token]")?.value ?? token;
     }
     return refuse(problem.detail ?? `${stored.status}`);
   };

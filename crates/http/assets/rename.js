@@ -15,7 +15,7 @@ export async function rename(row) {
     return;
   }
   const value = (name, from = form) => from.querySelector(`[name=${name}]`)?.value ?? "";
-  let was = value("was");
+  let [was, token] = [value("was"), value("form_token")];
   const editor = document.createElement("div");
   editor.className = "cell-editor";
   const field = document.createElement("input");
@@ -38,7 +38,7 @@ export async function rename(row) {
   };
   const save = async () => {
     field.disabled = true;
-    const body = new URLSearchParams({ form_token: value("form_token"), name: field.value, was, next: "/ui-kit/form" });
+    const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/ui-kit/form" });
     const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "text/html" } });
     if (stored.type === "opaqueredirect") {
       link.textContent = field.value.trim();
@@ -46,8 +46,9 @@ export async function rename(row) {
       return close();
     }
     const page = await parse(stored);
+    if (stored.status === 403) token = value("form_token", await parse(await fetch(address))) || token;
     was = value("was", page) || was;
-    return refuse(page.querySelector(".note.bad p")?.textContent ?? page.querySelector("main p")?.textContent ?? `${stored.status}`);
+    return refuse(page.querySelector(".note p")?.textContent ?? page.querySelector("main p")?.textContent ?? `${stored.status}`);
   };
   editor.addEventListener("keydown", (event) => {
     event.stopPropagation();

@@ -63,8 +63,8 @@ pub use import::{
     ReturningDocument, ReturningVersion,
 };
 pub use items::{
-    BulkOutcome, Details, Filter, Found, Happening, Home, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort, SortKey,
-    Space, Transfer, Transferred, ValueTest, Wanted,
+    BulkOutcome, Details, Filter, Found, Happening, Home, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort,
+    SortKey, Space, Transfer, Transferred, ValueTest, Wanted,
 };
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,

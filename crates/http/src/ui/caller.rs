@@ -9,6 +9,7 @@ use repository::{Client, Credential, Session};
 
 use super::fault::{Fault, Known, Reader};
 use super::page::{Page, Who, safe_next};
+use super::sign;
 use super::texts::Language;
 use crate::protocol::segments;
 use crate::state::AppState;
@@ -36,6 +37,8 @@ pub enum Away {
     SignIn(String),
     /// An error.
     Fault(Fault),
+    /// The page that keeps what was sent until its sender is signed in again.
+    Ended(Response),
 }
 
 impl IntoResponse for Away {
@@ -45,6 +48,7 @@ impl IntoResponse for Away {
                 Redirect::to(&format!("/sign-in?next={}", segments::encode_query(&here))).into_response()
             }
             Self::Fault(fault) => fault.into_response(),
+            Self::Ended(response) => response,
         }
     }
 }
@@ -144,6 +148,12 @@ impl Fields {
         safe_next(self.find("next"), fallback)
     }
 
+    /// All but the form token, as a form sends them.
+    pub fn encoded(&self) -> String {
+        let fields = self.pairs().filter(|(key, _)| *key != "form_token");
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+    }
+
     fn find(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -162,7 +172,11 @@ impl FromRequest<AppState> for Sent {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Away> {
         let (mut parts, body) = request.into_parts();
-        let visit = Visit::from_request_parts(&mut parts, state).await?;
+        let visit = match Visit::from_request_parts(&mut parts, state).await {
+            Ok(visit) => visit,
+            Err(Away::SignIn(_)) => return Err(Away::Ended(sign::ended(state, parts, body).await)),
+            Err(away) => return Err(away),
+        };
         let fields = read(Request::from_parts(parts, body), state).await.map_err(|e| Away::Fault(e.into()))?;
         csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| Away::Fault(e.into()))?;
         Ok(Self { visit, fields })

@@ -74,6 +74,8 @@ struct DocumentPage<'a> {
     administers: bool,
     preview: Preview,
     follows: bool,
+    /// Whether versions can be compared: they are text.
+    comparable: bool,
     deeds: Vec<Deed>,
     links: Option<Vec<LinkRow>>,
 }
@@ -125,6 +127,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         fault: item.version_id.and_then(fault_of),
         administers: session.principal().farm_administrator,
         preview: preview::of(session, item).await,
+        comparable: preview::is_text(item),
         follows: session.follows(&target).await?,
         deeds,
         links,

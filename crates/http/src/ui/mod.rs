@@ -12,6 +12,7 @@ mod caller;
 mod cells;
 mod change;
 mod checkout;
+mod compare;
 mod details;
 mod document;
 mod download;
@@ -121,6 +122,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/view", get(views::ask).post(views::apply))
         .route("/items/{id}/views", get(views::ask_save).post(views::save))
         .route("/items/{id}/views/{view}/delete", post(views::delete))
+        .route("/items/{id}/compare", get(compare::show))
         .route("/items/{id}/follow", post(links::follow))
         .route("/items/{id}/links", get(links::ask).post(links::make))
         .route("/items/{id}/links/{link}/revoke", post(links::revoke))

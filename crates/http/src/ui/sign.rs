@@ -1,13 +1,17 @@
 //! Signing in and out.
 
 use askama::Template;
+use axum::body::Body;
 use axum::extract::{FromRequest, Query, Request, State};
-use axum::http::header;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use model::{Error, ErrorKind, Timestamp};
+use repository::Credential;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::caller::{self, Sent};
+use super::caller::{self, Away, Fields, Sent};
 use super::fault::{Fault, Shown};
 use super::page::{Page, safe_next};
 use super::{html, refuse};
@@ -25,6 +29,63 @@ struct SignIn<'a> {
     next: String,
     login: String,
     fault: String,
+    /// What was sent when the session had ended, to be sent again; empty for nothing.
+    resend: String,
+    resend_to: String,
+}
+
+/// What somebody sent when their session had ended, once they are back.
+#[derive(Template)]
+#[template(path = "resend.html")]
+struct Resend<'a> {
+    page: &'a Page,
+    action: String,
+    fields: Vec<(String, String)>,
+}
+
+/// The answer to a form that came when its session had ended: signing in keeps what was typed. Scripts get a problem.
+pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
+    let mut page = Page::of_request(&parts);
+    let status = StatusCode::UNAUTHORIZED;
+    if parts.headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json") {
+        let text = json!({"detail": page.s("sign.expired-row")}).to_string();
+        return (status, [(header::CONTENT_TYPE, "application/problem+json")], text).into_response();
+    }
+    let (visitor, fresh) = match visitor(&parts.headers) {
+        Ok(visitor) => visitor,
+        Err(error) => return Fault::from(error).into_response(),
+    };
+    let resend_to = safe_next(Some(parts.uri.path()), "/");
+    let fields = match caller::read(Request::from_parts(parts, body), state).await {
+        Ok(fields) => fields,
+        Err(error) => return Fault::from(error).into_response(),
+    };
+    page.form_token = csrf::token(&csrf::visitor_key(&visitor));
+    let resend = fields.encoded();
+    let next = fields.next("/");
+    let mut response =
+        html(&SignIn { page: &page, next, login: String::new(), fault: String::new(), resend, resend_to });
+    *response.status_mut() = status;
+    if fresh {
+        Cookie { name: VISITOR, value: &visitor, seconds: None, secure: state.is_secure() }.set(&mut response);
+    }
+    response
+}
+
+/// Where somebody goes on who has signed in.
+async fn go_on(state: &AppState, mut page: Page, secret: &str, next: &str, fields: &Fields) -> Result<Response, Error> {
+    let resend = fields.text("resend");
+    if resend.is_empty() {
+        return Ok(Redirect::to(next).into_response());
+    }
+    if let Some(caller) = state.repository().caller_from_session(secret).await?
+        && let Credential::Session { csrf_key, .. } = caller.credential
+    {
+        page.form_token = csrf::token(&csrf_key);
+    }
+    let action = safe_next(Some(fields.text("resend_to").as_str()), "/");
+    let fields = form_urlencoded::parse(resend.as_bytes()).into_owned().collect();
+    Ok(html(&Resend { page: &page, action, fields }))
 }
 
 /// Where to go after signing in.
@@ -43,7 +104,14 @@ pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, reque
     let mut page = Page::of_request(&parts);
     let (visitor, fresh) = visitor(&parts.headers)?;
     page.form_token = csrf::token(&csrf::visitor_key(&visitor));
-    let mut response = html(&SignIn { page: &page, next, login: String::new(), fault: String::new() });
+    let mut response = html(&SignIn {
+        page: &page,
+        next,
+        login: String::new(),
+        fault: String::new(),
+        resend: String::new(),
+        resend_to: String::new(),
+    });
     if fresh {
         let secure = state.is_secure();
         Cookie { name: VISITOR, value: &visitor, seconds: None, secure }.set(&mut response);
@@ -69,7 +137,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
                 state.repository().sign_out(&before).await?;
             }
             let seconds = (signed_in.expires_at.seconds() - Timestamp::now().seconds()).max(0).unsigned_abs();
-            let mut response = Redirect::to(&next).into_response();
+            let mut response = go_on(&state, page, &signed_in.secret, &next, &fields).await?;
             let (name, secure) = (identity::session_cookie(state.is_secure()), state.is_secure());
             Cookie { name, value: &signed_in.secret, seconds: Some(seconds), secure }.set(&mut response);
             Cookie { name: VISITOR, value: "", seconds: Some(0), secure }.set(&mut response);
@@ -78,7 +146,8 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
         Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted) => {
             page.form_token = csrf::token(&key);
             let fault = refuse::explain(&page, &error);
-            let mut response = html(&SignIn { page: &page, next, login, fault });
+            let (resend, resend_to) = (fields.text("resend"), fields.text("resend_to"));
+            let mut response = html(&SignIn { page: &page, next, login, fault, resend, resend_to });
             *response.status_mut() = error::status(&error);
             error::add_retry_after(&error, &mut response);
             Ok(response)
@@ -97,6 +166,7 @@ pub async fn sign_out(State(state): State<AppState>, request: Request) -> Respon
                 return Fault::from(error).into_response();
             }
         }
+        (Err(Away::Ended(_)), _) => {}
         (Err(away), _) => return away.into_response(),
         (Ok(_), None) => {}
     }

@@ -4,7 +4,7 @@
 //! the first part of a text is read, so that the cost does not depend on its size.
 
 mod code;
-mod decode;
+pub(super) mod decode;
 mod kind;
 mod markdown;
 mod table;
@@ -112,6 +112,11 @@ fn escape(text: &str, markup: &mut String) {
             _ => markup.push(character),
         }
     }
+}
+
+/// Whether a document is text, so that its versions can be compared.
+pub fn is_text(item: &Item) -> bool {
+    matches!(kind::of(&item.media_type, &item.name), Kind::Text(_) | Kind::Markdown | Kind::Table)
 }
 
 #[cfg(test)]

@@ -82,3 +82,34 @@ async fn the_language_is_the_accounts_then_the_browsers() {
     let page = browser.get("/account").await;
     assert!(page.text.contains("lang=\"de\" data-theme=\"dark\"") && page.text.contains("Mein Konto"));
 }
+
+#[tokio::test]
+async fn what_was_typed_survives_the_end_of_a_session() {
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    let library = farm.administrator().await.item(&Target::path("Documents").unwrap()).await.unwrap().id;
+    let old = browser.get("/account").await.form_token();
+    browser.post("/account", "/sign-out", &[]).await.expect(303);
+    let action = format!("/items/{library}/new-folder");
+    let ended = browser.post_with(&old, &action, &[("name", "Precious <b>")], &[]).await.expect(401);
+    assert!(ended.text.contains("Your session has ended") && ended.text.contains("name=Precious+%3Cb%3E"), "{}", ended.text);
+    let form = ended.form_token();
+    let fields = [
+        ("login", "admin"),
+        ("password", PASSWORD),
+        ("next", "/"),
+        ("resend", "name=Precious+%3Cb%3E"),
+        ("resend_to", action.as_str()),
+    ];
+    let again = browser.post_with(&form, "/sign-in", &fields, &[]).await.expect(200);
+    assert!(again.text.contains(&format!("action=\"{action}\"")), "{}", again.text);
+    let form = again.form_token();
+    browser.post_with(&form, &action, &[("name", "Precious <b>")], &[]).await.expect(303);
+    assert!(farm.administrator().await.item(&Target::path("Documents/Precious <b>").unwrap()).await.is_ok());
+    // Only forms of this server are sent again.
+    browser.post("/account", "/sign-out", &[]).await.expect(303);
+    let form = browser.get("/sign-in").await.form_token();
+    let fields = [("login", "admin"), ("password", PASSWORD), ("resend", "a=b"), ("resend_to", "//evil.example")];
+    let again = browser.post_with(&form, "/sign-in", &fields, &[]).await.expect(200);
+    assert!(again.text.contains("action=\"/\""), "{}", again.text);
+}

@@ -94,6 +94,7 @@ const ROWS: &[Row] = &[
     page("/items/{id=library}/columns/{column}", SEE),
     form("/items/{id=library}/columns/{column}", "name=Phrases", MANAGE),
     form("/items/{id=library}/columns/{column}/delete", "", MANAGE),
+    asking("GET", "/items/{id=document}/compare", "?from=1.0", SEE),
     form("/items/{id=document}/follow", "follow=yes", [404, 303, 303, 303, 303]),
     page("/items/{id=document}/links", [404, 403, 403, 403, 403]),
     form("/items/{id=document}/links", "days=1", [404, 403, 403, 403, 403]),
@@ -257,6 +258,8 @@ async fn run(part: usize, parts: usize) {
             let at = format!("{} {}{} by {who}", row.method, row.route, row.query);
             let away = reply.header("location").starts_with("/sign-in");
             let expected = match *who {
+                // What a form brought is kept on the page that signs in; a file is not.
+                "anonymous" | "wrong session" | "disabled" if row.method == "POST" && row.body != "FILE" => (401, false),
                 "anonymous" | "wrong session" | "disabled" => (303, true),
                 _ => (expected_of(row, who), false),
             };

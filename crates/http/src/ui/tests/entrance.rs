@@ -1,5 +1,7 @@
 //! Signing in and out.
 
+use repository::Target;
+
 use super::*;
 
 #[tokio::test]

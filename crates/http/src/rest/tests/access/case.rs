@@ -94,6 +94,7 @@ impl Case {
         case.words.insert("nobody", people.nobody.to_string());
         case.words.insert("number", "1.0".into());
         case.words.insert("view", "999999".into());
+        case.words.insert("link", "999999".into());
         for word in ["main", "database", "collection", "directory", "migrate"] {
             case.words.insert(word, word.into());
         }

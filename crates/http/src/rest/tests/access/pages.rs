@@ -98,7 +98,7 @@ const ROWS: &[Row] = &[
     form("/items/{id=document}/follow", "follow=yes", [404, 303, 303, 303, 303]),
     page("/items/{id=document}/links", [404, 403, 403, 403, 403]),
     form("/items/{id=document}/links", "days=1", [404, 403, 403, 403, 403]),
-    form("/items/{id=document}/links/{view}/revoke", "", [404, 403, 404, 404, 404]),
+    form("/items/{id=document}/links/{link}/revoke", "", [404, 403, 404, 404, 404]),
     page("/items/{id=site}/link-rule", SEE),
     form("/items/{id=site}/link-rule", "days=7", MANAGE),
     page("/items/{id=folder}/view", SEE),

@@ -94,7 +94,11 @@ async fn what_was_typed_survives_the_end_of_a_session() {
     browser.post("/account", "/sign-out", &[]).await.expect(303);
     let action = format!("/items/{library}/new-folder");
     let ended = browser.post_with(&old, &action, &[("name", "Precious <b>")], &[]).await.expect(401);
-    assert!(ended.text.contains("Your session has ended") && ended.text.contains("name=Precious+%3Cb%3E"), "{}", ended.text);
+    assert!(
+        ended.text.contains("Your session has ended") && ended.text.contains("name=Precious+%3Cb%3E"),
+        "{}",
+        ended.text
+    );
     let form = ended.form_token();
     let fields = [
         ("login", "admin"),

@@ -259,7 +259,9 @@ async fn run(part: usize, parts: usize) {
             let away = reply.header("location").starts_with("/sign-in");
             let expected = match *who {
                 // What a form brought is kept on the page that signs in; a file is not.
-                "anonymous" | "wrong session" | "disabled" if row.method == "POST" && row.body != "FILE" => (401, false),
+                "anonymous" | "wrong session" | "disabled" if row.method == "POST" && row.body != "FILE" => {
+                    (401, false)
+                }
                 "anonymous" | "wrong session" | "disabled" => (303, true),
                 _ => (expected_of(row, who), false),
             };

@@ -134,7 +134,10 @@ fn line(
 ) -> Vec<String> {
     let (name, figure, paper_internal, paper_external) = row;
     let (a, b) = (measured(internal, phase, figure), measured(external, phase, figure));
-    let show = |value: Option<f64>| value.map_or("not offered".to_owned(), number);
+    let label = figure.split_once(':').map_or("", |(_, label)| label);
+    let missing = internal.results.iter().flat_map(|result| &result.missing).any(|missing| missing.label == label);
+    let none = if missing { "not offered" } else { "none done" };
+    let show = |value: Option<f64>| value.map_or(none.to_owned(), number);
     vec![
         name.clone(),
         number(*paper_internal),

@@ -49,7 +49,7 @@ pub struct Changes {
     pub scale: Option<f64>,
     /// Virtual users, of a load without steps.
     pub users: Option<u32>,
-    /// Seconds that are counted, of a load without steps.
+    /// Seconds that are counted, of a load without steps; ramp and warm-up last at most half as long each.
     pub seconds: Option<u64>,
     /// Other steps: level and seconds.
     pub steps: Vec<(f64, u64)>,
@@ -75,6 +75,10 @@ impl Changes {
         plan.load.users = self.users.unwrap_or(plan.load.users);
         if let Some(seconds) = self.seconds {
             plan.load.duration = Span::seconds(seconds);
+            // A short look has no use for a long ramp.
+            let most = Span(plan.load.duration.0 / 2);
+            plan.load.ramp = if plan.load.ramp > most { most } else { plan.load.ramp };
+            plan.load.warmup = if plan.load.warmup > most { most } else { plan.load.warmup };
         }
         if !self.steps.is_empty() {
             let step = |(level, seconds): &(f64, u64)| Step { level: *level, hold: Span::seconds(*seconds) };
@@ -109,7 +113,7 @@ pub async fn run(plan_text: &str, wishes: &Wishes, mut tell: impl FnMut(Event)) 
     let plan = Arc::new(wishes.changes.apply(plan_text)?);
     let target = Target::new(&plan.target, wishes.target.as_deref(), wishes.login.clone(), wishes.confirmed).await?;
     let target = Arc::new(target);
-    let mix = Mix::new(&plan, &target)?;
+    let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
     let loaded = bring(&target, &corpus, &mut tell).await?;
     let documents = corpus.count();

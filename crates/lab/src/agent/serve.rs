@@ -111,7 +111,7 @@ async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
     let login = order.login.map(|(user, password)| Login { user, password });
     let target = Target::new(&plan.target, Some(&order.target), login, order.confirmed).await?;
     let target = Arc::new(target);
-    let mix = Mix::new(&plan, &target)?;
+    let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
     let setup = Setup { plan, target, corpus, run: order.run, part: order.part };
     let (flush, mut flushes) = unbounded_channel();

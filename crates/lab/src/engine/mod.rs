@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hyper::header::HeaderName;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
@@ -15,8 +16,8 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::measure::Flush;
 use crate::operations::{self, Operation};
-use crate::plan::{Plan, Share};
-use crate::wire::Target;
+use crate::plan::{Kind, Plan, Share};
+use crate::wire::{Ask, Client, Target};
 
 /// What a run needs.
 #[derive(Clone)]
@@ -58,12 +59,18 @@ impl Mix {
     ///
     /// # Errors
     /// When that is nothing.
-    pub fn new(plan: &Plan, target: &Target) -> Result<Self> {
+    pub async fn new(plan: &Plan, target: &Arc<Target>) -> Result<Self> {
+        let describes = describes(target).await?;
         let all: f64 = plan.mix.iter().map(|share| share.weight).sum();
         let (mut parts, mut missing) = (Vec::new(), Vec::new());
         for share in &plan.mix {
             let offered = operations::find(&share.operation).filter(|found| found.offered_by.contains(&target.kind));
             match offered {
+                Some(operation) if operation.describes && !describes => missing.push(Missing {
+                    label: share.label(),
+                    share: share.weight / all,
+                    needs: "PROPFIND".to_owned(),
+                }),
                 Some(operation) => parts.push((operation, share.clone())),
                 None => missing.push(Missing {
                     label: share.label(),
@@ -77,6 +84,28 @@ impl Mix {
         }
         Ok(Self { parts, missing })
     }
+}
+
+/// Whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
+async fn describes(target: &Arc<Target>) -> Result<bool> {
+    /// A status that says that there is no such method.
+    const NO_SUCH_METHOD: [u16; 3] = [400, 405, 501];
+    /// Longest time of the answer.
+    const PATIENCE: Duration = Duration::from_secs(20);
+    if target.kind != Kind::Webdav {
+        return Ok(true);
+    }
+    let target = target.clone();
+    on_own_thread(move || async move {
+        let path = operations::address::content(&target, "");
+        let ask = Ask::new(operations::address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
+        let url = target.url.clone();
+        let answer = tokio::time::timeout(PATIENCE, Client::new(target).send(ask)).await;
+        let answer = answer.map_err(|_| Error::new(format!("{url} does not answer")))?;
+        let answer = answer.map_err(|fault| Error::new(fault.message))?;
+        Ok(!NO_SUCH_METHOD.contains(&answer.status.as_u16()))
+    })
+    .await?
 }
 
 /// A run that goes on.

@@ -11,6 +11,7 @@ pub const OPERATION: Operation = Operation {
     what: "Checking a document out, and in again",
     offered_by: STRONGROOM,
     changes: true,
+    describes: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "A copy of a document of the corpus in the user's folder",
     offered_by: EVERYWHERE,
     changes: true,
+    describes: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

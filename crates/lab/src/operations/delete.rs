@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "Deleting a document that the user uploaded",
     offered_by: EVERYWHERE,
     changes: true,
+    describes: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

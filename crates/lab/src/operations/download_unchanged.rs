@@ -11,6 +11,7 @@ pub const OPERATION: Operation = Operation {
     what: "A document that the user has already, asked for by its entity tag",
     offered_by: EVERYWHERE,
     changes: false,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

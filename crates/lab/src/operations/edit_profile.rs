@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "Opening the own page and saving settings",
     offered_by: STRONGROOM,
     changes: true,
+    describes: false,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
 };

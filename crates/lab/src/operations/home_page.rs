@@ -8,6 +8,7 @@ pub const OPERATION: Operation = Operation {
     what: "The start page with its resources",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "The first entries of a folder, by REST or PROPFIND",
     offered_by: EVERYWHERE,
     changes: false,
+    describes: true,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "A new folder, by REST or MKCOL",
     offered_by: EVERYWHERE,
     changes: true,
+    describes: false,
     prepare,
     run: |user, share| Box::pin(run(user, share)),
 };

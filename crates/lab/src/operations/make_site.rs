@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "A new site below the site of the corpus",
     offered_by: STRONGROOM,
     changes: true,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "An address that does not exist, answered as such",
     offered_by: EVERYWHERE,
     changes: false,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

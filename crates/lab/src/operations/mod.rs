@@ -50,6 +50,8 @@ pub struct Operation {
     pub offered_by: &'static [Kind],
     /// Whether it changes anything on the target.
     pub changes: bool,
+    /// Whether it asks a WebDAV server for descriptions.
+    pub describes: bool,
     /// What has to be there before, outside the measured time.
     pub prepare: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
     /// The operation itself.

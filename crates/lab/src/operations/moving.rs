@@ -11,6 +11,7 @@ pub const OPERATION: Operation = Operation {
     what: "Giving a document that the user uploaded another name",
     offered_by: EVERYWHERE,
     changes: true,
+    describes: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -8,6 +8,7 @@ pub const OPERATION: Operation = Operation {
     what: "The user's own page with settings and sessions",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
 };

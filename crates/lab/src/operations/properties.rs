@@ -11,6 +11,7 @@ pub const OPERATION: Operation = Operation {
     what: "What a document is, by REST or PROPFIND",
     offered_by: EVERYWHERE,
     changes: false,
+    describes: true,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

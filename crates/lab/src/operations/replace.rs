@@ -8,6 +8,7 @@ pub const OPERATION: Operation = Operation {
     what: "A new version of a document",
     offered_by: EVERYWHERE,
     changes: true,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -10,6 +10,7 @@ pub const OPERATION: Operation = Operation {
     what: "A search by a part of a name",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

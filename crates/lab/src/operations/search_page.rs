@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "A search by name, as a page",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
 };

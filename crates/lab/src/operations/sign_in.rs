@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     what: "Signing in by the form, and the start page",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -9,17 +9,19 @@ pub const OPERATION: Operation = Operation {
     what: "A style sheet, script or picture of the pages",
     offered_by: STRONGROOM,
     changes: false,
+    describes: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };
 
 async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     if user.statics.is_empty() {
-        let form = user.client.send(Ask::get("/sign-in").like_browser()).await?.expect(&[200])?;
+        // Whoever is signed in is led on to the start page.
+        let form = page::follow(user, Ask::get("/sign-in").like_browser()).await?.expect(&[200])?;
         user.statics = page::resources(&form.text());
     }
     let at = user.random.usize(0..user.statics.len().max(1));
-    let path = user.statics.get(at).cloned().ok_or_else(|| Fault::content("the sign-in page names no resource"))?;
+    let path = user.statics.get(at).cloned().ok_or_else(|| Fault::content("the page names no resource"))?;
     let answer = user.client.send(Ask::get(path).like_browser()).await?.expect(&[200])?;
     if answer.body.is_empty() { Err(Fault::content("a resource is empty")) } else { Ok(()) }
 }

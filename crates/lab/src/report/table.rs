@@ -31,7 +31,8 @@ pub fn number(value: f64) -> String {
     match value.abs() {
         magnitude if magnitude >= 100.0 => format!("{value:.0}"),
         magnitude if magnitude >= 10.0 => format!("{value:.1}"),
-        magnitude if magnitude >= 0.001 => format!("{value:.2}"),
+        magnitude if magnitude >= 0.02 => format!("{value:.2}"),
+        magnitude if magnitude >= 0.0002 => format!("{value:.4}"),
         0.0 => "0".to_owned(),
         _ => format!("{value:.1e}"),
     }

@@ -41,14 +41,15 @@ impl Plans {
 
 /// Lists operations.
 pub fn operations() -> Result<ExitCode> {
-    let rows: Vec<[String; 3]> = lab::OPERATIONS
+    let rows: Vec<[String; 4]> = lab::OPERATIONS
         .iter()
         .map(|operation| {
             let webdav =
                 if operation.offered_by.contains(&lab::Kind::Webdav) { "any WebDAV server" } else { "Strongroom" };
-            [operation.name.to_owned(), webdav.to_owned(), operation.what.to_owned()]
+            let changes = if operation.changes { "changes" } else { "reads" };
+            [operation.name.to_owned(), webdav.to_owned(), changes.to_owned(), operation.what.to_owned()]
         })
         .collect();
-    show(false, &json!({}), &table(["Operation", "Offered by", "What it does"], &rows));
+    show(false, &json!({}), &table(["Operation", "Offered by", "Effect", "What it does"], &rows));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,158 @@
+//! Drives `strongroom lab` as a person would, against a running server of the same program.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
+const PASSWORD: &str = "the-admin-password";
+
+/// All operations on a corpus that is loaded in a second.
+const PLAN: &str = r#"
+name = "small"
+thresholds = ["errors < 0.01%"]
+[corpus]
+libraries = 2
+folders = 3
+files = [{ size = "3KB", count = 20, spread = 0.4 }, { size = "60KB", count = 4 }]
+[load]
+users = 4
+duration = "9s"
+"#;
+
+/// A server that is stopped when the test ends, however it ends.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(data: &Path) -> Self {
+        let mut process = Command::new(PROGRAM)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .env("STRONGROOM_ADMIN_PASSWORD", PASSWORD)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let greeting = output.lines().map_while(Result::ok).find(|line| line.starts_with("Strongroom serves at"));
+        let address = greeting.unwrap().trim_start_matches("Strongroom serves at ").trim_end_matches('/').to_owned();
+        Self { process, address }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn lab(directory: &Path, words: &[&str]) -> Output {
+    Command::new(PROGRAM).arg("lab").args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap()
+}
+
+fn fault(directory: &Path, words: &[&str]) -> String {
+    let output = lab(directory, words);
+    assert_eq!(output.status.code(), Some(2), "{words:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn plan_of(operations: &[String]) -> String {
+    let parts = operations.iter().map(|name| format!("[[mix]]\noperation = \"{name}\"\nweight = 1\n"));
+    PLAN.to_owned() + &parts.collect::<String>()
+}
+
+/// Names of the operations that a kind of target offers, as the program lists them.
+fn operations(directory: &Path, webdav: bool) -> Vec<String> {
+    let listed = String::from_utf8(lab(directory, &["operations"]).stdout).unwrap();
+    let lines = listed.lines().skip(1).filter(|line| !webdav || line.contains("any WebDAV server"));
+    lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_operation_succeeds_on_a_running_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(&directory.path().join("farm"));
+    let all = operations(directory.path(), false);
+    assert!(all.len() > 20, "{all:?}");
+    std::fs::write(directory.path().join("small.toml"), plan_of(&all)).unwrap();
+    let words = [
+        "run",
+        "small.toml",
+        "--target",
+        &server.address,
+        "--user",
+        "admin",
+        "--password",
+        PASSWORD,
+        "--out",
+        "out",
+        "--json",
+    ];
+    let output = lab(directory.path(), &words);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &said["result"];
+    assert_eq!(result["faults"].as_array().map(Vec::len), Some(0), "{:#}", result["faults"]);
+    for operation in result["operations"].as_array().unwrap() {
+        assert!(operation["done"].as_u64() > Some(0), "{}", operation["label"]);
+    }
+    assert_eq!(result["thresholds"][0]["passed"], true);
+    // A machine that is busy with other tests may spoil the figures, and then says so.
+    assert_eq!(output.status.code(), Some(i32::from(said["passed"] == false)));
+    for ending in ["json", "md", "html"] {
+        assert!(directory.path().join(format!("out/small.{ending}")).exists());
+    }
+    let same = lab(directory.path(), &["compare", "out/small.json", "out/small.json", "--json"]);
+    let same: Value = serde_json::from_slice(&same.stdout).unwrap();
+    assert!(same["differences"].as_array().unwrap().iter().all(|of| of["significant"] == false), "{same:#}");
+}
+
+#[test]
+fn what_cannot_be_run_is_said_and_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let small = plan_of(&["download".to_owned()]);
+    std::fs::write(path.join("small.toml"), &small).unwrap();
+    std::fs::write(path.join("wrong.toml"), small.replace("duration", "duratoin")).unwrap();
+    assert!(fault(path, &["run", "wrong.toml"]).contains("did you mean \"duration\""));
+    assert!(fault(path, &["run", "qiuck"]).contains("did you mean \"quick\""));
+    assert!(fault(path, &["run", "missing.toml"]).contains("missing.toml cannot be read"));
+    assert!(fault(path, &["run", "small.toml"]).contains("names no target"));
+    assert!(fault(path, &["run", "small.toml", "--target", "http://127.0.0.1:1"]).contains("no connection"));
+    assert!(fault(path, &["run", "small.toml", "--target", "http://192.0.2.1"]).contains("does not name 192.0.2.1"));
+    assert!(
+        fault(path, &["run", "small.toml", "--target", "http://127.0.0.1:1", "--out", "/dev/null/x"])
+            .contains("cannot be written")
+    );
+    assert!(fault(path, &["compare", "small.toml", "small.toml"]).contains("no result of a run"));
+    assert!(fault(path, &["paper", "rbs-1999"]).contains("rbs-2010"));
+    assert!(fault(path, &["agent", "--token", "short"]).contains("16 characters"));
+    let server = Server::start(&path.join("farm"));
+    let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", "wrong"];
+    assert!(fault(path, &words).contains("refuses these credentials"));
+}
+
+#[test]
+fn a_paper_is_run_on_both_configurations() {
+    let directory = tempfile::tempdir().unwrap();
+    let words =
+        ["paper", "rbs-2010", "--scale", "0.0002", "--users", "60", "--seconds", "6", "--scratch", ".", "--out", "out"];
+    let output = lab(directory.path(), &words);
+    let text = std::fs::read_to_string(directory.path().join("out/rbs-2010.md"));
+    let text = text.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into_owned());
+    assert!(text.contains("| database with its log, GB | 217 | 7.00 | 0.03 |"), "{text}");
+    assert!(text.contains("**rbs-2010 is partial:** 7.0 % of its mix"), "{text}");
+    let sizes = text.lines().find(|line| line.starts_with("| external data, GB")).unwrap();
+    let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+    // In the paper 0 and 96.2; here nothing outside in the first configuration, and the documents in the second.
+    assert!(cells[2] < 0.001 && cells[3] > 0.001, "{sizes}");
+    let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["out"], "the scratch farms are gone");
+}

@@ -10,6 +10,8 @@ const FALLEN: f64 = 0.8;
 const RISEN: f64 = 1.4;
 /// and by so many milliseconds.
 const RISEN_BY: f64 = 0.5;
+/// Of what users took longer, at least this share must have been waiting for answers.
+const EXPLAINED: f64 = 0.3;
 /// How unlikely it must be that chance did it.
 const CHANCE: f64 = 0.001;
 
@@ -28,8 +30,13 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let bound = if a.len().min(b.len()) < 8 { 0.05 } else { CHANCE };
             same_distribution(a, b) < bound
         };
-        let slower =
-            rate[3] < rate[0] * FALLEN && rate.is_sorted_by(|a, b| *b <= a * 1.05) && sure(&rates(first), &rates(last));
+        // Users who wait have a cycle of thinking and waiting. When it became longer but waiting did not, it was the generator.
+        let cycle = |rate: f64| windows[0].level / rate.max(f64::MIN_POSITIVE) * 1000.0;
+        let waited = latency[3] - latency[0] >= (cycle(rate[3]) - cycle(rate[0])) * EXPLAINED;
+        let slower = waited
+            && rate[3] < rate[0] * FALLEN
+            && rate.is_sorted_by(|a, b| *b <= a * 1.05)
+            && sure(&rates(first), &rates(last));
         let longer = latency[3] > latency[0] * RISEN
             && latency[3] > latency[0] + RISEN_BY
             && latency.is_sorted_by(|a, b| *b >= a * 0.95)

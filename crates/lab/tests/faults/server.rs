@@ -141,8 +141,8 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
 async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
     let number = state.downloads.fetch_add(1, Ordering::Relaxed);
     let wait = match state.trouble {
-        Trouble::SlowPath if number % 100 == 99 => Duration::from_millis(200),
-        Trouble::Leak => Duration::from_millis(5) + elapsed * 2 / 1000,
+        Trouble::SlowPath if number % 100 == 99 => Duration::from_millis(600),
+        Trouble::Leak => Duration::from_millis(5) + elapsed * 8 / 1000,
         Trouble::Lock => {
             let _held = state.lock.lock().await;
             // sleep: this is how the server behaves badly

@@ -6,6 +6,7 @@ use database::content::version::{self, VersionRow};
 use model::{Digest, Error, Id, NodeKind, Result, Right, Rights, Timestamp, VersionNumber};
 
 use crate::locate::Located;
+use crate::locks::covering;
 
 /// A user or group by identifier and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Item {
     pub working: bool,
     /// Who has it checked out.
     pub check_out: Option<CheckOut>,
+    /// Who has it open for edit: the holder of the first lock that covers it.
+    pub locked_by: Option<Id>,
     /// Its content type.
     pub content_type_id: Option<Id>,
     /// What the caller may do with it.
@@ -113,7 +116,11 @@ impl Located {
     /// The item as the caller sees it.
     pub(crate) fn item(&self, reader: &mut Reader<'_>) -> Result<Item> {
         let inherited = self.parent().map(|parent| parent.scope_id);
-        self.view(reader, self.node(), self.path(), inherited)
+        let mut item = self.view(reader, self.node(), self.path(), inherited)?;
+        if item.rights.has(Right::View) {
+            item.locked_by = covering(reader, self)?.first().map(|lock| lock.owner_id);
+        }
+        Ok(item)
     }
 
     /// A child of the item as the caller sees it.
@@ -167,6 +174,7 @@ impl Located {
             version_id: visible,
             working: false,
             check_out: node.holder_id.zip(node.held_at).map(|(by, at)| CheckOut { by, at }),
+            locked_by: None,
             content_type_id: node.content_type_id,
             rights: self.access.rights(node.scope_id),
             own_permissions: inherited.is_none_or(|scope| scope != node.scope_id),

@@ -60,4 +60,4 @@ fn described() -> OpenApiRouter<AppState> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -60,6 +60,8 @@ struct DocumentPage<'a> {
     created_by: String,
     modified_by: String,
     held_by: Option<String>,
+    open_by: Option<String>,
+    may_unlock: bool,
     mine: bool,
     shown: bool,
     kind: String,
@@ -90,6 +92,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let mut people: Vec<Id> = versions.iter().map(|version| version.created_by).collect();
     people.extend([item.created_by, item.modified_by]);
     people.extend(item.check_out.map(|held| held.by));
+    people.extend(item.locked_by);
     let names = session.principal_names(&people).await?;
     let faults = session.content_faults(&target).await?;
     let fault_of = |id: Id| faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone());
@@ -115,6 +118,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         created_by: browse::name_of(&names, item.created_by),
         modified_by: browse::name_of(&names, item.modified_by),
         held_by: item.check_out.map(|held| browse::name_of(&names, held.by)),
+        open_by: item.locked_by.map(|holder| browse::name_of(&names, holder)),
+        may_unlock: item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override),
         mine: own,
         kind: format::media(visit.page.language, &item.media_type, &item.name),
         shown: content_type::shown_as(&item.media_type).is_some(),
@@ -183,6 +188,13 @@ pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: 
     let target = Target::Id(id.parse()?);
     sent.visit.session.check_out(&target).await?;
     finish(&sent, &target, Flash::new("toast.checked-out", "")).await
+}
+
+/// Ends the locks on the document, under which programs have it open.
+pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    sent.visit.session.break_locks(&target).await?;
+    finish(&sent, &target, Flash::new("toast.unlocked", "")).await
 }
 
 /// Publishes the draft.

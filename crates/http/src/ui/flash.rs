@@ -24,6 +24,7 @@ const KNOWN: &[&str] = &[
     "toast.checked-out",
     "toast.checked-in",
     "toast.discarded",
+    "toast.unlocked",
     "toast.published",
     "toast.version-restored",
     "toast.version-deleted",

@@ -109,6 +109,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
         .route("/items/{id}/new-site", get(change::new_site).post(change::do_new_site))
         .route("/items/{id}/check-out", post(document::check_out))
+        .route("/items/{id}/unlock", post(document::unlock))
         .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))
         .route("/items/{id}/discard", get(checkout::discard).post(checkout::do_discard))
         .route("/items/{id}/publish", post(document::publish))

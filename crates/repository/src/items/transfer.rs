@@ -146,6 +146,9 @@ impl Way {
         refuse_depth(transaction, &above, row.id)?;
         self.guard.require_unlocked(transaction, &checked, &parent)?;
         let same_name = row.parent_id == parent.id && row.folded == self.name.folded();
+        if same_name && row.name == self.name.as_str() {
+            return Err(same_place());
+        }
         let present = if same_name { None } else { self.present(transaction, &checked, row.id)? };
         let replaced = present.is_some();
         if let Some(present) = present {
@@ -174,7 +177,7 @@ impl Way {
     fn present(&self, transaction: &mut Transaction<'_>, checked: &Checked, source: Id) -> Result<Option<NodeRow>> {
         let Some(present) = node::find_child(transaction, self.to, &self.name.folded())? else { return Ok(None) };
         if present.id == source {
-            return Err(Error::forbidden("the item is at that place already").with_code("same_item"));
+            return Err(same_place());
         }
         if !checked.access.may_know(present.id, present.scope_id) {
             return Err(taken(self.name.as_str(), present.kind));
@@ -315,4 +318,8 @@ impl Way {
         self.guard.record(transaction, id, action, detail)?;
         Ok(Transferred { item: self.guard.item(transaction, id)?, replaced })
     }
+}
+
+fn same_place() -> Error {
+    Error::forbidden("the item is at that place already").with_code("same_item")
 }

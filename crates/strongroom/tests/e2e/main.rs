@@ -22,3 +22,4 @@ mod restored_parts;
 mod resumable;
 mod storage;
 mod support;
+mod webdav;

@@ -24,6 +24,9 @@ pub fn served_pages(router: &axum::Router) -> BTreeSet<(String, String)> {
             && !path.contains("__private__")
             && !OTHERS.contains(&path)
             && !of_servers.contains(&path)
+            // WebDAV has a matrix of its own.
+            && path != "/dav"
+            && !path.starts_with("/dav/")
     };
     all_routes(router).into_iter().filter(|(_, path)| of_people(path)).map(without_star).collect()
 }

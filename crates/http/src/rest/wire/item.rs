@@ -64,6 +64,8 @@ pub struct ItemJson {
     pub working_copy: bool,
     /// Who has it checked out.
     pub check_out: Option<CheckOutJson>,
+    /// Who has it open for edit through WebDAV.
+    pub locked_by: Option<PersonJson>,
     /// Its content type.
     pub content_type: Option<String>,
     /// What the caller may do with it.
@@ -102,7 +104,8 @@ fn optional(id: Id) -> Option<String> {
 /// Items in their JSON form.
 pub async fn items(session: &Session, items: Vec<Item>) -> Result<Vec<ItemJson>> {
     let people = items.iter().flat_map(|item| {
-        [Some(item.created_by), Some(item.modified_by), item.check_out.map(|held| held.by)].into_iter().flatten()
+        let held_by = item.check_out.map(|held| held.by);
+        [Some(item.created_by), Some(item.modified_by), held_by, item.locked_by].into_iter().flatten()
     });
     let names = Names::of(session, people).await?;
     Ok(items.into_iter().map(|item| json(item, &names)).collect())
@@ -110,7 +113,7 @@ pub async fn items(session: &Session, items: Vec<Item>) -> Result<Vec<ItemJson>>
 
 /// One item in its JSON form.
 pub async fn item(session: &Session, item: Item) -> Result<ItemJson> {
-    let people = [Some(item.created_by), Some(item.modified_by), item.check_out.map(|held| held.by)];
+    let people = [Some(item.created_by), Some(item.modified_by), item.check_out.map(|held| held.by), item.locked_by];
     let names = Names::of(session, people.into_iter().flatten()).await?;
     Ok(json(item, &names))
 }
@@ -135,6 +138,7 @@ fn json(item: Item, names: &Names) -> ItemJson {
         version: document.then(|| item.version.to_string()),
         etag,
         working_copy: item.working,
+        locked_by: item.locked_by.map(|holder| names.person(holder)),
         check_out: item.check_out.map(|held| CheckOutJson { by: names.person(held.by), at: time::format(held.at) }),
         content_type: item.content_type_id.map(|id| id.to_string()),
         rights: rights(item.rights),

@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{Id, MAX_PAGE, Role};
 use repository::{
-    AccountChange, AuditFilter, Bin, CheckWork, Client, JobRequest, NewAccount, NewStore, Session, Sort, StoreState,
-    StoreStatus, Work,
+    AccountChange, AuditFilter, Bin, CheckWork, Client, JobRequest, NewAccount, NewLock, NewStore, Session, Sort,
+    StoreState, StoreStatus, Work,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ impl Case {
         let speaks_of = |words: &[&str]| {
             words.iter().any(|word| text.contains(&format!("{{{word}}}")) || text.contains(&format!("={word}}}")))
         };
-        if speaks_of(&["path", "document", "folder", "target", "held", "own", "entry", "principal"])
+        if speaks_of(&["path", "document", "folder", "target", "held", "locked", "own", "entry", "principal"])
             || row.route.ends_with("/uploads")
         {
             case.make_items(farm, people, n, &text).await;
@@ -139,6 +139,11 @@ impl Case {
         if text.contains("{id=held}") {
             self.admin.check_out(&id.into()).await.unwrap();
             self.words.insert("held", document.clone());
+        }
+        if text.contains("{id=locked}") {
+            let wish = NewLock { exclusive: true, deep: false, owner: String::new(), seconds: 3_600 };
+            self.admin.lock(&id.into(), wish).await.unwrap();
+            self.words.insert("locked", document.clone());
         }
         if text.contains("{id=own}") {
             self.admin.break_inheritance(&id.into(), true).await.unwrap();

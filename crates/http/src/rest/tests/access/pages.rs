@@ -78,6 +78,7 @@ const ROWS: &[Row] = &[
     page("/items/{id=site}/new-site", SEE),
     form("/items/{id=site}/new-site", "name=Site {n}", MANAGE),
     form("/items/{id=document}/check-out", "", CHANGE),
+    form("/items/{id=locked}/unlock", "", MANAGE),
     page("/items/{id=held}/check-in", SEE),
     form("/items/{id=held}/check-in", "comment=x", [404, 403, 423, 423, 303]),
     page("/items/{id=held}/discard", SEE),

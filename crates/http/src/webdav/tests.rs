@@ -1,1 +1,0 @@
-//! Tests of WebDAV on the real router and a real farm.

@@ -1,0 +1,146 @@
+//! What programs send when they save, request by request: each story ends with one version more and nothing left behind.
+//!
+//! `TOKEN` stands for the lock that was given last, `ETAG` for the tag that was told last.
+
+use super::{EXCLUSIVE, dav, versions};
+use crate::rest::tests::Farm;
+
+/// Verb, path below the library, fields, body, status.
+type Step = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16);
+
+const ASKED: &str =
+    "<D:propfind xmlns:D='DAV:'><D:prop><D:resourcetype/><D:getetag/><D:lockdiscovery/></D:prop></D:propfind>";
+const TIMES: &str = "<D:propertyupdate xmlns:D='DAV:' xmlns:Z='urn:schemas-microsoft-com:'><D:set><D:prop>\
+    <Z:Win32CreationTime>Sat, 21 Nov 2026 10:00:00 GMT</Z:Win32CreationTime>\
+    <Z:Win32FileAttributes>00000020</Z:Win32FileAttributes></D:prop></D:set></D:propertyupdate>";
+const SHOWN: (&str, &str) = ("if", "(<TOKEN>)");
+const END: (&str, &str) = ("lock-token", "<TOKEN>");
+
+async fn tell(farm: &Farm, steps: &[Step]) {
+    let (mut token, mut etag) = (String::new(), String::new());
+    for (number, (verb, path, fields, body, status)) in steps.iter().enumerate() {
+        let filled: Vec<(&str, String)> =
+            fields.iter().map(|(name, value)| (*name, value.replace("TOKEN", &token).replace("ETAG", &etag))).collect();
+        let fields: Vec<(&str, &str)> = filled.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let reply = dav(farm, verb, path, &fields, body).await;
+        assert_eq!(reply.status.as_u16(), *status, "step {number}, {verb} {path}: {}", reply.text());
+        if !reply.header("lock-token").is_empty() {
+            token = reply.header("lock-token").trim_matches(['<', '>']).to_owned();
+        }
+        if !reply.header("etag").is_empty() {
+            etag = reply.header("etag").to_owned();
+        }
+    }
+}
+
+async fn ends_with(farm: &Farm, path: &str, expected: &[&str], content: &str) {
+    assert_eq!(versions(farm, path).await, expected);
+    assert_eq!(dav(farm, "GET", path, &[], "").await.expect(200).text(), content);
+    let found = dav(farm, "PROPFIND", path, &[("depth", "0")], ASKED).await.expect(207).text();
+    assert!(!found.contains("activelock"), "a lock is left: {found}");
+}
+
+#[tokio::test]
+async fn windows_makes_a_file_and_saves_it_again() {
+    let farm = Farm::new().await;
+    let again: &[Step] = &[
+        ("PROPFIND", "Plan.docx", &[("depth", "0")], "", 207),
+        ("LOCK", "Plan.docx", &[("timeout", "Second-3600")], EXCLUSIVE, 200),
+        ("PROPPATCH", "Plan.docx", &[SHOWN], TIMES, 207),
+        ("HEAD", "Plan.docx", &[("translate", "f")], "", 200),
+        ("PUT", "Plan.docx", &[SHOWN], "two", 204),
+        ("PROPPATCH", "Plan.docx", &[SHOWN], TIMES, 207),
+        ("UNLOCK", "Plan.docx", &[END], "", 204),
+    ];
+    tell(
+        &farm,
+        &[
+            ("OPTIONS", "", &[("translate", "f")], "", 200),
+            ("PROPFIND", "", &[("depth", "0")], "", 207),
+            ("PROPFIND", "Plan.docx", &[("depth", "0")], "", 404),
+            ("PUT", "Plan.docx", &[], "", 201),
+            ("LOCK", "Plan.docx", &[("timeout", "Second-3600")], EXCLUSIVE, 200),
+            ("PROPPATCH", "Plan.docx", &[SHOWN], TIMES, 207),
+            ("HEAD", "Plan.docx", &[("translate", "f")], "", 200),
+            ("PUT", "Plan.docx", &[SHOWN], "one", 204),
+            ("PROPPATCH", "Plan.docx", &[SHOWN], TIMES, 207),
+            ("UNLOCK", "Plan.docx", &[END], "", 204),
+        ],
+    )
+    .await;
+    ends_with(&farm, "Plan.docx", &["1.0"], "one").await;
+    tell(&farm, again).await;
+    ends_with(&farm, "Plan.docx", &["2.0", "1.0"], "two").await;
+}
+
+#[tokio::test]
+async fn finder_makes_a_file_with_its_shadow() {
+    let farm = Farm::new().await;
+    tell(
+        &farm,
+        &[
+            ("PROPFIND", "Plan.pages", &[("depth", "0")], ASKED, 404),
+            ("PUT", "Plan.pages", &[], "", 201),
+            ("LOCK", "Plan.pages", &[("depth", "0"), ("timeout", "Second-600")], EXCLUSIVE, 200),
+            ("PUT", "Plan.pages", &[SHOWN], "one", 204),
+            ("LOCK", "Plan.pages", &[SHOWN, ("timeout", "Second-600")], "", 200),
+            ("PROPFIND", "Plan.pages", &[("depth", "0")], ASKED, 207),
+            ("UNLOCK", "Plan.pages", &[END], "", 204),
+            ("PUT", "._Plan.pages", &[], "", 201),
+            ("LOCK", "._Plan.pages", &[("depth", "0")], EXCLUSIVE, 200),
+            ("PUT", "._Plan.pages", &[SHOWN], "shadow", 204),
+            ("UNLOCK", "._Plan.pages", &[END], "", 204),
+            ("DELETE", "._Plan.pages", &[], "", 204),
+        ],
+    )
+    .await;
+    ends_with(&farm, "Plan.pages", &["1.0"], "one").await;
+}
+
+#[tokio::test]
+async fn davfs2_locks_before_it_makes_and_gnome_compares_tags() {
+    let farm = Farm::new().await;
+    tell(
+        &farm,
+        &[
+            ("PROPFIND", "", &[("depth", "1")], ASKED, 207),
+            ("LOCK", "a.txt", &[("depth", "0"), ("timeout", "Second-1800")], EXCLUSIVE, 201),
+            ("HEAD", "a.txt", &[], "", 200),
+            ("PUT", "a.txt", &[SHOWN], "one", 204),
+            ("UNLOCK", "a.txt", &[END], "", 204),
+        ],
+    )
+    .await;
+    ends_with(&farm, "a.txt", &["1.0"], "one").await;
+    tell(
+        &farm,
+        &[
+            ("HEAD", "a.txt", &[], "", 200),
+            ("PUT", "a.txt", &[("if-match", "ETAG")], "two", 204),
+            ("PUT", "a.txt", &[("if-match", "\"old\"")], "three", 412),
+            ("PUT", "a.txt", &[("if-none-match", "*")], "three", 412),
+        ],
+    )
+    .await;
+    ends_with(&farm, "a.txt", &["2.0", "1.0"], "two").await;
+}
+
+#[tokio::test]
+async fn a_save_that_breaks_off_leaves_the_document_and_a_lock_that_can_be_taken() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    tell(
+        &farm,
+        &[
+            ("LOCK", "a.txt", &[], EXCLUSIVE, 200),
+            ("PUT", "a.txt", &[SHOWN, ("content-length", "9")], "two", 400),
+            ("GET", "a.txt", &[], "", 200),
+            ("LOCK", "a.txt", &[], EXCLUSIVE, 423),
+            ("UNLOCK", "a.txt", &[END], "", 204),
+            ("LOCK", "a.txt", &[], EXCLUSIVE, 200),
+            ("UNLOCK", "a.txt", &[END], "", 204),
+        ],
+    )
+    .await;
+    ends_with(&farm, "a.txt", &["1.0"], "one").await;
+}

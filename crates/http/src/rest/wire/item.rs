@@ -64,7 +64,7 @@ pub struct ItemJson {
     pub working_copy: bool,
     /// Who has it checked out.
     pub check_out: Option<CheckOutJson>,
-    /// Who has it open for edit through WebDAV.
+    /// Who has it open for edit through WebDAV; null in listings.
     pub locked_by: Option<PersonJson>,
     /// Its content type.
     pub content_type: Option<String>,

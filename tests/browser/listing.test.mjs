@@ -103,9 +103,9 @@ test('without script a listing is filtered and its columns are chosen', async ()
   assert.deepEqual(await names(page), ['Ärger.txt']);
   await page.getByRole('link', { name: 'Filter und Spalten' }).click();
   await page.getByLabel('Name enthält').fill('');
-  await page.getByRole('checkbox', { name: 'Erstellt' }).check();
+  await page.getByRole('checkbox', { name: 'Angelegt' }).check();
   await page.getByRole('button', { name: 'Anwenden' }).click();
-  await page.getByRole('columnheader', { name: 'Erstellt' }).waitFor();
+  await page.getByRole('columnheader', { name: 'Angelegt' }).waitFor();
   await page.finish();
 });
 

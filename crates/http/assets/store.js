@@ -48,6 +48,8 @@ export async function keep(job) {
   try {
     await run("readwrite", (store) => store.put({ id, file, path, place, ask, taken, address, login }));
     job.kept = true;
+    // It may have come to its end meanwhile.
+    if (job.over) await forget(job);
   } catch {
     // No room, or a private window: the page warns before it is left.
     job.kept = false;

@@ -65,6 +65,7 @@ function settle(job, ok, text) {
   job.view.cancel.hidden = true;
   tell(job, text, ok ? "done" : "failed");
   jobs.delete(job);
+  job.over = true;
   forget(job);
   next();
   if (jobs.size === 0) finished();
@@ -147,7 +148,7 @@ async function create(job) {
   const answer = check(await ask(job, "POST", "/api/v1/uploads", fields, first));
   job.address = answer.getResponseHeader("location");
   job.offset = Number(answer.getResponseHeader("upload-offset"));
-  await keep(job);
+  keep(job);
 }
 
 async function step(job) {
@@ -220,7 +221,6 @@ async function begin(job) {
     const { taken, versions } = answer.ok ? await answer.json() : {};
     // Should somebody take the name only now, both stay.
     job.taken = taken ? await question(job, versions) : "both";
-    if (job.taken !== "skip") await keep(job);
   }
   if (job.cancelled) return settle(job, true, say.cancelled);
   return job.taken === "skip" ? settle(job, true, say.skipped) : send(job);
@@ -246,7 +246,8 @@ function enter(job) {
 
 function add(file, path) {
   const job = { file, path, place: target.dataset.place, ask: target.dataset.ask, offset: 0 };
-  keep(job).then(() => enter(job));
+  enter(job);
+  keep(job);
 }
 
 // A dropped folder is walked; `readEntries` gives at most a hundred at a time.

@@ -215,12 +215,12 @@ async fn a_damaged_file_is_corrupt_and_left_as_it_is() {
     let path = directory.path().join("x.db");
     let db = open(&path).await;
     db.write(|t| t.execute(CREATE, &[])).await.unwrap();
-    db.write(|t| (0..200).try_for_each(|id| insert(t, id, 1000).map(drop))).await.unwrap();
+    db.write(|t| (0..2000).try_for_each(|id| insert(t, id, 1000).map(drop))).await.unwrap();
     db.close().await;
     let mut file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).unwrap();
-    // Near the end, where the rows are; what the last pages hold is not the rows' alone.
+    // Near the end, where there is nothing but rows; what the last pages hold is not theirs alone.
     file.seek(SeekFrom::Start(bytes.len() as u64 * 5 / 8)).unwrap();
     file.write_all(&vec![0xAA; bytes.len() / 4]).unwrap();
     drop(file);

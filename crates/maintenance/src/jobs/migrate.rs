@@ -20,8 +20,9 @@ use super::ticket::{Flow, Ticket};
 
 /// BLOBs of one transaction, and of these how many are on their way at once.
 const STEP: (usize, usize) = (256, 32);
-/// The same while people work, or a rate makes each step wait for the next.
-const SMALL_STEP: (usize, usize) = (8, 2);
+/// The same while people work, and when a rate makes each step wait for the next.
+const STEP_BESIDE_PEOPLE: (usize, usize) = (32, 2);
+const STEP_AT_RATE: (usize, usize) = (8, 2);
 /// Microseconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
@@ -177,7 +178,11 @@ impl Leg<'_> {
     async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
         loop {
             self.ticket.go_on()?;
-            let (page, at_once) = if throttle.wants_small_steps() { SMALL_STEP } else { STEP };
+            let (page, at_once) = match work.rate {
+                Some(_) => STEP_AT_RATE,
+                None if throttle.is_beside_people() => STEP_BESIDE_PEOPLE,
+                None => STEP,
+            };
             let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
             let size = page.min(usize::try_from(left).unwrap_or(page));
             if size == 0 {

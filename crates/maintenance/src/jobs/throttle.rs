@@ -32,9 +32,9 @@ impl Throttle {
         Self { rate, started: now, bytes: 0, activity: storage.activity(), step: now, seen: now }
     }
 
-    /// Whether the next step is to be a small one, because people work or a rate is to be kept.
-    pub(super) fn wants_small_steps(&self) -> bool {
-        self.rate.is_some() || self.seen.elapsed() < LINGERS
+    /// Whether somebody has worked a moment ago, so that the next step is to be a small one.
+    pub(super) fn is_beside_people(&self) -> bool {
+        self.seen.elapsed() < LINGERS
     }
 
     /// Waits after a step that moved so many bytes.

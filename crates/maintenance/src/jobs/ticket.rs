@@ -19,6 +19,7 @@ const RENEW: Duration = Duration::from_secs(2);
 
 /// How often a right that another process has is asked for again.
 const LOOK: Duration = Duration::from_millis(100);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// Why a job stops before its end.
 pub(super) enum Halt {
@@ -120,11 +121,14 @@ impl Ticket {
 
     /// Waits for the right to delete copies of BLOBs, which one process of the farm has at a time.
     pub(super) async fn deleting(&self) -> Flow<Alone> {
+        // Whoever has it mostly needs it for a moment.
+        let mut pause = SHORTEST_PAUSE;
         loop {
             if let Some(alone) = self.storage.configuration().alone("deleting").await? {
                 return Ok(alone);
             }
-            self.wait(LOOK).await?;
+            self.wait(pause).await?;
+            pause = (pause * 2).min(LOOK);
         }
     }
 

@@ -18,11 +18,11 @@ use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
-/// BLOBs of one transaction, and of these how many are on their way at once.
-const STEP: (usize, usize) = (256, 32);
-/// The same while people work, and when a rate makes each step wait for the next.
-const STEP_BESIDE_PEOPLE: (usize, usize) = (32, 2);
-const STEP_AT_RATE: (usize, usize) = (8, 2);
+/// BLOBs of one transaction, and of one that a rate makes wait for the next.
+const PAGE: usize = 256;
+const PAGE_AT_RATE: usize = 8;
+/// Bytes that are on their way at once, and BLOBs.
+const AT_ONCE: usize = 32;
 /// Microseconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
@@ -176,13 +176,9 @@ async fn measure(ticket: &Ticket, legs: &[Leg<'_>], cursor: &Cursor, work: &Migr
 impl Leg<'_> {
     /// Moves everything behind `after`; false when the limit was reached.
     async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
+        let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
         loop {
             self.ticket.go_on()?;
-            let (page, at_once) = match work.rate {
-                Some(_) => STEP_AT_RATE,
-                None if throttle.is_beside_people() => STEP_BESIDE_PEOPLE,
-                None => STEP,
-            };
             let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
             let size = page.min(usize::try_from(left).unwrap_or(page));
             if size == 0 {
@@ -192,7 +188,7 @@ impl Leg<'_> {
             let read = move |reader: &mut Reader<'_>| blob::select(reader, &which, after, size);
             let page = self.database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
-            let bytes = self.page(page, at_once, throttle).await?;
+            let bytes = self.page(page, throttle).await?;
             after = last;
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
             self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
@@ -200,13 +196,13 @@ impl Leg<'_> {
         }
     }
 
-    async fn page(&self, page: Vec<BlobRow>, at_once: usize, throttle: &mut Throttle) -> Flow<u64> {
+    async fn page(&self, page: Vec<BlobRow>, throttle: &mut Throttle) -> Flow<u64> {
         let mut copies = stream::iter(page)
             .map(|row| async move {
                 let copied = self.copy(&row).await;
                 (row, copied)
             })
-            .buffer_unordered(at_once);
+            .buffer_unordered(AT_ONCE);
         let (mut copied, mut bytes) = (Vec::new(), 0);
         while let Some((row, outcome)) = copies.next().await {
             let size = row.size.max(0) as u64;

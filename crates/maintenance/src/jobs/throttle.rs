@@ -8,8 +8,6 @@ use super::ticket::{Flow, Ticket};
 
 /// Requests of people between two steps of a job from which on it makes room.
 const BUSY: u64 = 2;
-/// Steps stay small for so long after a request.
-const LINGERS: Duration = Duration::from_secs(1);
 /// The longest that a job makes room at once.
 const LONGEST: Duration = Duration::from_secs(2);
 
@@ -21,20 +19,12 @@ pub(super) struct Throttle {
     bytes: u64,
     activity: u64,
     step: Instant,
-    /// When somebody was last seen to work.
-    seen: Instant,
 }
 
 impl Throttle {
     pub(super) fn new(storage: &Storage, rate: Option<u64>) -> Self {
         let now = Instant::now();
-        // Somebody works until the first steps have shown otherwise.
-        Self { rate, started: now, bytes: 0, activity: storage.activity(), step: now, seen: now }
-    }
-
-    /// Whether somebody has worked a moment ago, so that the next step is to be a small one.
-    pub(super) fn is_beside_people(&self) -> bool {
-        self.seen.elapsed() < LINGERS
+        Self { rate, started: now, bytes: 0, activity: storage.activity(), step: now }
     }
 
     /// Waits after a step that moved so many bytes.
@@ -46,11 +36,7 @@ impl Throttle {
             wait = due.saturating_sub(self.started.elapsed());
         }
         let activity = ticket.storage().activity();
-        let requests = activity.wrapping_sub(self.activity);
-        if requests > 0 {
-            self.seen = Instant::now();
-        }
-        if requests >= BUSY {
+        if activity.wrapping_sub(self.activity) >= BUSY {
             // As long as the step took, so that at most half of the time is the job's.
             wait = wait.max(self.step.elapsed().min(LONGEST));
         }

@@ -13,6 +13,7 @@ use futures_util::stream::{self, StreamExt};
 use model::{Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, MigrateWork, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use super::reclaim as release;
 use super::throttle::Throttle;
@@ -21,8 +22,9 @@ use super::ticket::{Flow, Ticket};
 /// BLOBs of one transaction, and of one that a rate makes wait for the next.
 const PAGE: usize = 256;
 const PAGE_AT_RATE: usize = 8;
-/// Bytes that are on their way at once, and BLOBs.
+/// BLOBs that are on their way at once, and how many bytes of them into a content database: uploads stand in the same line.
 const AT_ONCE: usize = 32;
+const BYTES_AT_ONCE: u32 = 4 << 20;
 /// Microseconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
@@ -197,8 +199,12 @@ impl Leg<'_> {
     }
 
     async fn page(&self, page: Vec<BlobRow>, throttle: &mut Throttle) -> Flow<u64> {
+        let room = &Semaphore::new(BYTES_AT_ONCE as usize);
         let mut copies = stream::iter(page)
             .map(|row| async move {
+                let part = u32::try_from(row.size).map_or(BYTES_AT_ONCE, |size| size.min(BYTES_AT_ONCE));
+                let part = if self.to.0 == DATABASE_STORE { part } else { 0 };
+                let _part = room.acquire_many(part).await;
                 let copied = self.copy(&row).await;
                 (row, copied)
             })

@@ -136,11 +136,11 @@ impl Visit {
                     return Ok(items);
                 }
             }
-            if Instant::now() > end {
-                return Ok(items);
-            }
             if rows.len() < BATCH {
                 let Some(place) = until else { return Ok(items) };
+                if Instant::now() > end {
+                    return Ok(items);
+                }
                 after = place;
                 until = search::stretch(reader, after, NEW)?;
             }

@@ -402,6 +402,7 @@ mod tests {
                 lines(&hostile, Some(language));
             }
         }
-        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        // What grows with the square of the length takes many minutes, what does not takes seconds, however busy the machine.
+        assert!(begun.elapsed().as_secs() < 100, "{:?}", begun.elapsed());
     }
 }

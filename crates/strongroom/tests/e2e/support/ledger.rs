@@ -15,6 +15,10 @@ use super::{Answer, Client, Random, bytes};
 
 /// How long the load may take to be acknowledged.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Changes that the load makes at full speed beyond those that somebody waits for, and what each takes after that: what a
+/// test keeps stays of a size that slow machines can handle, while the load goes on.
+const AHEAD: u64 = 60;
+const PACE: Duration = Duration::from_millis(200);
 
 /// What a path holds: bytes of a seed and a size, or nothing.
 type State = Option<(u64, usize)>;
@@ -29,6 +33,7 @@ struct Entry {
 pub struct Ledger {
     writers: Vec<Arc<Mutex<Vec<Entry>>>>,
     acknowledged: Arc<AtomicU64>,
+    goal: Arc<AtomicU64>,
     refused: Arc<std::sync::Mutex<Vec<String>>>,
     distrust: Arc<AtomicBool>,
     sizes: &'static [usize],
@@ -44,7 +49,14 @@ impl Ledger {
         };
         let writer = |writer| Arc::new(Mutex::new((0..paths).map(|path| entry(writer, path)).collect()));
         let writers = (0..writers).map(writer).collect();
-        Self { writers, acknowledged: Arc::default(), refused: Arc::default(), distrust: Arc::default(), sizes }
+        Self {
+            writers,
+            acknowledged: Arc::default(),
+            goal: Arc::default(),
+            refused: Arc::default(),
+            distrust: Arc::default(),
+            sizes,
+        }
     }
 
     /// How many changes were acknowledged so far.
@@ -55,6 +67,7 @@ impl Ledger {
     /// Waits until so many more changes are acknowledged.
     pub async fn wait_for(&self, more: u64) {
         let (goal, deadline) = (self.acknowledged() + more, Instant::now() + PATIENCE);
+        self.goal.store(goal, Ordering::Relaxed);
         while self.acknowledged() < goal {
             assert!(Instant::now() < deadline, "the load stands still; refused so far: {:#?}", self.refused());
             // sleep: the count is asked for, nothing tells of it
@@ -78,12 +91,17 @@ impl Ledger {
         let mut tasks = JoinSet::new();
         for writer in &self.writers {
             let (writer, client, stop) = (Arc::clone(writer), client.clone(), Arc::clone(stop));
-            let (acknowledged, refused) = (Arc::clone(&self.acknowledged), Arc::clone(&self.refused));
+            let (acknowledged, goal) = (Arc::clone(&self.acknowledged), Arc::clone(&self.goal));
+            let refused = Arc::clone(&self.refused);
             let (sizes, mut random) = (self.sizes, Random::seeded(random.next()));
             let distrust = Arc::clone(&self.distrust);
             tasks.spawn(async move {
                 let mut entries = writer.lock().await;
                 while !stop.load(Ordering::Relaxed) {
+                    if acknowledged.load(Ordering::Relaxed) > goal.load(Ordering::Relaxed) + AHEAD {
+                        // sleep: the pace of a load that nobody waits for
+                        tokio::time::sleep(PACE).await;
+                    }
                     let at = random.below(entries.len() as u64) as usize;
                     match change(&mut entries[at], &client, sizes, &mut random, &distrust).await {
                         Ok(None) => _ = acknowledged.fetch_add(1, Ordering::Relaxed),

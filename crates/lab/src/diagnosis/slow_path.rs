@@ -51,12 +51,12 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
 fn split(latency: &Distribution) -> Option<(f64, f64, f64)> {
     let usual = latency.percentile(50.0);
     let count = latency.count() as f64;
-    // The largest jump of the upper part of the curve is where the groups part.
-    let steps: Vec<f64> = (0..=200).map(|step| 90.0 + f64::from(step) * 0.05).collect();
-    let jump = steps.windows(2).max_by(|a, b| {
-        let factor = |pair: &[f64]| latency.percentile(pair[1]) / latency.percentile(pair[0]).max(0.001);
-        factor(a).total_cmp(&factor(b))
-    })?;
+    // Where the curve rises by the most milliseconds, the groups part; the last few stand for themselves.
+    let (from, to) = (100.0 - SHARE.end() * 100.0, 100.0 - SHARE.start() * 100.0);
+    let steps: Vec<f64> =
+        (0..=200).map(|step| from + f64::from(step) * 0.05).take_while(|step| *step <= to + 0.05).collect();
+    let rise = |pair: &[f64]| latency.percentile(pair[1]) - latency.percentile(pair[0]);
+    let jump = steps.windows(2).max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
     let share = (100.0 - jump[0]) / 100.0;
     // The middle of the upper group.
     let slow = latency.percentile(100.0 - share * 50.0);

@@ -32,15 +32,28 @@ fn plan(load: &str) -> String {
     PLAN.replace("LOAD", load)
 }
 
+/// Runs of one test, and how late the generator's timers may be in milliseconds: beyond that this machine had no time for the
+/// run, and it is done again.
+const RUNS: u32 = 5;
+const LATE: f64 = 10.0;
+
 async fn run(trouble: Trouble, load: &str) -> RunResult {
-    let server = Server::start(trouble).await;
-    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
-    let begin = |event| {
-        if matches!(event, Event::Begins(_)) {
-            server.begin();
+    let mut runs = 0;
+    loop {
+        let server = Server::start(trouble).await;
+        let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+        let begin = |event| {
+            if matches!(event, Event::Begins(_)) {
+                server.begin();
+            }
+        };
+        let result = lab::run(&plan(load), &wishes, begin).await.unwrap();
+        runs += 1;
+        if result.generator.lag < LATE || runs == RUNS {
+            return result;
         }
-    };
-    lab::run(&plan(load), &wishes, begin).await.unwrap()
+        eprintln!("once more: timers were {:.1} ms late", result.generator.lag);
+    }
 }
 
 fn troubles(result: &RunResult) -> Vec<Found> {

@@ -19,7 +19,7 @@ mod statement;
 pub mod testing;
 mod value;
 
-pub use copy::{Dump, Held, KeptLog, Load};
+pub use copy::{CopiedServer, Dump, Held, KeptLog, Load};
 pub use dialect::Sql;
 pub use engine::{Alone, Database, Engine, Location, Mark, Options, Reader, Row, Transaction};
 pub use migrate::Schema;

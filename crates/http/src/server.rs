@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::middleware::from_fn_with_state;
 use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use futures_util::future::BoxFuture;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use model::{Error, Result};
@@ -67,42 +68,53 @@ impl Options {
 /// Serves the farm until `shutdown` resolves, then finishes what is under way within `options.grace`.
 ///
 /// `ready` is called once with the address that is listened on, before the first connection is accepted.
-pub async fn serve(
+pub fn serve(
     repository: Repository,
     options: Options,
-    ready: impl FnOnce(SocketAddr),
+    ready: impl FnOnce(SocketAddr) + Send + 'static,
     shutdown: impl Future<Output = ()> + Send + 'static,
-) -> Result<()> {
-    let state = AppState::new(repository, &options);
-    let listener = bind(options.listen)?;
-    let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
-    let tls = options.tls.as_ref().map(tls_config).transpose()?;
-    let handle = Handle::new();
-    let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
-    let upkeep = tokio::spawn(async {
-        loop {
-            tokio::time::sleep(UPKEEP).await;
-            health::fold_samples();
-        }
-    });
-    let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
-    ready(address);
-    let app = router(state).layer(from_fn_with_state(options.stall, stall::watch));
-    let accept = StallAcceptor(options.stall);
-    let service = app.into_make_service_with_connect_info::<SocketAddr>();
-    let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
-    tune(server.http_builder());
-    let result = match tls {
-        None => server.acceptor(PrefaceGuard::new(accept, HEAD_TIMEOUT)).serve(service).await,
-        Some(config) => {
-            let secure = RustlsAcceptor::new(config).acceptor(accept);
-            server.acceptor(PrefaceGuard::new(secure, HEAD_TIMEOUT)).serve(service).await
-        }
-    };
-    waiter.abort();
-    upkeep.abort();
-    tidying.abort();
-    result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
+) -> BoxFuture<'static, Result<()>> {
+    run(repository, options, Box::new(ready), Box::pin(shutdown))
+}
+
+fn run(
+    repository: Repository,
+    options: Options,
+    ready: Box<dyn FnOnce(SocketAddr) + Send>,
+    shutdown: BoxFuture<'static, ()>,
+) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async move {
+        let state = AppState::new(repository, &options);
+        let listener = bind(options.listen)?;
+        let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
+        let tls = options.tls.as_ref().map(tls_config).transpose()?;
+        let handle = Handle::new();
+        let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
+        let upkeep = tokio::spawn(async {
+            loop {
+                tokio::time::sleep(UPKEEP).await;
+                health::fold_samples();
+            }
+        });
+        let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
+        ready(address);
+        let app = router(state).layer(from_fn_with_state(options.stall, stall::watch));
+        let accept = StallAcceptor(options.stall);
+        let service = app.into_make_service_with_connect_info::<SocketAddr>();
+        let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
+        tune(server.http_builder());
+        let result = match tls {
+            None => server.acceptor(PrefaceGuard::new(accept, HEAD_TIMEOUT)).serve(service).await,
+            Some(config) => {
+                let secure = RustlsAcceptor::new(config).acceptor(accept);
+                server.acceptor(PrefaceGuard::new(secure, HEAD_TIMEOUT)).serve(service).await
+            }
+        };
+        waiter.abort();
+        upkeep.abort();
+        tidying.abort();
+        result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
+    })
 }
 
 /// Bounds on what one connection may hold or delay.
@@ -117,7 +129,7 @@ fn tune(builder: &mut Builder<TokioExecutor>) {
         .keep_alive_timeout(HEAD_TIMEOUT);
 }
 
-async fn end_on(shutdown: impl Future<Output = ()>, handle: Handle<SocketAddr>, state: AppState, grace: Duration) {
+async fn end_on(shutdown: BoxFuture<'static, ()>, handle: Handle<SocketAddr>, state: AppState, grace: Duration) {
     shutdown.await;
     state.begin_shutdown();
     handle.graceful_shutdown(Some(grace));

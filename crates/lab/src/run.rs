@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -109,46 +110,61 @@ pub enum Event {
 /// # Errors
 /// When the target may not be loaded or cannot be reached, the corpus cannot be loaded, or an agent does not answer. Faults
 /// under load are no errors: they are in the result.
-pub async fn run(plan_text: &str, wishes: &Wishes, mut tell: impl FnMut(Event)) -> Result<RunResult> {
-    let plan = Arc::new(wishes.changes.apply(plan_text)?);
-    let target = Target::new(&plan.target, wishes.target.as_deref(), wishes.login.clone(), wishes.confirmed).await?;
-    let target = Arc::new(target);
-    let mix = Mix::new(&plan, &target).await?;
-    let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
-    let loaded = bring(&target, &corpus, &mut tell).await?;
-    let documents = corpus.count();
-    let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
-    let watch = Watch::start(&plan, &target).await?;
-    let setup = Setup { plan: plan.clone(), target: target.clone(), corpus, run: word(), part: (0, 1) };
-    let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
-    let threads = generators * u32::try_from(plan.load.threads).unwrap_or(1);
-    let collector = Collector::new(mix.parts.len(), plan.load.course(), threads);
-    let (to, from) = mpsc::unbounded_channel();
-    tell(Event::Begins(plan.load.course().lasts()));
-    let (windows, totals) = if wishes.agents.is_empty() {
-        let running = engine::start(&setup, &mix, &to)?;
-        drop(to);
-        collect(collector, from, plan.load.course().lasts(), &mut tell, || running.stop()).await
-    } else {
-        agent::lead(&setup, plan_text, wishes, collector, &mut tell).await?
-    };
-    let monitors = watch.end().await;
-    let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
-    let parts = Parts {
-        plan: &plan,
-        plan_text,
-        target: &target,
-        mix: &mix,
-        started_at,
-        corpus: described,
-        windows,
-        totals,
-        monitors,
-        threads,
-        label,
-    };
-    Ok(RunResult::new(parts))
+pub fn run<'a>(
+    plan_text: &'a str,
+    wishes: &'a Wishes,
+    tell: impl FnMut(Event) + 'a,
+) -> LocalBoxFuture<'a, Result<RunResult>> {
+    conduct(plan_text, wishes, Box::new(tell))
+}
+
+fn conduct<'a>(
+    plan_text: &'a str,
+    wishes: &'a Wishes,
+    mut tell: Box<dyn FnMut(Event) + 'a>,
+) -> LocalBoxFuture<'a, Result<RunResult>> {
+    Box::pin(async move {
+        let plan = Arc::new(wishes.changes.apply(plan_text)?);
+        let target =
+            Target::new(&plan.target, wishes.target.as_deref(), wishes.login.clone(), wishes.confirmed).await?;
+        let target = Arc::new(target);
+        let mix = Mix::new(&plan, &target).await?;
+        let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
+        let loaded = bring(&target, &corpus, &mut *tell).await?;
+        let documents = corpus.count();
+        let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
+        let watch = Watch::start(&plan, &target).await?;
+        let setup = Setup { plan: plan.clone(), target: target.clone(), corpus, run: word(), part: (0, 1) };
+        let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
+        let threads = generators * u32::try_from(plan.load.threads).unwrap_or(1);
+        let collector = Collector::new(mix.parts.len(), plan.load.course(), threads);
+        let (to, from) = mpsc::unbounded_channel();
+        tell(Event::Begins(plan.load.course().lasts()));
+        let (windows, totals) = if wishes.agents.is_empty() {
+            let running = engine::start(&setup, &mix, &to)?;
+            drop(to);
+            collect(collector, from, plan.load.course().lasts(), &mut *tell, || running.stop()).await
+        } else {
+            agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await?
+        };
+        let monitors = watch.end().await;
+        let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
+        let parts = Parts {
+            plan: &plan,
+            plan_text,
+            target: &target,
+            mix: &mix,
+            started_at,
+            corpus: described,
+            windows,
+            totals,
+            monitors,
+            threads,
+            label,
+        };
+        Ok(RunResult::new(parts))
+    })
 }
 
 /// Takes what threads measured until they have ended.
@@ -156,7 +172,7 @@ async fn collect(
     mut collector: Collector,
     mut from: mpsc::UnboundedReceiver<Flush>,
     lasts: Duration,
-    tell: &mut impl FnMut(Event),
+    tell: &mut dyn FnMut(Event),
     stop: impl Fn(),
 ) -> (Vec<Window>, crate::measure::Totals) {
     let mut interrupted = false;
@@ -181,7 +197,7 @@ async fn collect(
     }
 }
 
-async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut impl FnMut(Event)) -> Result<Loaded> {
+async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(Event)) -> Result<Loaded> {
     let sent = Arc::new(AtomicU64::new(0));
     let mut loading = std::pin::pin!(load(target.clone(), corpus.clone(), sent.clone()));
     loop {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use model::Result;
 use repository::{CleanedUp, Repository};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -13,20 +14,22 @@ const FIRST: Duration = Duration::from_secs(10);
 const EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Cleans up until it is dropped. Several servers of a farm may do so at once. What fails is logged and tried again.
-pub async fn clean_up_hourly(repository: Repository, recycle_days: u32) {
-    let mut tick = interval_at(Instant::now() + FIRST, EVERY);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        match repository.tidy_uploads().await {
-            Ok(0) => {}
-            Ok(removed) => tracing::info!(removed, "removed uploads that were given up"),
-            Err(error) => tracing::warn!(error = error.report(), "uploads that were given up could not be removed"),
+pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut tick = interval_at(Instant::now() + FIRST, EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            match repository.tidy_uploads().await {
+                Ok(0) => {}
+                Ok(removed) => tracing::info!(removed, "removed uploads that were given up"),
+                Err(error) => tracing::warn!(error = error.report(), "uploads that were given up could not be removed"),
+            }
+            if let Err(error) = clean_up(&repository, recycle_days).await {
+                tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour");
+            }
         }
-        if let Err(error) = clean_up(&repository, recycle_days).await {
-            tracing::warn!(error = error.report(), "the clean-up failed and is tried again in an hour");
-        }
-    }
+    })
 }
 
 /// Removes what was deleted long ago and answers to requests of the days before.

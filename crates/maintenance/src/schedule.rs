@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::farm;
+use futures_util::future::BoxFuture;
 use model::{Result, TierBasis, Timestamp};
 use repository::{
     CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
@@ -25,16 +26,18 @@ const SCRUB_RATE: u64 = 20 << 20;
 const COLLECT_LIMIT: u64 = 4 * 60 * 60;
 
 /// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
-pub async fn keep_schedule(repository: Repository) {
-    let mut health = None;
-    let mut tick = interval(LOOK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        if let Err(error) = begin_due(&repository, &mut health).await {
-            tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut health = None;
+        let mut tick = interval(LOOK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            if let Err(error) = begin_due(&repository, &mut health).await {
+                tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+            }
         }
-    }
+    })
 }
 
 async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::Location;
 use crate::engine::postgres::parse_config;
 
 /// Where Debian keeps one directory for each version.
-const VERSIONS: &str = "/usr/lib/postgresql";
+pub(super) const VERSIONS: &str = "/usr/lib/postgresql";
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
 /// What is kept of a program's complaints.
@@ -201,7 +201,7 @@ async fn judge(name: &str, status: ExitStatus, said: &mut JoinHandle<String>) ->
     Err(Error::unavailable(format!("{name} failed ({status}): {said}")))
 }
 
-fn not_started(name: &str, error: std::io::Error) -> Error {
+pub(super) fn not_started(name: &str, error: std::io::Error) -> Error {
     Error::unavailable(format!("{name} cannot be started: {error}")).with_source(error)
 }
 

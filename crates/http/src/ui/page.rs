@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 
+use askama::Template;
+use askama::filters::HtmlSafe;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -49,6 +51,29 @@ pub struct Who {
     /// Whether the farm's administration is offered.
     pub administrator: bool,
 }
+
+/// Parts that all pages share, each a template of its own: what a page extends is compiled once more for it.
+#[derive(Template)]
+#[template(path = "head.html")]
+pub struct Head<'a> {
+    page: &'a Page,
+}
+
+#[derive(Template)]
+#[template(path = "foot.html")]
+pub struct Foot<'a> {
+    page: &'a Page,
+}
+
+#[derive(Template)]
+#[template(path = "toasts.html")]
+pub struct Toasts<'a> {
+    page: &'a Page,
+}
+
+impl HtmlSafe for Head<'_> {}
+impl HtmlSafe for Foot<'_> {}
+impl HtmlSafe for Toasts<'_> {}
 
 /// The common part of all pages; templates call its short methods for every text.
 pub struct Page {
@@ -140,6 +165,21 @@ impl Page {
     /// A time to the second, in UTC.
     pub fn exact(&self, time: &model::Timestamp) -> String {
         format::exact(*time)
+    }
+
+    /// The bars above and beside the content.
+    pub fn head(&self) -> Head<'_> {
+        Head { page: self }
+    }
+
+    /// What stands behind the content.
+    pub fn foot(&self) -> Foot<'_> {
+        Foot { page: self }
+    }
+
+    /// The notes about what was just done.
+    pub fn toasts(&self) -> Toasts<'_> {
+        Toasts { page: self }
     }
 
     /// An icon.

@@ -26,7 +26,7 @@ pub async fn lead(
     plan_text: &str,
     wishes: &Wishes,
     mut collector: Collector,
-    tell: &mut impl FnMut(Event),
+    tell: &mut dyn FnMut(Event),
 ) -> Result<(Vec<Window>, Totals)> {
     let (to, mut from) = unbounded_channel();
     let count = u32::try_from(wishes.agents.len()).unwrap_or(u32::MAX);

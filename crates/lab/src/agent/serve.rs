@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
@@ -35,27 +36,41 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub async fn serve(listen: SocketAddr, token: String, bound: impl FnOnce(SocketAddr)) -> Result<()> {
-    let failed = |error: std::io::Error| Error::new(format!("nothing can be heard on {listen}: {error}"));
-    let listener = TcpListener::bind(listen).await.map_err(failed)?;
-    bound(listener.local_addr().map_err(failed)?);
-    let token = Arc::new(token);
-    let busy = Arc::new(AtomicBool::new(false));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Out of files, for example: it passes.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let (token, busy) = (token.clone(), busy.clone());
-        tokio::spawn(async move {
-            let answer = |request| answer(request, token.clone(), busy.clone());
-            // Whoever asked has gone; there is nobody to tell.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service_fn(answer))
-                .await;
-        });
-    }
+pub fn serve(
+    listen: SocketAddr,
+    token: String,
+    bound: impl FnOnce(SocketAddr) + Send + 'static,
+) -> BoxFuture<'static, Result<()>> {
+    wait(listen, token, Box::new(bound))
+}
+
+fn wait(
+    listen: SocketAddr,
+    token: String,
+    bound: Box<dyn FnOnce(SocketAddr) + Send>,
+) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async move {
+        let failed = |error: std::io::Error| Error::new(format!("nothing can be heard on {listen}: {error}"));
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        bound(listener.local_addr().map_err(failed)?);
+        let token = Arc::new(token);
+        let busy = Arc::new(AtomicBool::new(false));
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                // Out of files, for example: it passes.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            let (token, busy) = (token.clone(), busy.clone());
+            tokio::spawn(async move {
+                let answer = |request| answer(request, token.clone(), busy.clone());
+                // Whoever asked has gone; there is nobody to tell.
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service_fn(answer))
+                    .await;
+            });
+        }
+    })
 }
 
 async fn answer(

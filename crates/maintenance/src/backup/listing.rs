@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use futures_util::future::BoxFuture;
 use model::{Id, Result, Timestamp};
 use repository::Storage;
 
@@ -36,11 +37,13 @@ pub struct SetSummary {
 ///
 /// # Errors
 /// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`; `Corrupt` naming a set that is damaged.
-pub async fn list_backups(place: &BackupPlace, key_file: Option<&Path>) -> Result<Vec<SetSummary>> {
-    let destination = Destination::open(place, key_file, Use::Read).await?;
-    let listed = list(&destination).await;
-    destination.close().await;
-    listed
+pub fn list_backups<'a>(place: &'a BackupPlace, key_file: Option<&'a Path>) -> BoxFuture<'a, Result<Vec<SetSummary>>> {
+    Box::pin(async move {
+        let destination = Destination::open(place, key_file, Use::Read).await?;
+        let listed = list(&destination).await;
+        destination.close().await;
+        listed
+    })
 }
 
 async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
@@ -66,15 +69,17 @@ async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
 ///
 /// # Errors
 /// Those of [`list_backups`]; nothing is removed while any set cannot be read.
-pub async fn prune_backups(
-    place: &BackupPlace,
-    key_file: Option<&Path>,
-    farm: Option<&Storage>,
-    rules: &Retain,
+pub fn prune_backups<'a>(
+    place: &'a BackupPlace,
+    key_file: Option<&'a Path>,
+    farm: Option<&'a Storage>,
+    rules: &'a Retain,
     dry_run: bool,
-) -> Result<Pruned> {
-    let destination = Destination::open(place, key_file, Use::Change).await?;
-    let pruned = prune::run(&destination, farm, rules, dry_run).await;
-    destination.close().await;
-    pruned
+) -> BoxFuture<'a, Result<Pruned>> {
+    Box::pin(async move {
+        let destination = Destination::open(place, key_file, Use::Change).await?;
+        let pruned = prune::run(&destination, farm, rules, dry_run).await;
+        destination.close().await;
+        pruned
+    })
 }

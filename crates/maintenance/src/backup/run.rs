@@ -9,6 +9,7 @@ use blobs::digest_of;
 use database::Transaction;
 use database::configuration::backup::{self, Ended};
 use database::configuration::farm::StoreRow;
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Session, Storage};
 
@@ -54,28 +55,36 @@ pub struct BackupSummary {
 /// `Forbidden` for others than farm administrators; `Conflict` when the destination is in use, belongs to another farm or is a part
 /// of the farm itself; `Corrupt` naming the documents whose bytes are missing; `Exhausted` when the destination is full.
 /// After an error there is no new set, and the next backup goes on from what was stored.
-pub async fn backup(session: &Session, options: &BackupOptions, progress: Arc<Progress>) -> Result<BackupSummary> {
-    let storage = session.storage().await?;
-    let place = match options.destination.directory() {
-        Some(path) => {
-            let path = absolute(path)?;
-            refuse_within(&storage, &path)?;
-            BackupPlace::Directory(path)
-        }
-        None => options.destination.clone(),
-    };
-    let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
-    let set = storage.next_id();
-    let outcome = noted(&storage, &destination, set, options, progress).await;
-    let outcome = match (outcome, options.retain.as_ref()) {
-        (Ok(mut summary), Some(rules)) => prune::run(&destination, Some(&storage), rules, false).await.map(|pruned| {
-            summary.pruned = Some(pruned);
-            summary
-        }),
-        (outcome, _) => outcome,
-    };
-    destination.close().await;
-    outcome
+pub fn backup<'a>(
+    session: &'a Session,
+    options: &'a BackupOptions,
+    progress: Arc<Progress>,
+) -> BoxFuture<'a, Result<BackupSummary>> {
+    Box::pin(async move {
+        let storage = session.storage().await?;
+        let place = match options.destination.directory() {
+            Some(path) => {
+                let path = absolute(path)?;
+                refuse_within(&storage, &path)?;
+                BackupPlace::Directory(path)
+            }
+            None => options.destination.clone(),
+        };
+        let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
+        let set = storage.next_id();
+        let outcome = noted(&storage, &destination, set, options, progress).await;
+        let outcome = match (outcome, options.retain.as_ref()) {
+            (Ok(mut summary), Some(rules)) => {
+                prune::run(&destination, Some(&storage), rules, false).await.map(|pruned| {
+                    summary.pruned = Some(pruned);
+                    summary
+                })
+            }
+            (outcome, _) => outcome,
+        };
+        destination.close().await;
+        outcome
+    })
 }
 
 /// Takes it between the farm's notes of its beginning and its end.

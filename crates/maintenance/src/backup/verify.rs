@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use model::{Digest, Error, ErrorKind, Id, Result};
 use tokio::task::JoinSet;
 
@@ -37,16 +38,18 @@ pub struct Verified {
 ///
 /// # Errors
 /// `NotFound` when there are no backups or not that set; `Invalid` with code `key_needed` or `wrong_key`. Damage is no error but a fault.
-pub async fn verify_backups(
-    place: &BackupPlace,
-    key_file: Option<&Path>,
+pub fn verify_backups<'a>(
+    place: &'a BackupPlace,
+    key_file: Option<&'a Path>,
     only: Option<Id>,
     progress: Arc<Progress>,
-) -> Result<Verified> {
-    let destination = Destination::open(place, key_file, Use::Read).await?;
-    let verified = verify(&destination, only, &progress).await;
-    destination.close().await;
-    verified
+) -> BoxFuture<'a, Result<Verified>> {
+    Box::pin(async move {
+        let destination = Destination::open(place, key_file, Use::Read).await?;
+        let verified = verify(&destination, only, &progress).await;
+        destination.close().await;
+        verified
+    })
 }
 
 async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Progress>) -> Result<Verified> {

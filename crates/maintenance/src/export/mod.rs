@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use model::{Error, Result, Timestamp};
 use repository::{Item, Session, Target};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
@@ -85,41 +86,52 @@ struct Job {
 ///
 /// Errors end the export, and starting it again goes on from there: `NotFound`, `Exhausted` for a full disk,
 /// `Unavailable`; `Conflict` when another export writes into the directory.
-pub async fn export(
+pub fn export(
     session: Session,
     options: ExportOptions,
     progress: Arc<Progress>,
     on_fault: impl FnMut(&Fault) + Send + 'static,
-) -> Result<ExportSummary> {
-    let source = session.item(&options.source).await?;
-    if !source.kind.holds_documents() {
-        return Err(Error::conflict(format!(
-            "\"{}\" is a {}: name a library or a folder in one, as SITE/LIBRARY/FOLDER",
-            source.path,
-            source.kind.as_str()
-        ))
-        .with_code("wrong_kind"));
-    }
-    let destination = options.destination.clone();
-    let root = tokio::task::spawn_blocking(move || open_destination(&destination)).await.map_err(ended)??;
-    let context = Arc::new(Context {
-        session,
-        root,
-        progress,
-        faults: Faults::new(Box::new(on_fault)),
-        versions: options.versions,
-        written: AtomicU64::new(0),
-        unchanged: AtomicU64::new(0),
-        version_files: AtomicU64::new(0),
-        folders: AtomicU64::new(0),
-        bytes: AtomicU64::new(0),
-        part: AtomicU64::new(0),
-        times: Mutex::default(),
-    });
-    run(&context, source, options.count).await?;
-    let finishing = context.clone();
-    tokio::task::spawn_blocking(move || finishing.finish()).await.map_err(ended)??;
-    Ok(context.summary())
+) -> BoxFuture<'static, Result<ExportSummary>> {
+    begin(session, options, progress, Faults::new(Box::new(on_fault)))
+}
+
+fn begin(
+    session: Session,
+    options: ExportOptions,
+    progress: Arc<Progress>,
+    faults: Faults,
+) -> BoxFuture<'static, Result<ExportSummary>> {
+    Box::pin(async move {
+        let source = session.item(&options.source).await?;
+        if !source.kind.holds_documents() {
+            return Err(Error::conflict(format!(
+                "\"{}\" is a {}: name a library or a folder in one, as SITE/LIBRARY/FOLDER",
+                source.path,
+                source.kind.as_str()
+            ))
+            .with_code("wrong_kind"));
+        }
+        let destination = options.destination.clone();
+        let root = tokio::task::spawn_blocking(move || open_destination(&destination)).await.map_err(ended)??;
+        let context = Arc::new(Context {
+            session,
+            root,
+            progress,
+            faults,
+            versions: options.versions,
+            written: AtomicU64::new(0),
+            unchanged: AtomicU64::new(0),
+            version_files: AtomicU64::new(0),
+            folders: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            part: AtomicU64::new(0),
+            times: Mutex::default(),
+        });
+        run(&context, source, options.count).await?;
+        let finishing = context.clone();
+        tokio::task::spawn_blocking(move || finishing.finish()).await.map_err(ended)??;
+        Ok(context.summary())
+    })
 }
 
 fn open_destination(path: &std::path::Path) -> Result<Directory> {

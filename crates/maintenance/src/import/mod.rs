@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Name, Result};
 use repository::{ImportFolder, Session, Target};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
@@ -108,43 +109,54 @@ struct Workers {
 ///
 /// Errors end the import, and starting it again goes on from there: `NotFound` for a source or target that is not there,
 /// `Invalid` for a mapping that names unknown people, `Exhausted` for a full disk or quota, `Unavailable`.
-pub async fn import(
+pub fn import(
     session: Session,
     options: ImportOptions,
     progress: Arc<Progress>,
     on_fault: impl FnMut(&Fault) + Send + 'static,
-) -> Result<ImportSummary> {
-    let source = options.source.clone();
-    let root = Directory::open(&source).map_err(|error| {
-        Error::invalid(format!("the directory {} cannot be opened: {error}", source.display())).with_source(error)
-    })?;
-    let folder = session.import_folder(&options.target).await?;
-    let owners = owners::resolve(&session, options.mapping.as_ref(), &options.target).await?;
-    let exclude = options.exclude.as_deref().and_then(|path| Directory::open(path).ok());
-    let context = Arc::new(Context {
-        session,
-        owners,
-        progress: progress.clone(),
-        faults: Faults::new(Box::new(on_fault)),
-        dry_run: options.dry_run,
-        exclude: exclude.and_then(|directory| directory.own_status().ok()),
-        created: AtomicU64::new(0),
-        replaced: AtomicU64::new(0),
-        unchanged: AtomicU64::new(0),
-        folders: AtomicU64::new(0),
-        bytes: AtomicU64::new(0),
-        unmapped: Mutex::default(),
-        buffers: Buffers::default(),
-    });
-    let stop = Arc::new(AtomicBool::new(false));
-    if options.count {
-        let stop = stop.clone();
-        tokio::task::spawn_blocking(move || scan::count(&source, &progress, &stop));
-    }
-    let outcome = run(&context, root, folder).await;
-    stop.store(true, Ordering::Relaxed);
-    outcome?;
-    Ok(context.summary())
+) -> BoxFuture<'static, Result<ImportSummary>> {
+    begin(session, options, progress, Faults::new(Box::new(on_fault)))
+}
+
+fn begin(
+    session: Session,
+    options: ImportOptions,
+    progress: Arc<Progress>,
+    faults: Faults,
+) -> BoxFuture<'static, Result<ImportSummary>> {
+    Box::pin(async move {
+        let source = options.source.clone();
+        let root = Directory::open(&source).map_err(|error| {
+            Error::invalid(format!("the directory {} cannot be opened: {error}", source.display())).with_source(error)
+        })?;
+        let folder = session.import_folder(&options.target).await?;
+        let owners = owners::resolve(&session, options.mapping.as_ref(), &options.target).await?;
+        let exclude = options.exclude.as_deref().and_then(|path| Directory::open(path).ok());
+        let context = Arc::new(Context {
+            session,
+            owners,
+            progress: progress.clone(),
+            faults,
+            dry_run: options.dry_run,
+            exclude: exclude.and_then(|directory| directory.own_status().ok()),
+            created: AtomicU64::new(0),
+            replaced: AtomicU64::new(0),
+            unchanged: AtomicU64::new(0),
+            folders: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            unmapped: Mutex::default(),
+            buffers: Buffers::default(),
+        });
+        let stop = Arc::new(AtomicBool::new(false));
+        if options.count {
+            let stop = stop.clone();
+            tokio::task::spawn_blocking(move || scan::count(&source, &progress, &stop));
+        }
+        let outcome = run(&context, root, folder).await;
+        stop.store(true, Ordering::Relaxed);
+        outcome?;
+        Ok(context.summary())
+    })
 }
 
 async fn run(context: &Arc<Context>, root: Directory, folder: ImportFolder) -> Result<()> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::job;
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
@@ -71,13 +72,13 @@ async fn run_next(repository: &Repository) -> Result<()> {
         job::claim(transaction, next, runner, now, now.after(LEASE))
     };
     if storage.configuration().write_vital(claim).await? {
-        run(&storage, next, runner, |_| {}).await?;
+        run(&storage, next, runner, &|_| {}).await?;
     }
     Ok(())
 }
 
 /// Runs a job that `runner` has claimed, to its end or until it is to stop.
-async fn run(storage: &Storage, id: Id, runner: Id, watch: impl Fn(&Figures) + Send + Sync) -> Result<()> {
+async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + Send + Sync)) -> Result<()> {
     let row = storage.configuration().read(move |reader| job::find(reader, id)).await?;
     let row = row.ok_or_else(|| Error::not_found(format!("there is no job {id}")))?;
     let (work, figures) = match (Work::from_text(&row.payload), Figures::from_text(&row.progress)) {
@@ -134,44 +135,67 @@ fn stand_back() {
     }
 }
 
+/// Sees the figures of a job.
+type Watch<'a> = Box<dyn Fn(&Figures) + Send + Sync + 'a>;
+
 /// Asks for a job and runs it in this process; `watch` sees its figures several times a second.
 ///
 /// Errors: those of [`Session::start_job`]. How the job ended is in the answer.
-pub async fn run_here(session: &Session, work: Work, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
-    let storage = session.storage().await?;
-    let runner = storage.next_id();
-    stand_back();
-    let id = storage.add_job(work, Some((runner, LEASE))).await?;
-    run(&storage, id, runner, watch).await?;
-    storage.job(id).await
+pub fn run_here<'a>(
+    session: &'a Session,
+    work: Work,
+    watch: impl Fn(&Figures) + Send + Sync + 'a,
+) -> BoxFuture<'a, Result<Job>> {
+    start_here(session, work, Box::new(watch))
+}
+
+fn start_here<'a>(session: &'a Session, work: Work, watch: Watch<'a>) -> BoxFuture<'a, Result<Job>> {
+    Box::pin(async move {
+        let storage = session.storage().await?;
+        let runner = storage.next_id();
+        stand_back();
+        let id = storage.add_job(work, Some((runner, LEASE))).await?;
+        run(&storage, id, runner, &*watch).await?;
+        storage.job(id).await
+    })
 }
 
 /// Waits for the end of a job that waits or runs somewhere; runs it here when nobody does.
 ///
 /// Errors: `Forbidden` for others than farm administrators; `NotFound`.
-pub async fn follow(session: &Session, id: Id, watch: impl Fn(&Figures) + Send + Sync) -> Result<Job> {
-    let storage = session.storage().await?;
-    let mut tick = tokio::time::interval(LOOK / 4);
-    let runner = storage.next_id();
-    // A server of the farm gets the chance to be first.
-    tick.tick().await;
-    let begun = tokio::time::Instant::now();
-    loop {
-        let job = storage.job(id).await?;
-        watch(&job.figures);
-        if job.has_ended() || job.state == "paused" {
-            return Ok(job);
-        }
-        if begun.elapsed() > 3 * LOOK {
-            let claim = move |transaction: &mut Transaction<'_>| {
-                let now = Timestamp::now();
-                job::claim(transaction, id, runner, now, now.after(LEASE))
-            };
-            if storage.configuration().write_vital(claim).await? {
-                run(&storage, id, runner, &watch).await?;
-                continue;
-            }
-        }
+pub fn follow<'a>(
+    session: &'a Session,
+    id: Id,
+    watch: impl Fn(&Figures) + Send + Sync + 'a,
+) -> BoxFuture<'a, Result<Job>> {
+    wait(session, id, Box::new(watch))
+}
+
+fn wait<'a>(session: &'a Session, id: Id, watch: Watch<'a>) -> BoxFuture<'a, Result<Job>> {
+    Box::pin(async move {
+        let storage = session.storage().await?;
+        let mut tick = tokio::time::interval(LOOK / 4);
+        let runner = storage.next_id();
+        // A server of the farm gets the chance to be first.
         tick.tick().await;
-    }
+        let begun = tokio::time::Instant::now();
+        loop {
+            let job = storage.job(id).await?;
+            watch(&job.figures);
+            if job.has_ended() || job.state == "paused" {
+                return Ok(job);
+            }
+            if begun.elapsed() > 3 * LOOK {
+                let claim = move |transaction: &mut Transaction<'_>| {
+                    let now = Timestamp::now();
+                    job::claim(transaction, id, runner, now, now.after(LEASE))
+                };
+                if storage.configuration().write_vital(claim).await? {
+                    run(&storage, id, runner, &*watch).await?;
+                    continue;
+                }
+            }
+            tick.tick().await;
+        }
+    })
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use database::configuration::backup;
 use database::{Database, Reader};
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -24,6 +25,9 @@ use crate::backup::vault::Vault;
 
 /// What is kept of the complaints of a program.
 const SAID: u64 = 16 << 10;
+
+/// The code of the error that a set has no copy of a server.
+pub(super) const NO_SERVERS: &str = "no_copied_servers";
 
 /// Which servers to bring back, and where to.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +51,19 @@ pub struct ClustersSummary {
     pub started_at: Timestamp,
     /// The servers.
     pub clusters: Vec<RestoredCluster>,
-    /// Names of the databases that are in them, `configuration` for that of the farm, and where they were.
-    pub databases: Vec<(String, String)>,
+    /// The farm's databases that are in them.
+    pub databases: Vec<CopiedDatabase>,
+}
+
+/// A database of the farm in a server that was brought back.
+#[derive(Clone, Debug)]
+pub struct CopiedDatabase {
+    /// Name of the content database, or `configuration`.
+    pub name: String,
+    /// Its server, as [`RestoredCluster::server`] names it.
+    pub server: String,
+    /// Where it was, without a password.
+    pub location: String,
 }
 
 /// A server whose files are back.
@@ -71,11 +86,16 @@ pub struct RestoredCluster {
 /// # Errors
 /// `Invalid` when the set has none; `Conflict` when a directory is not empty; `Corrupt` when bytes of the backup are damaged. After an error a
 /// directory is there whole or not at all.
-pub async fn restore_clusters(options: &ClusterOptions, progress: Arc<Progress>) -> Result<ClustersSummary> {
-    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-    let restored = restore(&destination, options, &progress).await;
-    destination.close().await;
-    restored
+pub fn restore_clusters<'a>(
+    options: &'a ClusterOptions,
+    progress: Arc<Progress>,
+) -> BoxFuture<'a, Result<ClustersSummary>> {
+    Box::pin(async move {
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        let restored = restore(&destination, options, &progress).await;
+        destination.close().await;
+        restored
+    })
 }
 
 async fn restore(
@@ -85,10 +105,8 @@ async fn restore(
 ) -> Result<ClustersSummary> {
     let (set, manifest) = choose(destination, options.set).await?;
     if manifest.clusters.is_empty() {
-        return Err(Error::invalid(format!(
-            "the set {} has no copy of a PostgreSQL server: leave out --postgres-directory",
-            set.id
-        )));
+        let why = format!("the set {} has no copy of a PostgreSQL server: leave out --postgres-directory", set.id);
+        return Err(Error::invalid(why).with_code(NO_SERVERS));
     }
     let mut places = Vec::new();
     for part in &manifest.clusters {
@@ -111,10 +129,15 @@ async fn restore(
 }
 
 /// The databases that are in copies of servers.
-fn within(manifest: &Manifest) -> Vec<(String, String)> {
+fn within(manifest: &Manifest) -> Vec<CopiedDatabase> {
     let databases = std::iter::once(&manifest.configuration).chain(&manifest.databases);
     let within = databases.filter(|part| part.method == method::IN_CLUSTER);
-    within.map(|part| (part.name.clone(), part.location.clone())).collect()
+    let show = |part: &DatabasePart| CopiedDatabase {
+        name: part.name.clone(),
+        server: part.cluster.clone().unwrap_or_default(),
+        location: part.location.clone(),
+    };
+    within.map(show).collect()
 }
 
 /// Refuses to bring back a part of a server.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use database::configuration::{farm, restored, site_collection};
 use database::content::restored as content;
 use database::{Database, Location, Reader, Schema, Transaction};
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Repository, Session};
 
@@ -24,17 +25,19 @@ use crate::backup::papers::blocking;
 ///
 /// # Errors
 /// `Conflict` when a server runs, or when the backups are those of another farm; those of [`super::restore_farm`].
-pub async fn restore_content_database(
+pub fn restore_content_database<'a>(
     session: Session,
-    options: &RestoreOptions,
-    name: &str,
+    options: &'a RestoreOptions,
+    name: &'a str,
     progress: Arc<Progress>,
-) -> Result<RestoreSummary> {
-    let repository = session.repository().clone();
-    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-    let restored = restore(&repository, &session, &destination, options, name, &progress).await;
-    destination.close().await;
-    restored
+) -> BoxFuture<'a, Result<RestoreSummary>> {
+    Box::pin(async move {
+        let repository = session.repository().clone();
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        let restored = restore(&repository, &session, &destination, options, name, &progress).await;
+        destination.close().await;
+        restored
+    })
 }
 
 async fn restore(

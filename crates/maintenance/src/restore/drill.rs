@@ -1,16 +1,21 @@
 //! A restore drill: a set is restored into a scratch place, and every version of every document is read there and compared.
 
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use database::Reader;
 use database::content::census;
+use database::{CopiedServer, Reader};
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result};
 use repository::Repository;
 use tokio::task::JoinSet;
 
+use super::cluster::{ClusterOptions, NO_SERVERS, restore_clusters};
 use super::{RestoreOptions, restore_farm};
 use crate::Progress;
+use crate::backup::papers::{blocking, failed};
 
 const PAGE: usize = 2_000;
 const AT_ONCE: usize = 16;
@@ -26,22 +31,82 @@ pub struct Drilled {
     pub bytes: u64,
 }
 
-/// Restores a set below `scratch`, compares, and removes it again.
+/// Restores a set below `scratch`, compares, and removes it again. Copies of whole PostgreSQL servers are started there, each reached by
+/// this process only.
 ///
 /// # Errors
-/// Those of [`restore_farm`]; `Corrupt` when a version is not what it was.
-pub async fn drill(mut options: RestoreOptions, scratch: &Path, progress: Arc<Progress>) -> Result<Drilled> {
-    options.directory = scratch.join("strongroom-drill");
-    if options.directory.exists() {
-        return Err(Error::conflict(format!("{} is there already: remove it first", options.directory.display())));
+/// Those of [`restore_farm`]; `Corrupt` when a version is not what it was; `Unavailable` when the version of PostgreSQL that a copied
+/// server needs is not installed.
+pub fn drill<'a>(
+    mut options: RestoreOptions,
+    scratch: &'a Path,
+    progress: Arc<Progress>,
+) -> BoxFuture<'a, Result<Drilled>> {
+    Box::pin(async move {
+        options.directory = scratch.join("strongroom-drill");
+        let servers = scratch.join("strongroom-drill-servers");
+        for place in [&options.directory, &servers] {
+            if place.exists() {
+                return Err(Error::conflict(format!("{} is there already: remove it first", place.display())));
+            }
+        }
+        options.use_stores = false;
+        let outcome = match start_servers(&mut options, &servers, &progress).await {
+            Ok(running) => {
+                let outcome = compare(&options, progress).await;
+                blocking(move || Ok(drop(running))).await?;
+                outcome
+            }
+            Err(error) => Err(error),
+        };
+        // What cannot be removed is left to whoever named the place; the outcome matters more.
+        for place in [&options.directory, &servers] {
+            match fs::remove_dir_all(place) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    tracing::warn!(place = %place.display(), %error, "the scratch place of a drill could not be removed");
+                }
+                _ => {}
+            }
+        }
+        outcome
+    })
+}
+
+/// Starts the copied servers of the set, if it has any, and names its databases on them; those that were named already stay.
+async fn start_servers(
+    options: &mut RestoreOptions,
+    place: &Path,
+    progress: &Arc<Progress>,
+) -> Result<Vec<CopiedServer>> {
+    // Whoever owns the files of a server comes through here to them.
+    DirBuilder::new().mode(0o711).create(place).map_err(|e| failed("make", place, e))?;
+    let clusters = ClusterOptions {
+        source: options.source.clone(),
+        key_file: options.key_file.clone(),
+        set: options.set,
+        directory: place.join("server"),
+    };
+    let restored = match restore_clusters(&clusters, Arc::clone(progress)).await {
+        Err(error) if error.code() == NO_SERVERS => return Ok(Vec::new()),
+        restored => restored?,
+    };
+    let mut running = Vec::new();
+    for cluster in restored.clusters {
+        if let Some(above) = cluster.directory.parent() {
+            fs::set_permissions(above, Permissions::from_mode(0o711)).map_err(|e| failed("open", above, e))?;
+        }
+        let started = blocking(move || {
+            let server = CopiedServer::start(&cluster.directory, &cluster.version)?;
+            Ok((cluster.server, server))
+        });
+        running.push(started.await?);
     }
-    options.use_stores = false;
-    let outcome = compare(&options, progress).await;
-    // What cannot be removed is left to whoever named the place; the outcome matters more.
-    if let Err(error) = std::fs::remove_dir_all(&options.directory) {
-        tracing::warn!(place = %options.directory.display(), %error, "the scratch place of a drill could not be removed");
+    for database in restored.databases {
+        if let Some((_, copy)) = running.iter().find(|(server, _)| *server == database.server) {
+            options.database_urls.entry(database.name).or_insert_with(|| copy.address(&database.location));
+        }
     }
-    outcome
+    Ok(running.into_iter().map(|(_, server)| server).collect())
 }
 
 async fn compare(options: &RestoreOptions, progress: Arc<Progress>) -> Result<Drilled> {

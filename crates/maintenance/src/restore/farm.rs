@@ -10,6 +10,7 @@ use database::configuration::{restored, site_collection};
 use database::content::fault::{self, FaultRow};
 use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction};
+use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::DATABASE_STORE;
 
@@ -43,11 +44,13 @@ pub(super) struct Restored {
 /// # Errors
 /// `Conflict` when there is a farm or a server; `Invalid` when a database of a server has no new place; `Corrupt` naming the documents
 /// whose bytes are missing. After an error there is no farm, and restoring again goes on from what is there.
-pub async fn restore_farm(options: &RestoreOptions, progress: Arc<Progress>) -> Result<RestoreSummary> {
-    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-    let restored = restore(&destination, options, &progress).await;
-    destination.close().await;
-    restored
+pub fn restore_farm<'a>(options: &'a RestoreOptions, progress: Arc<Progress>) -> BoxFuture<'a, Result<RestoreSummary>> {
+    Box::pin(async move {
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        let restored = restore(&destination, options, &progress).await;
+        destination.close().await;
+        restored
+    })
 }
 
 async fn restore(

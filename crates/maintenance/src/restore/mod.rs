@@ -24,7 +24,7 @@ use crate::backup::BackupPlace;
 use crate::backup::destination::{Destination, SetName};
 use crate::backup::manifest::Manifest;
 
-pub use cluster::{ClusterOptions, ClustersSummary, RestoredCluster, restore_clusters};
+pub use cluster::{ClusterOptions, ClustersSummary, CopiedDatabase, RestoredCluster, restore_clusters};
 pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
 pub use farm::restore_farm;

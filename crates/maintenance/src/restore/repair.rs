@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use model::{Digest, Error, ErrorKind, Id, Result};
 use repository::{Repair, Session, Storage};
 use tokio::task::JoinSet;
@@ -56,30 +57,32 @@ struct Wanted {
 /// `Forbidden` for others than farm administrators; `NotFound` when the one BLOB that was named has no fault; what opening the place
 /// says; what a store or a database says that cannot be reached, after which everything that was brought back before stays. A BLOB that no
 /// set has whole is no error, but told in the summary.
-pub async fn repair_from_backup(
-    session: &Session,
-    options: &RepairOptions,
+pub fn repair_from_backup<'a>(
+    session: &'a Session,
+    options: &'a RepairOptions,
     progress: Arc<Progress>,
-) -> Result<RepairSummary> {
-    let storage = session.storage().await?;
-    let mut wanted = BTreeMap::new();
-    match options.digest {
-        Some(digest) => drop(wanted.insert(digest, Wanted { is_accepted: false, why: None })),
-        None => wanted.extend(
-            storage
-                .faulty_blobs()
-                .await?
-                .into_iter()
-                .map(|(digest, is_accepted)| (digest, Wanted { is_accepted, why: None })),
-        ),
-    }
-    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-    progress.count(wanted.len() as u64, 0);
-    let mut repairing = Repairing { storage, destination, wanted, summary: RepairSummary::default(), progress };
-    let outcome = repairing.run().await;
-    repairing.destination.close().await;
-    outcome?;
-    Ok(repairing.end())
+) -> BoxFuture<'a, Result<RepairSummary>> {
+    Box::pin(async move {
+        let storage = session.storage().await?;
+        let mut wanted = BTreeMap::new();
+        match options.digest {
+            Some(digest) => drop(wanted.insert(digest, Wanted { is_accepted: false, why: None })),
+            None => wanted.extend(
+                storage
+                    .faulty_blobs()
+                    .await?
+                    .into_iter()
+                    .map(|(digest, is_accepted)| (digest, Wanted { is_accepted, why: None })),
+            ),
+        }
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        progress.count(wanted.len() as u64, 0);
+        let mut repairing = Repairing { storage, destination, wanted, summary: RepairSummary::default(), progress };
+        let outcome = repairing.run().await;
+        repairing.destination.close().await;
+        outcome?;
+        Ok(repairing.end())
+    })
 }
 
 struct Repairing {

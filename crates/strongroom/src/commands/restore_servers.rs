@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use maintenance::{ClusterOptions, ClustersSummary, Progress, RestoredCluster};
+use maintenance::{ClusterOptions, ClustersSummary, CopiedDatabase, Progress, RestoredCluster};
 use model::Result;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn next(arguments: &Arguments, summary: &ClustersSummary, data: &Path) -> String
     if let Some(key) = &arguments.access.encrypt_with {
         command.push_str(&format!(" --encrypt-with {}", key.display()));
     }
-    for (name, location) in &summary.databases {
+    for CopiedDatabase { name, location, .. } in &summary.databases {
         command.push_str(&format!(" --database-url {name}={location}"));
     }
     command
@@ -68,7 +68,7 @@ fn value(summary: &ClustersSummary, next: &str) -> Value {
             "bytes": cluster.bytes,
             "start": start(cluster),
         })).collect::<Value>(),
-        "databases": summary.databases.iter().map(|(name, location)| json!({ "name": name, "location": location }))
+        "databases": summary.databases.iter().map(|one| json!({ "name": one.name, "location": one.location }))
             .collect::<Value>(),
         "next": next,
     })

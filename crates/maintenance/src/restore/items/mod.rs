@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use model::{Error, Id, NodeKind, NodePath, Result, Timestamp};
 use repository::Session;
 use time::OffsetDateTime;
@@ -67,19 +68,25 @@ pub struct ItemsSummary {
 /// # Errors
 /// `NotFound` when the set has nothing at the path; `Conflict` when it is something else there; what the session refuses. One document
 /// that cannot be brought back is a fault, and the rest is.
-pub async fn restore_items(session: &Session, options: &ItemsOptions, progress: Arc<Progress>) -> Result<ItemsSummary> {
-    let storage = session.storage().await?;
-    let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-    let scratch = Scratch::new(storage.directory().join(format!("restore-items-{}", storage.next_id()))).await?;
-    let restored = async {
-        let source = Source::open(session, storage, &destination, &scratch, options, &progress).await?;
-        let restored = bring(session, &source, options, &progress).await;
-        source.close().await;
+pub fn restore_items<'a>(
+    session: &'a Session,
+    options: &'a ItemsOptions,
+    progress: Arc<Progress>,
+) -> BoxFuture<'a, Result<ItemsSummary>> {
+    Box::pin(async move {
+        let storage = session.storage().await?;
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        let scratch = Scratch::new(storage.directory().join(format!("restore-items-{}", storage.next_id()))).await?;
+        let restored = async {
+            let source = Source::open(session, storage, &destination, &scratch, options, &progress).await?;
+            let restored = bring(session, &source, options, &progress).await;
+            source.close().await;
+            restored
+        };
+        let restored = restored.await;
+        destination.close().await;
         restored
-    };
-    let restored = restored.await;
-    destination.close().await;
-    restored
+    })
 }
 
 async fn bring(

@@ -1,0 +1,190 @@
+//! A PostgreSQL server on files that came out of a backup, for as long as something is looked at in it. Nobody but this process reaches it:
+//! it listens on a socket in its own directory only, and none of the settings that it had elsewhere counts.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use model::{Error, Result};
+
+use super::programs::{VERSIONS, not_started};
+
+/// The file in which a server says how far it is: the process first, on the eighth line whether it is ready.
+const STATE: &str = "postmaster.pid";
+const LINE: usize = 7;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// What is told of a server's last words.
+const SAID: usize = 2_000;
+
+/// Settings that win over those of the copy: it talks to nobody, waits for nobody, and need not survive.
+const SETTINGS: &[&str] = &[
+    "listen_addresses=",
+    "port=5432",
+    "ssl=off",
+    "archive_mode=off",
+    "synchronous_standby_names=",
+    "shared_preload_libraries=",
+    "shared_buffers=128MB",
+    "huge_pages=off",
+    "logging_collector=off",
+    "log_destination=stderr",
+    "external_pid_file=",
+    "fsync=off",
+];
+
+/// A server that runs. It ends when this is dropped, and with this process.
+pub struct CopiedServer {
+    directory: PathBuf,
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CopiedServer {
+    /// Starts it as the owner of its directory, and waits until it has recovered. Blocks.
+    ///
+    /// # Errors
+    /// Unavailable when this version of PostgreSQL is not installed, with the name of the package, or when it does not start, with its
+    /// last words.
+    pub fn start(directory: &Path, version: &str) -> Result<Self> {
+        let program = program(version)?;
+        let (to_thread, begun) = (directory.to_owned(), mpsc::channel());
+        let (stop, stopped) = mpsc::channel();
+        // A server ends with the thread that started it, so that it does not outlive this process, however that ends.
+        let thread = thread::spawn(move || {
+            let started = spawn(&program, &to_thread).and_then(|mut child| {
+                let ready = wait_until_ready(&mut child, &to_thread);
+                if ready.is_err() {
+                    end(&mut child);
+                }
+                ready.map(|()| child)
+            });
+            match started {
+                Ok(mut child) => {
+                    // Whoever asked may be gone already; then the next line says so at once.
+                    let _ = begun.0.send(Ok(()));
+                    let _ = stopped.recv();
+                    end(&mut child);
+                }
+                Err(error) => _ = begun.0.send(Err(error)),
+            }
+        });
+        begun.1.recv().map_err(|e| Error::unavailable("a server's start was interrupted").with_source(e))??;
+        Ok(Self { directory: directory.to_owned(), stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The address of a database in it, from the address that the database had, as [`crate::Location`] shows it.
+    pub fn address(&self, shown: &str) -> String {
+        let rest = shown.strip_prefix("postgres://").unwrap_or(shown);
+        let (user, rest) = rest.split_once('@').unwrap_or(("postgres", rest));
+        let name = rest.rsplit_once('/').map_or(user, |(_, name)| name);
+        let host = self.directory.to_string_lossy();
+        format!("postgres://{}@{}:5432/{}", encode(user), encode(&host), encode(name))
+    }
+}
+
+impl Drop for CopiedServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn encode(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+/// The server program of a major version.
+fn program(version: &str) -> Result<PathBuf> {
+    let debian = Path::new(VERSIONS).join(version).join("bin/postgres");
+    if debian.exists() {
+        return Ok(debian);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let elsewhere = std::env::split_paths(&path).map(|folder| folder.join("postgres")).find(|place| is(place, version));
+    elsewhere.ok_or_else(|| {
+        Error::unavailable(format!(
+            "the copy is of PostgreSQL {version}, and the server program of that version is not on this machine: install the package \
+             postgresql-{version}, or verify on a machine that has it"
+        ))
+        .with_code("program_missing")
+    })
+}
+
+/// Whether a program is the server of a version: it says `postgres (PostgreSQL) 15.18`.
+fn is(place: &Path, version: &str) -> bool {
+    let said = Command::new(place).arg("--version").output();
+    said.is_ok_and(|said| {
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        said.split_whitespace().nth(2).is_some_and(|full| full.split('.').next() == Some(version))
+    })
+}
+
+fn spawn(program: &Path, directory: &Path) -> Result<Child> {
+    let failed = |error: std::io::Error| {
+        Error::unavailable(format!("{} cannot be prepared for a server: {error}", directory.display()))
+            .with_source(error)
+    };
+    let owner = fs::metadata(directory).map_err(failed)?;
+    // Only its owner comes as far as the socket.
+    let access = directory.join("strongroom_hba.conf");
+    fs::write(&access, "local all all trust\n").map_err(failed)?;
+    let own = directory.join("strongroom.conf");
+    fs::write(&own, "").map_err(failed)?;
+    let output = File::create(directory.join("strongroom.log")).map_err(failed)?;
+    // The command line of `setpriv` is found by name: it is in Debian's essential packages.
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "INT", "--"]).arg(program).arg("-D").arg(directory).arg("-k").arg(directory);
+    command.arg("-c").arg(format!("config_file={}", own.display()));
+    command.arg("-c").arg(format!("hba_file={}", access.display()));
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    // The server refuses to run as root; a new user's process must still be able to read what was written here.
+    if rustix::process::geteuid().is_root() && owner.uid() != 0 {
+        for file in [&access, &own] {
+            std::os::unix::fs::chown(file, Some(owner.uid()), Some(owner.gid())).map_err(failed)?;
+        }
+        command.uid(owner.uid()).gid(owner.gid());
+    }
+    command.current_dir(directory).env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    command.stdout(output.try_clone().map_err(failed)?).stderr(output);
+    command.spawn().map_err(|error| not_started("postgres", error))
+}
+
+fn wait_until_ready(child: &mut Child, directory: &Path) -> Result<()> {
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| not_started("postgres", error))? {
+            let said = fs::read(directory.join("strongroom.log")).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said[said.len().saturating_sub(SAID)..]).into_owned();
+            return Err(Error::unavailable(format!("the copied server does not start ({status}): {}", said.trim())));
+        }
+        let state = fs::read_to_string(directory.join(STATE)).unwrap_or_default();
+        let mut lines = state.lines();
+        if lines.next() == Some(&child.id().to_string())
+            && lines.nth(LINE - 1).is_some_and(|line| line.trim() == "ready")
+        {
+            return Ok(());
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// INT lets go of every connection and ends the server in order.
+fn end(child: &mut Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    // It may have ended by itself.
+    let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::INT));
+    let _ = child.wait();
+}

@@ -93,7 +93,9 @@ pub fn public_message(error: &Error) -> &str {
 pub fn log(error: &Error, status: StatusCode) {
     let (report, request_id) = (error.report(), request::current_id());
     let code = error.code();
-    if status.is_server_error() {
+    if status == StatusCode::INSUFFICIENT_STORAGE && code == "quota_exceeded" {
+        tracing::info!(target: "http", code, status = status.as_u16(), request_id, "{report}");
+    } else if status.is_server_error() {
         tracing::error!(target: "http", code, status = status.as_u16(), request_id, "{report}");
     } else {
         tracing::debug!(target: "http", code, status = status.as_u16(), request_id, "{report}");

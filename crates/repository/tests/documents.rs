@@ -6,7 +6,7 @@ mod support;
 
 use bytes::Bytes;
 use model::{ErrorKind, LibrarySettings, Name, VersionNumber, Versioning};
-use repository::{CheckIn, OnConflict, Preconditions, Session, Sort, UploadOptions, VersionChoice};
+use repository::{CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, names, put, read, to};
 
 fn number(text: &str) -> VersionNumber {
@@ -136,6 +136,10 @@ async fn a_check_out_keeps_others_away_and_names_the_holder() {
         assert_eq!((error.kind(), error.code()), (ErrorKind::Locked, "checked_out"));
         assert!(error.message().contains("EDITOR"), "{error}");
         assert_eq!(admin.delete(&at("Documents/report.txt")).await.unwrap_err().kind(), ErrorKind::Locked);
+        put(&admin, "Documents/in/held.txt", "one").await.unwrap();
+        editor.check_out(&at("Documents/in/held.txt")).await.unwrap();
+        let folder = admin.delete(&at("Documents/in")).await.unwrap_err();
+        assert!(folder.message().contains("held.txt") && folder.message().contains("EDITOR"), "{folder}");
         put(&editor, path, "working").await.unwrap();
         put(&editor, path, "working again").await.unwrap();
         assert_eq!(get(&admin, path).await.unwrap(), "one");
@@ -217,6 +221,15 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");
         let into_itself = admin.move_to(&at("Archive/a"), &at("Archive/a/b"), None).await.unwrap_err();
         assert_eq!(into_itself.code(), "into_itself");
+        // What is in a folder cannot take the folder's place, which would go to the recycle bin with it.
+        let (over, archive) = (Transfer { overwrite: true, shallow: false }, at("Archive"));
+        let a = Name::new("a").unwrap();
+        for inner in ["Archive/a/b", "Archive/a/b/two.txt"] {
+            let copied = admin.copy_onto(&at(inner), &archive, &a, over).await.unwrap_err();
+            let moved = admin.move_onto(&at(inner), &archive, &a, over).await.unwrap_err();
+            assert_eq!((copied.code(), moved.code()), ("into_itself", "into_itself"), "{copied} {moved}");
+        }
+        assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");
         admin.rename(&at("Archive/a"), &Name::new("A").unwrap()).await.unwrap();
         assert_eq!(names(&admin, "Archive").await, ["A"]);
         let before = admin.site_collection(moved.collection_id).await.unwrap();

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use commands::Command;
+use rustix::fs::Mode;
 
 /// Requests make many small allocations on several threads at once.
 #[global_allocator]
@@ -28,6 +29,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.command.keeps_secrets() {
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
     let stands_back = arguments.command.stands_back();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     runtime.enable_all().on_thread_start(move || {
@@ -46,8 +50,8 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("strongroom: {error}");
-            if let Some(cause) = std::error::Error::source(&error) {
-                let cause = cause.to_string();
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            if let Some(cause) = cause.filter(|cause| !error.message().contains(cause.as_str())) {
                 let shown: String = cause.chars().take(CAUSE).collect();
                 eprintln!("  because: {shown}{}", if shown.len() < cause.len() { " ..." } else { "" });
             }

@@ -130,10 +130,11 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
         return Ok(());
     }
     let root = layout.root().display();
-    let message = format!(
+    let more = format!(
         "{announced} bytes do not fit into the BLOB store {root}, which has {free} left: free space or move it"
     );
-    Err(Error::exhausted(message))
+    Err(Error::exhausted("the server has no room for a document of this size: tell its administrator")
+        .with_source(more))
 }
 
 impl Progress {

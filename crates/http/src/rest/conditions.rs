@@ -1,10 +1,14 @@
 //! Conditions of changes: what `If-Match`, `If-None-Match` and `If-Unmodified-Since` demand, in the form that the
 //! repository checks in the transaction that makes the change.
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use model::{Error, Result};
 use repository::{Preconditions, Session, Target, VersionChoice};
 
+use crate::error::Problem;
 use crate::protocol::conditional::{parse_date, strong_tag};
 
 /// The conditions of a change at `target`.
@@ -38,6 +42,35 @@ pub async fn of_change(
         }
     }
     Ok(conditions)
+}
+
+/// Changes that heed conditions, as the router writes their paths.
+const HEEDING: &[(Method, &str)] = &[
+    (Method::PUT, "/api/v1/content/{*path}"),
+    (Method::DELETE, "/api/v1/content/{*path}"),
+    (Method::PUT, "/api/v1/items/{id}/content"),
+    (Method::DELETE, "/api/v1/items/{id}"),
+];
+
+/// Whether an operation heeds the conditions of a change.
+pub fn heeds(method: &Method, path: &str) -> bool {
+    HEEDING.iter().any(|(other, heeding)| other == method && *heeding == path)
+}
+
+/// Refuses a condition where none is heeded: a change that was to depend on something must not be made regardless.
+pub async fn refuse_unheeded(request: Request, next: Next) -> Response {
+    let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
+    let asked = fields.iter().find(|field| request.headers().contains_key(*field));
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    match asked {
+        Some(field) if !request.method().is_safe() && !heeds(request.method(), path) => {
+            let error = Error::invalid(format!(
+                "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"
+            ));
+            Problem::from(error.with_code("condition_not_heeded")).into_response()
+        }
+        _ => next.run(request).await,
+    }
 }
 
 /// The tags of a field without their quotes; `*` stands for itself.

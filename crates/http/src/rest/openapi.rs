@@ -3,14 +3,16 @@
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
-use axum::http::header;
+use axum::http::{Method, header};
 use axum::response::IntoResponse;
 use utoipa::openapi::content::ContentBuilder;
-use utoipa::openapi::path::{Operation, Paths};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, Paths};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::conditions;
 use super::wire::Problem;
 
 /// The document before any operation is in it.
@@ -41,8 +43,17 @@ pub fn document() -> OpenApi {
     let mut document = super::described().into_openapi();
     let paths = std::mem::replace(&mut document.paths, Paths::new());
     for (path, mut item) in paths.paths {
-        for operation in operations(&mut item) {
+        for (method, operation) in operations(&mut item) {
             complete(operation);
+            describe_bytes(operation);
+            if conditions::heeds(&method, &path) {
+                let fields = [
+                    ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),
+                    ("If-None-Match", "`*`: only when there is no such document yet"),
+                    ("If-Unmodified-Since", "Only when the document was not changed after this time"),
+                ];
+                operation.parameters.get_or_insert_default().extend(fields.map(|(name, about)| field(name, about)));
+            }
         }
         // The router writes a path of any depth with a star, which OpenAPI does not know.
         document.paths.paths.insert(path.replace("{*", "{"), item);
@@ -51,10 +62,38 @@ pub fn document() -> OpenApi {
 }
 
 /// Operations of one path.
-fn operations(item: &mut utoipa::openapi::PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.head, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete, &mut item.options]
-        .into_iter()
-        .filter_map(Option::as_mut)
+fn operations(item: &mut utoipa::openapi::PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    [
+        (Method::GET, &mut item.get),
+        (Method::HEAD, &mut item.head),
+        (Method::PUT, &mut item.put),
+        (Method::POST, &mut item.post),
+        (Method::PATCH, &mut item.patch),
+        (Method::DELETE, &mut item.delete),
+        (Method::OPTIONS, &mut item.options),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+fn field(name: &str, about: &str) -> RefOr<Parameter> {
+    let text = ObjectBuilder::new().schema_type(Type::String);
+    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header).required(Required::False);
+    RefOr::T(parameter.description(Some(about)).schema(Some(text)).build())
+}
+
+/// A body of bytes is no list of numbers, which is what the type in its description says.
+fn describe_bytes(operation: &mut Operation) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    for (kind, content) in &mut body.content {
+        if let (true, RefOr::T(content)) = (kind.ends_with("octet-stream"), content) {
+            let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
+            content.schema = Some(ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into());
+        }
+    }
+    if operation.operation_id.as_deref() == Some("create_upload") {
+        body.required = Some(Required::False);
+    }
 }
 
 fn complete(operation: &mut Operation) {

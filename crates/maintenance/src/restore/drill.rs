@@ -1,7 +1,7 @@
 //! A restore drill: a set is restored into a scratch place, and every version of every document is read there and compared.
 
-use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,8 +78,7 @@ async fn start_servers(
     place: &Path,
     progress: &Arc<Progress>,
 ) -> Result<Vec<CopiedServer>> {
-    // Whoever owns the files of a server comes through here to them.
-    DirBuilder::new().mode(0o711).create(place).map_err(|e| failed("make", place, e))?;
+    fs::create_dir(place).map_err(|e| failed("make", place, e))?;
     let clusters = ClusterOptions {
         source: options.source.clone(),
         key_file: options.key_file.clone(),
@@ -92,7 +91,8 @@ async fn start_servers(
     };
     let mut running = Vec::new();
     for cluster in restored.clusters {
-        if let Some(above) = cluster.directory.parent() {
+        // Whoever owns the files of the server comes through here to them.
+        for above in cluster.directory.ancestors().skip(1).take_while(|above| above.starts_with(place)) {
             fs::set_permissions(above, Permissions::from_mode(0o711)).map_err(|e| failed("open", above, e))?;
         }
         let started = blocking(move || {

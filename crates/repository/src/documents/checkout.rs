@@ -1,9 +1,9 @@
 //! Check-out, check-in, discard: an exclusive edit whose result nobody else sees before it is checked in.
 
-use database::content::{column, node, version};
+use database::content::{column, node, tree, version};
 use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{charge, library_of, next_number, require_free, trim};
+use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_free, trim};
 use super::succession::discard_working;
 use crate::locate::Located;
 use crate::{Session, Target};
@@ -36,6 +36,19 @@ impl Session {
             require_free(located.node(), self.principal.id, name.as_deref())?;
         }
         self.require_unlocked(located).await
+    }
+
+    /// Completes the refusal of a change because a document in the item is checked out by the name of who has it.
+    pub(crate) async fn name_holder<T>(&self, located: &Located, outcome: Result<T>) -> Result<T> {
+        let Err(error) = outcome else { return outcome };
+        if error.code() != CHECKED_OUT {
+            return Err(error);
+        }
+        let (id, me) = (located.node().id, self.principal.id);
+        let held = located.content.database.read(move |reader| tree::held_by_another(reader, id, me)).await?;
+        let Some((document, holder)) = held else { return Err(error) };
+        let Some(holder) = self.name_of(holder).await? else { return Err(error) };
+        Err(held_by(&document, &holder))
     }
 
     /// Checks a document out to the caller. Doing it again changes nothing.

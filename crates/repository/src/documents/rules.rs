@@ -38,14 +38,22 @@ impl Preconditions {
     }
 }
 
+/// The code of the refusal of a change because somebody else has checked a document out.
+pub(crate) const CHECKED_OUT: &str = "checked_out";
+
+pub(super) fn held_by(document: &str, holder: &str) -> Error {
+    Error::locked(format!("\"{document}\" is checked out by {holder}: ask for a check-in, or wait"))
+        .with_code(CHECKED_OUT)
+}
+
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
 pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
     match node.holder_id {
         Some(id) if id != caller => Err(Error::locked(match holder {
-            Some(name) => format!("\"{}\" is checked out by {name}: ask for a check-in, or wait", node.name),
+            Some(name) => return Err(held_by(&node.name, name)),
             None => format!("\"{}\" was checked out by somebody else a moment ago", node.name),
         })
-        .with_code("checked_out")),
+        .with_code(CHECKED_OUT)),
         _ => Ok(()),
     }
 }

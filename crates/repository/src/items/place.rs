@@ -88,7 +88,8 @@ impl Session {
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
-        located.content.database.write(write).await.map_err(explain)
+        let outcome = located.content.database.write(write).await.map_err(explain);
+        self.name_holder(&located, outcome).await
     }
 }
 

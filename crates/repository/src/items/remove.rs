@@ -44,7 +44,7 @@ impl Session {
         self.require_not_held(&located).await?;
         let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind) = (located.node().id, located.node().kind);
-        let (path, content) = (located.path(), located.content.clone());
+        let (path, content, found) = (located.path(), located.content.clone(), located.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_for(transaction, kind)?;
             let row = lock_in(transaction, id, parent)?;
@@ -61,7 +61,8 @@ impl Session {
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        content.database.write_vital(write).await
+        let outcome = content.database.write_vital(write).await;
+        self.name_holder(&found, outcome).await
     }
 }
 

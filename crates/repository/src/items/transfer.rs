@@ -87,9 +87,10 @@ impl Session {
         }
         self.require_not_held(&source).await?;
         self.require_place_unlocked(&place).await?;
-        let way = self.way(source, &place, &needs, name, how);
+        let way = self.way(source.clone(), &place, &needs, name, how);
         let content = place.content.clone();
-        content.database.write(move |transaction| way.clone().shift(transaction, right)).await.map_err(explain)
+        let outcome = content.database.write(move |transaction| way.clone().shift(transaction, right)).await;
+        self.name_holder(&source, outcome.map_err(explain)).await
     }
 
     fn way(&self, source: Located, place: &Located, needs: &[(Id, Right)], name: &Name, how: Transfer) -> Way {
@@ -105,7 +106,7 @@ impl Way {
         let parent = held_parent(transaction, self.to)?;
         self.guard.require_unlocked(transaction, &checked, &parent)?;
         let source = node::lock(transaction, self.source.node().id)?.ok_or_else(crate::locate::no_item)?;
-        let present = self.present(transaction, &checked, source.id)?;
+        let present = self.present(transaction, &checked, &source)?;
         let replaced = present.is_some();
         if let Some(present) = present {
             if present.kind == NodeKind::Document && source.kind == NodeKind::Document {
@@ -149,7 +150,7 @@ impl Way {
         if same_name && row.name == self.name.as_str() {
             return Err(same_place());
         }
-        let present = if same_name { None } else { self.present(transaction, &checked, row.id)? };
+        let present = if same_name { None } else { self.present(transaction, &checked, &row)? };
         let replaced = present.is_some();
         if let Some(present) = present {
             if present.kind == NodeKind::Document && row.kind == NodeKind::Document {
@@ -174,9 +175,14 @@ impl Way {
     }
 
     /// What has the name already, unless it may not be overwritten.
-    fn present(&self, transaction: &mut Transaction<'_>, checked: &Checked, source: Id) -> Result<Option<NodeRow>> {
+    fn present(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        source: &NodeRow,
+    ) -> Result<Option<NodeRow>> {
         let Some(present) = node::find_child(transaction, self.to, &self.name.folded())? else { return Ok(None) };
-        if present.id == source {
+        if present.id == source.id {
             return Err(same_place());
         }
         if !checked.access.may_know(present.id, present.scope_id) {
@@ -188,6 +194,13 @@ impl Way {
                 present.name
             ))
             .with_code("precondition_failed"));
+        }
+        if above(transaction, source)?.contains(&present.id) {
+            return Err(Error::conflict(format!(
+                "\"{}\" is in \"{}\" and cannot take its place",
+                source.name, present.name
+            ))
+            .with_code("into_itself"));
         }
         Ok(Some(present))
     }

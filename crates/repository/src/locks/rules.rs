@@ -50,6 +50,13 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
     Error::locked(message).with_code("item_locked")
 }
 
+/// The refusal of a change of a folder because of a lock on something in it, which the caller may not know.
+fn locked_within(name: &str, holder: Option<&str>) -> Error {
+    let holder = holder.map_or_else(String::new, |holder| format!(" by {holder}"));
+    Error::locked(format!("something in \"{name}\" is open for edit{holder}: wait until it is closed"))
+        .with_code("item_locked")
+}
+
 /// Locks on an item that was found, and those above that cover it.
 pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec<LockRow>> {
     if !located.collection.has_locks {
@@ -88,7 +95,11 @@ impl Session {
             Ok(locks)
         };
         let locks = located.content.database.read(read).await?;
-        self.explain_lock(&row.name, refuse_locked(&locks, &self.tokens, self.principal.id)).await
+        let lock = refuse_locked(&locks, &self.tokens, self.principal.id);
+        if let Some(lock) = lock.filter(|lock| !located.chain.iter().any(|node| node.id == lock.node_id)) {
+            return Err(locked_within(&row.name, self.name_of(lock.owner_id).await?.as_deref()));
+        }
+        self.explain_lock(&row.name, lock).await
     }
 
     /// The same for what a folder holds: locks on what is below it are not in the way.

@@ -57,6 +57,12 @@ impl Command {
     pub fn stands_back(&self) -> bool {
         matches!(self, Self::Backup(_))
     }
+
+    /// Whether what the command writes is for nobody but the user it runs as, as passwords' hashes and documents of others are,
+    /// whatever the directory is that it was given.
+    pub fn keeps_secrets(&self) -> bool {
+        !matches!(self, Self::Export(_) | Self::Lab(_))
+    }
 }
 
 /// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.

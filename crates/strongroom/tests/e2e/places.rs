@@ -1,10 +1,14 @@
 //! Directories of stores: one that is a store already, and one that is not there any more.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
 use database::Engine;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Farm, bytes};
+use crate::support::{Farm, bytes, files_below};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_directory_is_one_store_whatever_it_is_called() {
@@ -26,6 +30,27 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
     assert!(!missing.exists());
     assert!(client.get("a.bin").await.unwrap().body == bytes(1, 60_000));
     farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_farm_and_its_backups_write_is_for_nobody_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (data, backup) = (scratch.path().join("data"), scratch.path().join("backup"));
+    for place in [&data, &backup] {
+        std::fs::create_dir(place).unwrap();
+        std::fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
+    }
+    let farm = Farm::at(&data);
+    let server = farm.start();
+    assert!(server.client(&farm.token()).put("a.bin", bytes(1, 60_000)).await.unwrap().status.is_success());
+    farm.json(&["backup", backup.to_str().unwrap()]);
+    for place in [&data, &backup] {
+        let open: Vec<PathBuf> = files_below(place)
+            .into_iter()
+            .filter(|path| std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0))
+            .collect();
+        assert!(!files_below(place).is_empty() && open.is_empty(), "open to others: {open:?}");
+    }
 }
 
 fn answers(farm: &Farm, store: &str) -> bool {

@@ -12,6 +12,29 @@ fn bytes(length: usize) -> Bytes {
 }
 
 #[tokio::test]
+async fn a_condition_that_an_operation_does_not_heed_is_refused() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    let id = farm.id("Documents/a.txt").await;
+    let url = format!("/api/v1/items/{id}");
+    let fields = [("content-type", "application/json"), ("if-match", "\"x\"")];
+    for (method, url, body) in [
+        ("PATCH", url.clone(), "{\"name\": \"b.txt\"}"),
+        ("POST", format!("{url}/versions/1.0/restore"), ""),
+        ("PUT", format!("{url}/check-out"), ""),
+    ] {
+        assert_eq!(
+            farm.send(method, &url, &fields, body).await.expect(400).code(),
+            "condition_not_heeded",
+            "{method} {url}"
+        );
+    }
+    farm.send("DELETE", &url, &fields, "").await.expect(412);
+    assert_eq!(farm.item("Documents/a.txt").await["version"], "1.0");
+    farm.send("PATCH", &url, &fields[..1], "{\"name\": \"b.txt\"}").await.expect(200);
+}
+
+#[tokio::test]
 async fn a_document_is_stored_with_its_folders_read_replaced_and_deleted() {
     let farm = Farm::new().await;
     for length in [0, 100, 20_000, 100_000, 3_000_000] {

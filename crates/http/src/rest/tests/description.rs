@@ -84,6 +84,10 @@ async fn the_document_is_whole() {
             let at = format!("{method} {path}");
             assert!(operation["summary"].as_str().is_some_and(|words| !words.is_empty()), "{at} has no summary");
             assert!(operation["responses"]["default"].is_object(), "{at} does not say how it fails");
+            let bodies = operation["requestBody"]["content"].as_object().into_iter().flatten();
+            for (_, body) in bodies.filter(|(kind, _)| kind.ends_with("octet-stream")) {
+                assert_eq!(body["schema"], serde_json::json!({"type": "string", "format": "binary"}), "{at}");
+            }
             let id = operation["operationId"].as_str().unwrap();
             assert!(method == "head" || names.insert(id.to_owned()), "{id} is used twice");
             let given: BTreeSet<&str> = operation["parameters"]

@@ -54,7 +54,11 @@ pub fn drill<'a>(
         let outcome = match start_servers(&mut options, &servers, &progress).await {
             Ok(running) => {
                 let outcome = compare(&options, progress).await;
-                blocking(move || Ok(drop(running))).await?;
+                blocking(move || {
+                    drop(running);
+                    Ok(())
+                })
+                .await?;
                 outcome
             }
             Err(error) => Err(error),

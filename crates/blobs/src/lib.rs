@@ -20,7 +20,7 @@ mod verification;
 mod writer;
 
 pub use cache::{CacheOptions, CachedProvider};
-pub use directory::{DirectoryOptions, Owner};
+pub use directory::{DirectoryOptions, Owner, free_bytes};
 pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
 pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};

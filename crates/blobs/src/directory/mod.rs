@@ -39,6 +39,7 @@ mod upload;
 mod verify;
 
 pub(crate) use files::failed;
+pub use files::free_bytes;
 pub(crate) use large::{Footer, LargeFile, LargeSource};
 pub use layout::{Owner, check_marker_text, marker_text};
 pub use provider::DirectoryProvider;

@@ -96,7 +96,7 @@ impl Session {
             expires_at: now.after(KEPT),
         };
         let (directory, name) = (self.repository.uploads(), row.id.clone());
-        blocking(move || Partial::create(&directory, &name)).await?;
+        blocking(move || Partial::create(&directory, &name, length)).await?;
         let (kept, owner) = (row.clone(), row.owner_id);
         let insert = move |transaction: &mut database::Transaction<'_>| {
             if upload::count(transaction, owner)? >= MOST_UPLOADS {

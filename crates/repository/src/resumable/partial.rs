@@ -30,10 +30,19 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Makes the file of a new upload, durable with its name.
-    pub fn create(directory: &Path, name: &str) -> Result<()> {
+    /// Makes the file of a new upload of so many bytes, durable with its name. `Exhausted` when they certainly do not fit.
+    pub fn create(directory: &Path, name: &str, length: u64) -> Result<()> {
+        std::fs::create_dir_all(directory).map_err(|error| fault("an upload cannot be begun", error))?;
+        let free = blobs::free_bytes(directory)?;
+        if length > free {
+            return Err(Error::exhausted("the server has no room for an upload of this size: tell its administrator")
+                .with_code("disk_full")
+                .with_source(format!(
+                    "{length} bytes do not fit into {}, which has {free} left",
+                    directory.display()
+                )));
+        }
         let make = || -> io::Result<()> {
-            std::fs::create_dir_all(directory)?;
             let file = OpenOptions::new().write(true).create_new(true).open(directory.join(name))?;
             file.write_all_at(&slot(0), SLOTS[0])?;
             file.sync_all()?;
@@ -153,7 +162,7 @@ mod tests {
     #[test]
     fn only_what_was_committed_counts_and_a_torn_slot_leaves_the_other() {
         let directory = tempfile::tempdir().unwrap();
-        Partial::create(directory.path(), "a").unwrap();
+        Partial::create(directory.path(), "a", 6).unwrap();
         let path = directory.path().join("a");
         let mut partial = Partial::open(&path).unwrap();
         assert_eq!(Partial::open(&path).err().unwrap().code(), "upload_busy");

@@ -147,6 +147,9 @@ async fn rights_and_conditions_are_asked_again_at_the_end() {
 #[tokio::test]
 async fn one_person_has_a_bounded_number_under_way() {
     let farm = Farm::new().await;
+    let refused = begin(&farm, "admin", "Documents/x", 1 << 60).await.expect(507);
+    assert_eq!(refused.code(), "disk_full");
+    assert!(!refused.text().contains(farm.data().to_str().unwrap()), "{}", refused.text());
     let mut last = String::new();
     for i in 0..100 {
         let begun = begin(&farm, "admin", &format!("Documents/{i}"), 1).await.expect(201);

@@ -3,10 +3,10 @@
 use database::Reader;
 use database::content::event::{self, EventRow};
 use database::content::library;
+use database::content::node::NodeRow;
 use model::{Id, MAX_PAGE, Result, Right, Timestamp, Versioning};
 
 use crate::items::Page;
-use crate::locate::Located;
 use crate::{Session, Target};
 
 /// Events that one call looks at, whether they match or not.
@@ -61,7 +61,7 @@ pub const AUDIT_ACTIONS: [&str; 44] = [
 ];
 
 /// What is done to drafts and working copies before anything is published.
-pub(crate) const ABOUT_DRAFTS: [&str; 6] = [
+const ABOUT_DRAFTS: [&str; 6] = [
     "document.check-in",
     "document.check-out",
     "document.discard",
@@ -69,6 +69,22 @@ pub(crate) const ABOUT_DRAFTS: [&str; 6] = [
     "version.delete",
     "version.restore",
 ];
+
+/// Stands behind the path where what was stored is a working copy.
+pub(crate) const WORKING_COPY: &str = " as working copy";
+
+/// Whether readers who may not see drafts hear of an event: not of drafts and working copies, but of everything that made
+/// a version for all.
+pub(crate) fn is_for_all(event: &Event, node: &NodeRow, drafts: bool) -> bool {
+    match event.action.as_str() {
+        action if !ABOUT_DRAFTS.contains(&action) => true,
+        // A draft may be left from the time when the library had them.
+        "document.replace" => !drafts && node.version_id == node.published_id && !event.detail.ends_with(WORKING_COPY),
+        // The number of the new version stands at the end.
+        "document.check-in" | "version.restore" => !drafts || event.detail.ends_with(".0"),
+        _ => !drafts,
+    }
+}
 
 /// Which events of an audit log are wanted.
 #[derive(Clone, Debug, Default)]
@@ -119,11 +135,12 @@ impl Session {
                 located.require(Right::ViewVersions)?;
                 let rows = event::of_node(reader, located.node().id, before, limit + 1)?;
                 let mut listed = page(rows, limit);
-                let drafts_show = located.sees_drafts(located.node()) || !has_drafts(reader, located)?;
+                let sees_drafts = located.sees_drafts(located.node());
+                let drafts = has_drafts(reader, located.node())?;
                 let reads_show = located.rights().has(Right::ManageSite);
                 listed.items.retain(|event| match event.action.as_str() {
                     "document.read" => reads_show || event.actor == located.caller,
-                    action => drafts_show || !ABOUT_DRAFTS.contains(&action),
+                    _ => sees_drafts || is_for_all(event, located.node(), drafts),
                 });
                 Ok(listed)
             })
@@ -162,8 +179,9 @@ impl Session {
     }
 }
 
-fn has_drafts(reader: &mut Reader<'_>, located: &Located) -> Result<bool> {
-    let settings = library::find(reader, located.node().library_id)?;
+/// Whether the library of an item keeps drafts.
+pub(crate) fn has_drafts(reader: &mut Reader<'_>, node: &NodeRow) -> Result<bool> {
+    let settings = library::find(reader, node.library_id)?;
     Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
 }
 

@@ -4,9 +4,10 @@ mod support;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use model::{ErrorKind, Role};
-use repository::{Client, LinkRule, NewLink, VersionChoice};
-use support::{at, each_farm, put};
+use bytes::Bytes;
+use model::{ErrorKind, LibrarySettings, Name, Role, Versioning};
+use repository::{CheckIn, Client, LinkRule, NewLink, UploadOptions, VersionChoice};
+use support::{at, each_farm, put, to};
 
 fn client() -> Client {
     Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new() }
@@ -111,6 +112,59 @@ async fn followed_documents_and_happenings_show_what_may_be_opened() {
         admin.delete(&at("Documents/a.txt")).await.unwrap();
         assert!(reader.home(10).await.unwrap().followed.is_empty());
         assert_eq!(reader.happenings(10).await.unwrap().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_are_told_of_what_was_published_and_of_no_drafts() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (id, _) = farm.person("reader").await;
+        admin.grant(&at(""), id, Role::READ).await.unwrap();
+        let reader = farm.session(id).await;
+        let drafts = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+        admin.create_library(&at(""), &Name::new("Drafts").unwrap(), drafts).await.unwrap();
+        let told = async |name: &str| {
+            let told = reader.happenings(50).await.unwrap();
+            let of = told.into_iter().filter(|told| told.item.name == name).map(|told| told.action);
+            of.collect::<Vec<_>>()
+        };
+        let seen = async |path: &str| {
+            let events = reader.activity(&at(path), None, 50).await.unwrap().items;
+            events.into_iter().map(|event| event.action).collect::<Vec<_>>()
+        };
+        // A library without drafts: every replacement is for all, but a working copy only when it is checked in.
+        put(&admin, "Documents/a.txt", "one").await.unwrap();
+        put(&admin, "Documents/a.txt", "two").await.unwrap();
+        assert_eq!(told("a.txt").await, ["document.replace", "document.create"]);
+        assert_eq!(seen("Documents/a.txt").await, ["document.replace", "document.create"]);
+        put(&admin, "Documents/b.txt", "one").await.unwrap();
+        admin.check_out(&at("Documents/b.txt")).await.unwrap();
+        put(&admin, "Documents/b.txt", "two").await.unwrap();
+        assert_eq!(told("b.txt").await, ["document.check-out", "document.create"]);
+        assert_eq!(seen("Documents/b.txt").await, ["document.check-out", "document.create"]);
+        admin.check_in(&at("Documents/b.txt"), CheckIn::default()).await.unwrap();
+        assert_eq!(told("b.txt").await, ["document.check-in", "document.check-out", "document.create"]);
+        // A library with drafts: only what was published.
+        put(&admin, "Drafts/c.txt", "draft").await.unwrap();
+        assert!(told("c.txt").await.is_empty());
+        admin.publish(&at("Drafts/c.txt"), "first").await.unwrap();
+        put(&admin, "Drafts/c.txt", "next draft").await.unwrap();
+        assert_eq!(told("c.txt").await, ["version.publish", "document.create"]);
+        admin.check_out(&at("Drafts/c.txt")).await.unwrap();
+        put(&admin, "Drafts/c.txt", "third").await.unwrap();
+        admin.check_in(&at("Drafts/c.txt"), CheckIn::default()).await.unwrap();
+        assert_eq!(told("c.txt").await, ["version.publish", "document.create"]);
+        admin.check_out(&at("Drafts/c.txt")).await.unwrap();
+        put(&admin, "Drafts/c.txt", "fourth").await.unwrap();
+        let publish = CheckIn { publish: true, ..CheckIn::default() };
+        admin.check_in(&at("Drafts/c.txt"), publish).await.unwrap();
+        assert_eq!(told("c.txt").await, ["document.check-in", "version.publish", "document.create"]);
+        assert_eq!(seen("Drafts/c.txt").await, ["document.check-in", "version.publish", "document.create"]);
+        let at_once = UploadOptions { publish: true, ..UploadOptions::default() };
+        admin.upload_bytes(&to("Drafts/c.txt"), at_once, Bytes::from_static(b"fifth")).await.unwrap();
+        assert_eq!(told("c.txt").await, ["version.publish", "document.check-in", "document.create"]);
     })
     .await;
 }

@@ -11,7 +11,7 @@ use database::content::{idempotency, node, reclaim, stored, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
-use super::succession::{Succession, succeed};
+use super::succession::{Succession, record_replaced, succeed};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
 use crate::items::{free_name, lock_in};
@@ -355,7 +355,7 @@ impl Plan {
                 Ok(stored)
             })?;
         tally.bytes += stored.size - freed;
-        self.guard.record(transaction, row.id, "document.replace", path.as_str())?;
+        record_replaced(transaction, &self.guard, &how, &path, &stored)?;
         Ok(self.saved(&row, &stored, path, false))
     }
 

@@ -7,6 +7,7 @@ use database::content::{node, version};
 use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
 
 use super::rules::{next_number, trim};
+use crate::events::WORKING_COPY;
 use crate::session::Guard;
 
 /// How new content of a document follows the present one.
@@ -61,6 +62,22 @@ pub(crate) fn succeed(
     }
     freed += trim(transaction, row, how.settings)?;
     Ok((stored, freed))
+}
+
+/// Writes new content to the audit log, and apart from that when it was published over drafts.
+pub(crate) fn record_replaced(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    how: &Succession<'_>,
+    path: &str,
+    stored: &VersionRow,
+) -> Result<()> {
+    let behind = if stored.working { WORKING_COPY } else { "" };
+    guard.record(transaction, stored.node_id, "document.replace", format!("{path}{behind}"))?;
+    if how.publish && !stored.working && how.settings.versioning == Versioning::MajorMinor {
+        guard.record(transaction, stored.node_id, "version.publish", format!("{path} {}", stored.number))?;
+    }
+    Ok(())
 }
 
 /// Whether a version is empty and the caller's own: programs make a file first and fill it then.

@@ -1,6 +1,6 @@
 //! Following documents, and what happened to documents that the caller may open.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use super::seen::Eyes;
-use crate::events::{ABOUT_DRAFTS, Event};
+use crate::events::{Event, has_drafts, is_for_all};
 use crate::view::Item;
 use crate::{Session, Target};
 
@@ -71,7 +71,8 @@ impl Session {
     }
 
     /// What happened last to documents that the caller may open, newest first, at most `limit`. What others read is not told,
-    /// and of work on drafts only hears who may see drafts. Bounded: when time is up, what was found is the answer.
+    /// and of work on drafts only hears who may see drafts; everybody hears of what made a version for all. Bounded: when time
+    /// is up, what was found is the answer.
     pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
         self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
         let map = self.map().await?;
@@ -92,21 +93,37 @@ fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<
     let (mut found, mut before) = (Vec::new(), i64::MAX);
     // One line for a document, however often somebody stored it.
     let mut told = HashSet::new();
+    let mut libraries = HashMap::new();
     for _ in 0..STEPS {
         let rows = event::newest(reader, before, BATCH)?;
         let exhausted = rows.len() < BATCH;
         for row in rows {
             before = row.sequence;
             let event = Event::from(row);
-            if !told.insert((event.item, event.actor, event.action.clone())) {
+            let key = (event.item, event.actor, event.action.clone());
+            if told.contains(&key) {
                 continue;
             }
-            let Some(node) = node::find(reader, event.item)? else { continue };
-            let Some(item) = eyes.show(reader, &node)? else { continue };
-            let drafts = item.rights.has(Right::Edit) || item.rights.has(Right::Publish);
-            if node.kind != NodeKind::Document || (!drafts && ABOUT_DRAFTS.contains(&event.action.as_str())) {
+            let Some(node) = node::find(reader, event.item)?.filter(|node| node.kind == NodeKind::Document) else {
+                told.insert(key);
+                continue;
+            };
+            let Some(item) = eyes.show(reader, &node)? else {
+                told.insert(key);
+                continue;
+            };
+            let sees_drafts = item.rights.has(Right::Edit)
+                || item.rights.has(Right::Publish)
+                || item.created_by == eyes.finder.principal.id;
+            let drafts = match libraries.get(&node.library_id) {
+                Some(drafts) => *drafts,
+                None => *libraries.entry(node.library_id).or_insert(has_drafts(reader, &node)?),
+            };
+            // An event that stays hidden hides no earlier one of its kind.
+            if !sees_drafts && !is_for_all(&event, &node, drafts) {
                 continue;
             }
+            told.insert(key);
             found.push(Happening { item, at: event.at, actor: event.actor, action: event.action });
             if found.len() == limit {
                 return Ok(found);

@@ -15,7 +15,7 @@ use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, is_passing};
 use super::copy::Copier;
 use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
 use super::remove::{erase, recycle};
-use crate::documents::{Succession, charge, explain, held_parent, join, library_of, succeed, taken};
+use crate::documents::{Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed, taken};
 use crate::locate::Located;
 use crate::session::{Checked, Guard};
 use crate::view::Item;
@@ -268,7 +268,7 @@ impl Way {
         })?;
         let collection = &checked.collection;
         charge(transaction, guard, collection.quota_bytes, collection.id, stored.size - freed, 0)?;
-        guard.record(transaction, row.id, "document.replace", join(&self.to_path, &row.name))
+        record_replaced(transaction, guard, &how, &join(&self.to_path, &row.name), &stored)
     }
 
     /// A document that is moved over another becomes its next version. If it had no history, nothing of it is left; else it goes

@@ -28,7 +28,7 @@ pub fn router(state: AppState) -> Router {
         .merge(ui::routes())
         .merge(webdav::routes())
         .fallback(ui::fallback)
-        .method_not_allowed_fallback(edge::no_such_method)
+        .method_not_allowed_fallback(ui::no_such_method)
         .layer(DefaultBodyLimit::max(MEMORY_BODY))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(middleware::from_fn(csrf::same_origin))

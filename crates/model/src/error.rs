@@ -5,6 +5,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use crate::Right;
+
 /// What every fallible function of the rooms returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -37,13 +39,47 @@ pub struct Error {
     message: Cow<'static, str>,
     code: &'static str,
     retry_after: Option<Duration>,
+    lack: Option<Box<Lack>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// A right that a caller would need and does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// The right.
+    pub right: Right,
+    /// Name of the item; empty for the root site.
+    pub name: String,
+    /// Whether it is missing for something inside of the item.
+    pub inside: bool,
+}
+
 impl Error {
+    /// The caller knows of an item and lacks a right on it.
+    pub fn lacking(right: Right, name: &str) -> Self {
+        let message = format!(
+            "you do not have the right \"{}\" on \"{name}\": ask somebody who manages its permissions",
+            right.as_str()
+        );
+        let lack = Lack { right, name: name.to_owned(), inside: false };
+        Self { lack: Some(Box::new(lack)), ..Self::forbidden(message) }
+    }
+
+    /// The caller lacks a right on something that is inside of an item.
+    pub fn lacking_inside(right: Right, name: &str) -> Self {
+        let message = format!("\"{name}\" holds items for which you do not have the right \"{}\"", right.as_str());
+        let lack = Lack { right, name: name.to_owned(), inside: true };
+        Self { lack: Some(Box::new(lack)), ..Self::forbidden(message) }
+    }
+
+    /// The right that was missing, for whoever calls rights by other words than the message.
+    pub fn lack(&self) -> Option<&Lack> {
+        self.lack.as_deref()
+    }
+
     /// An error of `kind` with a `message` that a person can act on.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into(), code: kind.code(), retry_after: None, source: None }
+        Self { kind, message: message.into(), code: kind.code(), retry_after: None, lack: None, source: None }
     }
 
     /// Replaces the stable machine-readable code, which is otherwise the kind's own.

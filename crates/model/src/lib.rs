@@ -4,6 +4,7 @@
 //! This room knows no I/O, no async, no SQL, no wire format and none of the other rooms.
 
 mod column;
+mod counted;
 mod digest;
 mod error;
 mod id;
@@ -19,8 +20,9 @@ mod time;
 mod version;
 
 pub use column::{ColumnKind, ColumnValue};
+pub use counted::counted;
 pub use digest::Digest;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Lack, Result};
 pub use id::{Id, IdSource};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_PAGE};
 pub use name::{Name, NodePath, SitePath, fold, is_litter, is_passing};

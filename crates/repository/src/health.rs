@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
-use model::{ErrorKind, Result, Timestamp};
+use model::{ErrorKind, Result, Timestamp, counted};
 
 use crate::Session;
 use crate::view::size;
@@ -121,8 +121,10 @@ impl Session {
             }
             let faults = size(content.database.read(fault::count).await?);
             if faults > 0 {
+                let (are, them) = if faults == 1 { ("is", "it") } else { ("are", "them") };
                 let message = format!(
-                    "{faults} BLOBs are missing or damaged: bring them back from another store or a backup, or accept the loss."
+                    "{} {are} missing or damaged: bring {them} back from another store or a backup, or accept the loss.",
+                    counted(faults, "BLOB")
                 );
                 findings.push(critical("blobs-damaged", &subject, message));
             }
@@ -197,7 +199,7 @@ impl Session {
         let message = match last {
             Some(last) if last < due => {
                 let days = (Timestamp::now().micros() - last.micros()) as u64 / DAY.as_micros() as u64;
-                format!("The last backup is {days} days old: run `strongroom backup`.")
+                format!("The last backup is {} old: run `strongroom backup`.", counted(days, "day"))
             }
             None if created.is_some_and(|created| created < due) => {
                 "There is no backup: run `strongroom backup DEST`.".to_owned()

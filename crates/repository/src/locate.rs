@@ -66,11 +66,7 @@ impl Located {
         if right == Right::View || !rights.has(Right::View) {
             return Err(no_item());
         }
-        Err(Error::forbidden(format!(
-            "you do not have the right \"{}\" on \"{}\": ask somebody who manages its permissions",
-            right.as_str(),
-            self.node().name
-        )))
+        Err(Error::lacking(right, &self.node().name))
     }
 
     /// Refuses an item of another kind.

@@ -8,7 +8,7 @@ use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
 use database::content::{blob, reclaim};
-use model::{Error, Id, Name, Result, Timestamp};
+use model::{Error, Id, Name, Result, Timestamp, counted};
 
 use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::object_settings::{KEYS, with_new_key};
@@ -276,7 +276,8 @@ impl Session {
             let totals = content.database.read_long(blob::totals).await?;
             if let Some((_, count, _)) = totals.iter().find(|(id, ..)| *id == row.id) {
                 return Err(Error::conflict(format!(
-                    "{count} BLOBs of the content database \"{}\" are in \"{name}\": drain it first",
+                    "\"{name}\" still holds {} of the content database \"{}\": drain it first",
+                    counted(crate::view::size(*count), "BLOB"),
                     content.row.name
                 ))
                 .with_code("store_in_use"));

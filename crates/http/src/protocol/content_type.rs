@@ -5,6 +5,11 @@ pub fn guess(name: &str) -> &'static str {
     mime_guess::from_path(name).first_raw().unwrap_or("application/octet-stream")
 }
 
+/// Whether the extension of a file name says what it is.
+pub fn is_known(name: &str) -> bool {
+    mime_guess::from_path(name).first_raw().is_some()
+}
+
 /// Types that a browser shows without running anything that was stored. SVG, HTML and XML are not among them.
 const SHOWN: [&str; 6] = ["image/png", "image/jpeg", "image/gif", "image/webp", "text/plain", "application/pdf"];
 

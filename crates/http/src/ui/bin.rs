@@ -85,11 +85,12 @@ fn icon_of(item: &RecycledItem) -> Icon {
     }
 }
 
-/// Puts the ticked entries back.
+/// Puts the entry back whose own button was pressed, or all that are ticked.
 pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
     let mut name = String::new();
-    for entry in sent.fields.ids("ids")? {
+    let one = !sent.fields.text("one").is_empty();
+    for entry in sent.fields.ids(if one { "one" } else { "ids" })? {
         name = sent.visit.session.restore(collection, entry).await?.name;
     }
     Ok(done(&back(&sent, collection), &Flash::new("toast.restored", name)))

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
-use model::{Error, LibrarySettings, Name, NodeKind, Result, Versioning};
+use model::{Error, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -25,6 +25,26 @@ pub struct Back {
 /// The item of an address.
 pub async fn find(visit: &Visit, id: &str) -> Result<Item> {
     visit.session.item(&Target::Id(id.parse()?)).await
+}
+
+/// The item of an address, for a form that would be refused without this right.
+pub async fn find_for(visit: &Visit, id: &str, right: Right) -> Result<Item> {
+    let item = find(visit, id).await?;
+    require(&item, right)?;
+    Ok(item)
+}
+
+fn require(item: &Item, right: Right) -> Result<()> {
+    if item.rights.has(right) { Ok(()) } else { Err(Error::lacking(right, &item.name)) }
+}
+
+/// The right without which an item is neither renamed nor deleted, where that is not `usual`.
+fn right_over(item: &Item, usual: Right) -> Right {
+    match item.kind {
+        NodeKind::Site => Right::ManageSite,
+        NodeKind::Library => Right::ManageLibraries,
+        NodeKind::Folder | NodeKind::Document => usual,
+    }
 }
 
 /// The place that holds an item.
@@ -53,6 +73,7 @@ fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> For
 /// The form that renames.
 pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
     let item = find(&visit, &id).await?;
+    require(&item, right_over(&item, Right::Edit))?;
     let next = safe_next(back.next.as_deref(), &format!("/items/{}/open", item.id));
     Ok(html(&rename_form(&visit.page, &item, &item.name, next)))
 }
@@ -81,6 +102,7 @@ pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
 /// The question before deleting.
 pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
     let item = find(&visit, &id).await?;
+    require(&item, right_over(&item, Right::Delete))?;
     let page = &visit.page;
     // The item's own page is gone afterwards.
     let next = safe_next(back.next.as_deref(), &parent_page(&item));
@@ -167,7 +189,12 @@ pub fn versionings(page: &Page, chosen: Versioning) -> Vec<Choice> {
 }
 
 async fn ask_new(visit: Visit, id: &str, what: New) -> Shown {
-    let place = find(&visit, id).await?;
+    let right = match what {
+        New::Folder => Right::Add,
+        New::Library => Right::ManageLibraries,
+        New::Site => Right::ManageSite,
+    };
+    let place = find_for(&visit, id, right).await?;
     Ok(html(&new_form(&visit.page, &place, what, "")))
 }
 

@@ -1,6 +1,7 @@
 //! Checking a document in, and throwing a check-out away.
 
 use axum::extract::Path;
+use model::Right;
 use repository::{CheckIn, Item, Target};
 
 use super::caller::{Sent, Visit};
@@ -35,7 +36,7 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
 
 /// The form that checks in.
 pub async fn check_in(visit: Visit, Path(id): Path<String>) -> Shown {
-    let item = change::find(&visit, &id).await?;
+    let item = change::find_for(&visit, &id, Right::Edit).await?;
     let drafts = visit.session.keeps_drafts(item.library_id).await?;
     Ok(html(&check_in_form(&visit.page, &item, drafts, "")))
 }

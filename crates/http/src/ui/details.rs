@@ -24,6 +24,7 @@ struct Details<'a> {
     created_by: String,
     modified_by: String,
     document: bool,
+    site: bool,
     may_edit: bool,
     may_delete: bool,
     may_permit: bool,
@@ -45,6 +46,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         created_by: browse::name_of(&names, item.created_by),
         modified_by: browse::name_of(&names, item.modified_by),
         document: item.kind == NodeKind::Document,
+        site: item.kind == NodeKind::Site,
         preview: match item.kind {
             NodeKind::Document => preview::of(&visit.session, item).await,
             _ => Preview::Nothing,

@@ -3,18 +3,22 @@
 use std::sync::{Arc, OnceLock};
 
 use askama::Template;
-use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::extract::{FromRequestParts, Request};
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use model::{Error, Theme};
 
+use super::caller::Visit;
 use super::flash::Flash;
 use super::page::{Page, Who};
 use super::texts::Language;
 use super::{html, refuse};
-use crate::error;
-use crate::request;
+use crate::state::AppState;
+use crate::{error, request};
+
+/// Media type of the framework's own refusals.
+const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// An error of a page.
 #[derive(Clone)]
@@ -79,10 +83,15 @@ impl Known {
     }
 }
 
-/// The page for an address where nothing is.
-pub fn no_page(headers: &HeaderMap, uri: &Uri) -> Response {
-    let here = uri.path_and_query().map_or("/", |here| here.as_str()).to_owned();
-    draw(&Page::of(headers, here), &Error::not_found("there is nothing at this address"))
+/// The page of an error outside of all routes, in the frame of whoever is signed in.
+pub async fn page_of(state: &AppState, request: Request, error: &Error) -> Response {
+    let (mut parts, _) = request.into_parts();
+    // When nobody is signed in, or it cannot be told who, the error is still the answer.
+    let page = match Visit::from_request_parts(&mut parts, state).await {
+        Ok(visit) => visit.page,
+        Err(_) => Page::of_request(&parts),
+    };
+    draw(&page, error)
 }
 
 /// The layer that draws errors.
@@ -98,8 +107,9 @@ pub async fn show(request: Request, next: Next) -> Response {
     if noted && is_page {
         Flash::clear(&mut response);
     }
-    match response.extensions_mut().remove::<Fault>() {
-        Some(Fault(error)) => {
+    let error = response.extensions_mut().remove::<Fault>().map(|fault| fault.0);
+    match error.or_else(|| unreadable(&response).map(Arc::new)) {
+        Some(error) => {
             if let Some(known) = reader.0.get() {
                 known.apply(&mut page);
             }
@@ -107,6 +117,20 @@ pub async fn show(request: Request, next: Next) -> Response {
         }
         None => response,
     }
+}
+
+/// The error behind an answer of the framework, which has refused a query, a path or a body in words for programmers.
+fn unreadable(response: &Response) -> Option<Error> {
+    let plain = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PLAIN);
+    if !response.status().is_client_error() || !plain {
+        return None;
+    }
+    Some(if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        Error::invalid("what was sent is larger than this page takes").with_code("too_large")
+    } else {
+        Error::invalid("a part of the address or of the form is missing or cannot be read: go back and try it again")
+            .with_code("unreadable")
+    })
 }
 
 fn draw(page: &Page, error: &Error) -> Response {

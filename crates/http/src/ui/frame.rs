@@ -56,7 +56,7 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
         first.push(NavLink {
             href: format!("/items/{}/permissions", site.id),
             icon: icon("group"),
-            label: page.s("nav.permissions").to_owned(),
+            label: page.s("nav.site-permissions").to_owned(),
             current: false,
         });
     }

@@ -49,8 +49,8 @@ mod written;
 
 use askama::Template;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderMap, HeaderValue, Uri, header};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use model::Error;
@@ -187,12 +187,25 @@ fn content() -> Router<AppState> {
 }
 
 /// The answer where no route is: a page for browsers, a problem document for programs.
-pub async fn fallback(headers: HeaderMap, uri: Uri) -> Response {
-    let accepted = headers.get(header::ACCEPT).and_then(|field| field.to_str().ok());
-    if !accepted.is_some_and(|kinds| kinds.contains("text/html")) {
+pub async fn fallback(State(state): State<AppState>, request: Request) -> Response {
+    if !is_for_browser(request.headers()) {
         return edge::no_such_route().await;
     }
-    fault::no_page(&headers, &uri)
+    fault::page_of(&state, request, &Error::not_found("there is nothing at this address")).await
+}
+
+/// The answer to a method that a route does not have, such as when the address of a form is opened.
+pub async fn no_such_method(State(state): State<AppState>, request: Request) -> Response {
+    if !is_for_browser(request.headers()) {
+        return edge::no_such_method().await;
+    }
+    let error = Error::invalid("this address cannot be opened by itself: go back and use the form or the button there");
+    fault::page_of(&state, request, &error.with_code("method_not_allowed")).await
+}
+
+fn is_for_browser(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|field| field.to_str().ok());
+    accepted.is_some_and(|kinds| kinds.contains("text/html"))
 }
 
 /// Media type of pages.

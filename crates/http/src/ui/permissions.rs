@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id, PrincipalKind, Result, Rights, Timestamp};
+use model::{Error, Id, PrincipalKind, Result, Right, Rights, Timestamp};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -172,7 +172,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
 
 /// The form that grants a role.
 pub async fn ask_grant(visit: Visit, Path(id): Path<String>) -> Shown {
-    let item = change::find(&visit, &id).await?;
+    let item = change::find_for(&visit, &id, Right::ManagePermissions).await?;
     Ok(html(&grant_form(&visit, &item, "", model::Role::READ).await?))
 }
 

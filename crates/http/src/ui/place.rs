@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect};
-use model::{Error, Id, NodeKind, Result};
+use model::{Error, Id, NodeKind, Result, Right};
 use repository::{Item, Sort, Target};
 use serde::Deserialize;
 
@@ -51,6 +51,9 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
     let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes()).ids("ids")?;
     let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
     let item = visit.session.item(&Target::Id(first)).await?;
+    if moves {
+        require_movable(&visit, &item, &ids).await?;
+    }
     let at = if plan.at.is_empty() { item.parent_id } else { plan.at.parse()? };
     let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
     let here = way.last().ok_or_else(|| Error::not_found("there is no such place"))?;
@@ -78,6 +81,19 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
         ready,
         back: address::browse_parent(&item.path),
     }))
+}
+
+/// Refuses when nothing of the selection may leave its place.
+async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> {
+    if first.rights.has(Right::Delete) {
+        return Ok(());
+    }
+    for id in &ids[1..] {
+        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| item.rights.has(Right::Delete)) {
+            return Ok(());
+        }
+    }
+    Err(Error::lacking(Right::Delete, &first.name))
 }
 
 /// Moves or copies to the chosen place.

@@ -27,8 +27,18 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     Ok(response)
 }
 
-/// What went wrong, as the reader understands it: the error's own English message, or a text for its code.
+/// What went wrong, as the reader understands it: the error's own English message, or a text for its code. Rights have the
+/// names that they have on the pages of permissions.
 pub fn explain(page: &Page, error: &Error) -> String {
+    if let Some(lack) = error.lack() {
+        let right = page.language.text(&format!("right.{}", lack.right.as_str()));
+        let name = if lack.name.is_empty() { "Strongroom" } else { &lack.name };
+        return if lack.inside {
+            page.f2("fault.lacking-inside", right, name)
+        } else {
+            page.f2("fault.lacking", right, name)
+        };
+    }
     let own = || sentence(error::public_message(error));
     if page.language == Language::English {
         return own();

@@ -4,7 +4,7 @@ use axum::extract::multipart::{Field as Part, MultipartError};
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, MAX_COMMENT, Name, NodePath, Result};
+use model::{Error, MAX_COMMENT, Name, NodePath, Result, Right};
 use repository::{Destination, Item, Saved, UploadOptions};
 
 use super::caller::Visit;
@@ -21,7 +21,7 @@ use crate::state::AppState;
 
 /// The form that uploads into a library or folder.
 pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
-    let place = change::find(&visit, &id).await?;
+    let place = change::find_for(&visit, &id, Right::Add).await?;
     let page = &visit.page;
     Ok(html(&Form {
         page,
@@ -43,7 +43,7 @@ pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
 
 /// The form that replaces a document's content.
 pub async fn replace_form(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
-    let item = change::find(&visit, &id).await?;
+    let item = change::find_for(&visit, &id, Right::Edit).await?;
     let page = &visit.page;
     let next = safe_next(back.next.as_deref(), &address::browse(&item.path));
     Ok(html(&Form {

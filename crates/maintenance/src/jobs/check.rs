@@ -7,7 +7,7 @@ use blobs::{BlobHasher, BlobStore, Entry};
 use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::{CheckWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +82,11 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
     let faults = match of("faults") {
         0 => "all are there and undamaged".to_owned(),
+        1 => "1 is missing or damaged".to_owned(),
         count => format!("{count} are missing or damaged"),
     };
-    Ok(format!("{} BLOBs re-read, {} references followed: {faults}", figures.items, of("references")))
+    let (items, references) = (counted(figures.items, "BLOB"), counted(of("references"), "reference"));
+    Ok(format!("{items} re-read, {references} followed: {faults}"))
 }
 
 fn places(ticket: &Ticket, storage: &Storage, work: &CheckWork) -> Result<Vec<Place>> {

@@ -10,7 +10,7 @@ use blobs::{BlobStore, CompactLimits, Entry};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +75,8 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
     let of = |name: &str| results.get(name).copied().unwrap_or(0);
     if work.dry_run {
         return Ok(format!(
-            "{} BLOBs ({} bytes) would be marked, {} ({} bytes) deleted, {} ({} bytes) put into quarantine",
-            of("would_mark_blobs"),
+            "{} ({} bytes) would be marked, {} ({} bytes) deleted, {} ({} bytes) put into quarantine",
+            counted(of("would_mark_blobs"), "BLOB"),
             of("would_mark_bytes"),
             of("would_delete_blobs"),
             of("would_delete_bytes"),
@@ -85,8 +85,8 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
         ));
     }
     Ok(format!(
-        "{} BLOBs marked as unreferenced, {} ({} bytes) deleted, {} put into quarantine",
-        of("marked_blobs"),
+        "{} marked as unreferenced, {} ({} bytes) deleted, {} put into quarantine",
+        counted(of("marked_blobs"), "BLOB"),
         of("deleted_blobs"),
         of("deleted_bytes"),
         of("quarantined_blobs"),

@@ -10,7 +10,7 @@ use database::content::blob::{self, BlobRow, Selection};
 use database::content::reclaim::{self, ReclaimRow, Standing, reason};
 use database::{Reader, Transaction};
 use futures_util::stream::{self, StreamExt};
-use model::{Error, ErrorKind, Id, Result, Timestamp};
+use model::{Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::{DATABASE_STORE, MigrateWork, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -95,14 +95,15 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     });
     let figures = ticket.figures();
     let moved = figures.items - figures.failed.min(figures.items);
-    let mut message = format!("{moved} BLOBs were moved");
+    let mut message = format!("{} {} moved", counted(moved, "BLOB"), if moved == 1 { "was" } else { "were" });
     if figures.failed > 0 {
         message.push_str(&format!(", {} could not be", figures.failed));
     }
     let held = release::held_copies(&storage).await?;
     if held > 0 {
+        let (copies, them) = if held == 1 { ("copy stays", "it") } else { ("copies stay", "them") };
         message.push_str(&format!(
-            "; {held} old copies stay as long as a backup that runs, or has no copy of its own, needs them"
+            "; {held} old {copies} as long as a backup that runs, or has no copy of its own, needs {them}"
         ));
     }
     Ok(message)

@@ -203,11 +203,7 @@ pub(super) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &Nod
     }
     for scope in tree::scopes(reader, top.id)? {
         if !access.rights(scope).has(right) {
-            return Err(Error::forbidden(format!(
-                "\"{}\" holds items for which you do not have the right \"{}\"",
-                top.name,
-                right.as_str()
-            )));
+            return Err(Error::lacking_inside(right, &top.name));
         }
     }
     Ok(())

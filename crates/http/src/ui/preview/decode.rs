@@ -11,6 +11,19 @@ pub fn decode(bytes: &[u8], cut: bool) -> Option<String> {
     (!text.contains('\0')).then(|| text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
+/// Whether bytes of which nothing else is known are a text: UTF-8 whose only control characters are tabs, ends of lines and
+/// ends of pages.
+pub fn is_plain(bytes: &[u8], cut: bool) -> bool {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if cut && error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    text.chars().all(|character| !character.is_control() || "\t\r\n\u{c}".contains(character))
+}
+
 fn utf8(bytes: &[u8], cut: bool) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -30,7 +43,18 @@ fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{decode, is_plain};
+
+    #[test]
+    fn what_is_a_text_is_seen_by_its_bytes() {
+        for text in ["", "a\tb\r\n\u{c}c", "straße\n"] {
+            assert!(is_plain(text.as_bytes(), false), "{text:?}");
+        }
+        for other in [b"\x7fELF".as_slice(), b"a\0b", b"stra\xdfe", b"a\x1b[0m", b"a\xc3"] {
+            assert!(!is_plain(other, false), "{other:?}");
+        }
+        assert!(is_plain(b"a\xc3", true) && !is_plain(b"a\xff\xffb", true));
+    }
 
     #[test]
     fn usual_encodings_are_told_apart() {

@@ -8,6 +8,8 @@ use crate::protocol::content_type;
 pub enum Kind {
     /// None.
     Other,
+    /// Neither type nor name says anything: as lines of text, if it is one.
+    Unknown,
     /// As a picture.
     Image,
     /// As sound.
@@ -83,6 +85,7 @@ pub fn of(media_type: &str, name: &str) -> Kind {
         _ if guessed == "text/csv" || guessed == "text/tab-separated-values" => Kind::Table,
         _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) || language.is_some() => Kind::Text(language),
         "txt" | "log" => Kind::Text(None),
+        _ if UNKNOWN.contains(&guessed) && !content_type::is_known(name) => Kind::Unknown,
         _ => Kind::Other,
     }
 }
@@ -102,8 +105,12 @@ mod tests {
         assert_eq!(of("text/plain", "README"), Kind::Text(None));
         assert_eq!(of("application/vnd.ms-excel", "a.csv"), Kind::Table);
         assert_eq!(of("video/mp4", "a.mp4"), Kind::Video);
-        for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif"), ("", "a")] {
+        for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
             assert_eq!(of(other.0, other.1), Kind::Other, "{other:?}");
         }
+        for unknown in [("", "a"), ("application/octet-stream", "README"), ("", ".hidden"), ("", "a.qqq")] {
+            assert_eq!(of(unknown.0, unknown.1), Kind::Unknown, "{unknown:?}");
+        }
+        assert_eq!(of("application/octet-stream", "a.bin"), Kind::Other);
     }
 }

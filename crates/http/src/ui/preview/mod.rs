@@ -57,7 +57,7 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         Kind::Audio => Preview::Audio(address),
         Kind::Video => Preview::Video(address),
         Kind::Pdf => Preview::Pdf(address),
-        Kind::Markdown | Kind::Table | Kind::Text(_) => match read(session, item).await {
+        Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
             Ok((bytes, cut)) => text(kind, &bytes, cut),
             Err(error) => {
                 tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
@@ -84,6 +84,9 @@ async fn read(session: &Session, item: &Item) -> Result<(Vec<u8>, bool)> {
 }
 
 fn text(kind: Kind, bytes: &[u8], cut: bool) -> Preview {
+    if kind == Kind::Unknown && !decode::is_plain(bytes, cut) {
+        return Preview::Nothing;
+    }
     let Some(text) = decode::decode(bytes, cut) else { return Preview::Nothing };
     match kind {
         Kind::Markdown => Preview::Markdown(markdown::draw(&text), cut),
@@ -92,6 +95,7 @@ fn text(kind: Kind, bytes: &[u8], cut: bool) -> Preview {
             None => lines(&text, None, cut),
         },
         Kind::Text(language) => lines(&text, language, cut),
+        Kind::Unknown => lines(&text, None, cut),
         _ => Preview::Nothing,
     }
 }

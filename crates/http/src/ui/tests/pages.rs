@@ -64,6 +64,18 @@ async fn deleting_can_be_undone_and_the_bin_restores() {
     let entry = bin.text.split("name=\"ids\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.post("/account", &format!("/bin/{collection}/restore"), &[("ids", entry)]).await.expect(303);
     id_of(&farm, "Documents/a").await;
+    // The button of a row restores that row, whatever else is ticked.
+    browser.post("/account", &format!("/items/{a}/delete"), &[]).await.expect(303);
+    browser.post("/account", &format!("/items/{b}/delete"), &[]).await.expect(303);
+    let bin = browser.get(&format!("/bin/{collection}")).await.expect(200);
+    let row = bin.text.split("<tr>").find(|row| row.contains("<span>b</span>")).unwrap();
+    assert!(row.contains("aria-label=\"Restore b\""), "{row}");
+    let one = row.split("name=\"one\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let ticked = bin.text.split("name=\"ids\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let other = ticked.into_iter().find(|id| *id != one).unwrap();
+    browser.post("/account", &format!("/bin/{collection}/restore"), &[("ids", other), ("one", one)]).await.expect(303);
+    id_of(&farm, "Documents/b").await;
+    assert!(farm.administrator().await.item(&Target::path("Documents/a").unwrap()).await.is_err());
 }
 
 #[tokio::test]

@@ -34,6 +34,12 @@ async fn documents_are_shown_in_the_way_of_their_kind() {
         let item = farm.administrator().await.item(&Target::path(&format!("Documents/{name}")).unwrap()).await.unwrap();
         assert!(browser.get(&format!("/items/{}", item.id)).await.text.contains(expected), "{name} in its details");
     }
+    for name in ["README", "copyright", "changelog"] {
+        let page = page_of(&farm, &browser, name, "application/octet-stream", "plain\u{c}\nwords <b>").await;
+        assert!(page.text.contains("<span class=\"line\">words &#60;b&#62;"), "{name}: {}", page.text);
+    }
+    let page = page_of(&farm, &browser, "program", "application/octet-stream", "\u{7f}ELF\u{1}").await;
+    assert!(!page.text.contains("class=\"card flush preview"));
     let page = page_of(&farm, &browser, "a.bin", "application/octet-stream", "\0").await;
     assert!(!page.text.contains("class=\"card flush preview"));
 }

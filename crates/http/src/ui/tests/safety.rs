@@ -1,7 +1,7 @@
 //! What an attacker tries on the pages: foreign forms, frames, stored script, other people's items.
 
 use model::{Name, Role};
-use repository::{NewAccount, Target};
+use repository::{Destination, NewAccount, Target, UploadOptions};
 
 use super::*;
 
@@ -135,8 +135,32 @@ async fn a_reader_cannot_change_what_was_shared() {
     for page in ["/farm", "/farm/users", &inside("permissions")] {
         browser.get(page).await.expect(403);
     }
+    // Forms that could only fail are not shown, and the right that is missing has the name that people know.
+    let destination = Destination::Path(model::NodePath::parse("Documents/Shared/a.txt").unwrap());
+    let plan = session.upload_bytes(&destination, UploadOptions::default(), "x".into()).await.unwrap().id;
+    let german = |path: String| Request::get(path).header(header::ACCEPT_LANGUAGE, "de");
+    for (form, right, recht) in [
+        (format!("/items/{plan}/replace"), "Change", "Ändern"),
+        (format!("/items/{plan}/rename"), "Change", "Ändern"),
+        (format!("/items/{plan}/check-in"), "Change", "Ändern"),
+        (format!("/items/{plan}/delete"), "Delete", "Löschen"),
+        (format!("/items/{plan}/permissions/grant"), "Manage permissions", "Berechtigungen verwalten"),
+        (format!("/place?action=move&ids={plan}"), "Delete", "Löschen"),
+        (inside("upload"), "Add", "Hinzufügen"),
+        (inside("new-folder"), "Add", "Hinzufügen"),
+        (inside("rename"), "Change", "Ändern"),
+        (inside("delete"), "Delete", "Löschen"),
+        (inside("permissions"), "Manage permissions", "Berechtigungen verwalten"),
+        (inside("permissions/grant"), "Manage permissions", "Berechtigungen verwalten"),
+    ] {
+        let page = browser.get(&form).await.expect(403);
+        assert!(page.text.contains(&format!("You do not have the right “{right}” on “")), "{form}: {}", page.text);
+        let page = browser.send(german(form.clone()), Body::empty()).await.expect(403);
+        assert!(page.text.contains(&format!("“ nicht das Recht „{recht}“")), "{form}: {}", page.text);
+    }
+    browser.get(&format!("/place?action=copy&ids={plan}")).await.expect(200);
     let after = session.list(&Target::Id(folder.id), repository::Sort::Name, false, None, 10).await.unwrap();
-    assert!(after.1.items.is_empty() && after.0.name == "Shared");
+    assert!(after.1.items.len() == 1 && after.0.name == "Shared");
 }
 
 #[tokio::test]
@@ -153,10 +177,22 @@ async fn odd_addresses_are_refused_and_hurt_nobody() {
         ("/items/99999999999999999999", 400),
         ("/items/1/rename", 404),
         ("/nothing", 404),
+        ("/place", 400),
+        ("/place?action=move", 400),
+        ("/bin/%FF", 400),
+        ("/search?q=a&q=b", 400),
+        ("/selection/move", 405),
         ("/place?action=move&ids=", 400),
         ("/bin/1", 404),
     ] {
         let reply = browser.get(path).await.expect(status);
         assert!(reply.text.contains("<!doctype html>"), "{path}");
+        // All of them in the frame of who is signed in, and in words for people.
+        assert!(reply.text.contains("action=\"/sign-out\"") && !reply.text.contains("href=\"/sign-in"), "{path}");
+        assert!(!reply.text.contains("deserialize"), "{path}: {}", reply.text);
     }
+    let program = browser.send(Request::get("/selection/move"), Body::empty()).await.expect(405);
+    assert_eq!(program.header(header::CONTENT_TYPE), "application/problem+json");
+    let stranger = farm.browser().get("/nothing").await.expect(404);
+    assert!(stranger.text.contains("href=\"/sign-in") && !stranger.text.contains("/sign-out"));
 }

@@ -34,7 +34,8 @@ pub async fn find_for(visit: &Visit, id: &str, right: Right) -> Result<Item> {
     Ok(item)
 }
 
-fn require(item: &Item, right: Right) -> Result<()> {
+/// Refuses a form that would be refused without this right.
+pub fn require(item: &Item, right: Right) -> Result<()> {
     if item.rights.has(right) { Ok(()) } else { Err(Error::lacking(right, &item.name)) }
 }
 

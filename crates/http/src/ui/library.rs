@@ -140,7 +140,7 @@ async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<
 
 /// The form of a column; `new` for one that is not there yet.
 pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
-    let library = change::find(&visit, &id).await?;
+    let library = change::find_for(&visit, &id, Right::ManageLibraries).await?;
     let (column, types) = find_column(&visit, &library, &column).await?;
     let name = column.as_ref().map_or("", |column| column.name.as_str());
     Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types, name)))

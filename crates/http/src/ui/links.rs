@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::response::Response;
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, Id, Result, Right, Timestamp};
 use repository::{Item, LinkRule, NewLink, ShareLink, Target};
 
 use super::caller::{Fields, Sent, Visit};
@@ -181,7 +181,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
 
 /// The form of what a site collection allows.
 pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
-    let site = change::find(&visit, &id).await?;
+    let site = change::find_for(&visit, &id, Right::ManageSite).await?;
     let rule = visit.session.link_rule(&Target::Id(site.id)).await?;
     Ok(html(&rule_form(&visit.page, &site, rule)))
 }

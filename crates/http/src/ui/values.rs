@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use model::{ColumnKind, ColumnValue, Error, Id, Result};
+use model::{ColumnKind, ColumnValue, Error, Id, Result, Right};
 use repository::{Column, ContentType, Item, Session, Target};
 use serde_json::json;
 
@@ -130,12 +130,14 @@ async fn field(page: &Page, session: &Session, column: &Column, text: String) ->
 /// The form of all columns.
 pub async fn show(visit: Visit, Path(id): Path<String>) -> Shown {
     let subject = subject(&visit, &id, None).await?;
+    change::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 
 /// The form of one column.
 pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
     let subject = subject(&visit, &id, Some(&column)).await?;
+    change::require(&subject.item, Right::Edit)?;
     Ok(html(&form(&visit, &subject, None).await?))
 }
 

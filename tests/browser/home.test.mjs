@@ -70,3 +70,54 @@ test('recent documents, check-outs and sites are one step away', async () => {
   await page.getByRole('link', { name: /Rental contract/ }).first().waitFor();
   await page.finish();
 });
+
+test('each row of the recycle bin is put back by its own button, also without script', async () => {
+  await server.put('Bin/first.txt', 'one');
+  await server.put('Bin/second.txt', 'two');
+  for (const name of ['first.txt', 'second.txt']) {
+    const item = await (await server.api('GET', `/api/v1/items/by-path?path=Documents/Bin/${name}`)).json();
+    assert.ok((await server.api('DELETE', `/api/v1/items/${item.id}`)).ok);
+  }
+  for (const [scheme, viewport] of [['light', WIDE], ['dark', NARROW]]) {
+    const page = await openPage(browser, server, { scheme, viewport });
+    await signIn(page);
+    await page.goto('/browse/Documents');
+    const bin = await page.locator('.sidebar a[href^="/bin/"]').getAttribute('href');
+    await page.goto(bin);
+    await page.getByRole('button', { name: 'Restore first.txt' }).waitFor();
+    await picture(page, `bin-${scheme}`);
+    await assertFits(page);
+    await assertAccessible(page);
+    await page.finish();
+  }
+  const page = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(page);
+  await page.goto('/browse/Documents');
+  await page.getByRole('link', { name: 'Site permissions' }).waitFor();
+  await page.getByRole('link', { name: 'Recycle bin' }).click();
+  await page.getByRole('button', { name: 'Empty the recycle bin' }).waitFor();
+  await page.getByRole('button', { name: 'Restore second.txt' }).click();
+  await page.getByRole('button', { name: 'Restore second.txt' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Restore first.txt' }).waitFor();
+  await page.goto('/browse/Documents/Bin');
+  await page.getByRole('link', { name: 'second.txt' }).first().waitFor();
+  assert.equal(await page.getByRole('link', { name: 'first.txt' }).count(), 0);
+  await page.finish();
+});
+
+test('what cannot be found or read is said in the frame of all pages', async () => {
+  const page = await openPage(browser, server);
+  page.expectFault(/404|400/);
+  await signIn(page);
+  for (const [address, words] of [
+    ['/nowhere', 'There is nothing here'],
+    ['/place?action=move', 'That did not work'],
+  ]) {
+    await page.goto(address);
+    await page.getByRole('heading', { name: words }).waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Sign in' }).count(), 0);
+    await assertAccessible(page);
+  }
+  await page.finish();
+});

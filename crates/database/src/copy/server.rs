@@ -143,7 +143,7 @@ fn spawn(program: &Path, directory: &Path) -> Result<Child> {
     let own = directory.join("strongroom.conf");
     fs::write(&own, "").map_err(failed)?;
     let output = File::create(directory.join("strongroom.log")).map_err(failed)?;
-    // The command line of `setpriv` is found by name: it is in Debian's essential packages.
+    // It lets the server end with the thread that starts it; Debian always has it.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT", "--"]).arg(program).arg("-D").arg(directory).arg("-k").arg(directory);
     command.arg("-c").arg(format!("config_file={}", own.display()));
@@ -151,7 +151,7 @@ fn spawn(program: &Path, directory: &Path) -> Result<Child> {
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
-    // The server refuses to run as root; a new user's process must still be able to read what was written here.
+    // The server refuses to run as root, and its owner must be able to read what was written here.
     if rustix::process::geteuid().is_root() && owner.uid() != 0 {
         for file in [&access, &own] {
             std::os::unix::fs::chown(file, Some(owner.uid()), Some(owner.gid())).map_err(failed)?;

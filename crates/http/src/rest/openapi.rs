@@ -49,7 +49,7 @@ pub fn document() -> OpenApi {
             if conditions::heeds(&method, &path) {
                 let fields = [
                     ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),
-                    ("If-None-Match", "`*`: only when there is no such document yet"),
+                    ("If-None-Match", "Only when it is none of these; `*`: only when there is no such document yet"),
                     ("If-Unmodified-Since", "Only when the document was not changed after this time"),
                 ];
                 operation.parameters.get_or_insert_default().extend(fields.map(|(name, about)| field(name, about)));

@@ -52,19 +52,22 @@ pub struct Who {
     pub administrator: bool,
 }
 
-/// Parts that all pages share, each a template of its own: what a page extends is compiled once more for it.
+/// The bars above and beside the content. What all pages share is templates of its own, since what a page extends is compiled once more
+/// for it.
 #[derive(Template)]
 #[template(path = "head.html")]
 pub struct Head<'a> {
     page: &'a Page,
 }
 
+/// What stands behind the content.
 #[derive(Template)]
 #[template(path = "foot.html")]
 pub struct Foot<'a> {
     page: &'a Page,
 }
 
+/// The notes about what was just done.
 #[derive(Template)]
 #[template(path = "toasts.html")]
 pub struct Toasts<'a> {

@@ -48,14 +48,14 @@ pub(super) fn held_by(document: &str, holder: &str) -> Error {
 
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
 pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
-    match node.holder_id {
-        Some(id) if id != caller => Err(Error::locked(match holder {
-            Some(name) => return Err(held_by(&node.name, name)),
-            None => format!("\"{}\" was checked out by somebody else a moment ago", node.name),
-        })
-        .with_code(CHECKED_OUT)),
-        _ => Ok(()),
+    if node.holder_id.is_none_or(|id| id == caller) {
+        return Ok(());
     }
+    Err(match holder {
+        Some(name) => held_by(&node.name, name),
+        None => Error::locked(format!("\"{}\" was checked out by somebody else a moment ago", node.name))
+            .with_code(CHECKED_OUT),
+    })
 }
 
 /// Number of the version that follows `last` when content is replaced.

@@ -190,7 +190,7 @@ pub(super) fn refuse_held(transaction: &mut Transaction<'_>, id: Id, caller: Id)
     match tree::held_by_another(transaction, id, caller)? {
         Some((name, _)) => {
             Err(Error::locked(format!("\"{name}\" is checked out by somebody else: ask for a check-in, or wait"))
-                .with_code("checked_out"))
+                .with_code(crate::documents::CHECKED_OUT))
         }
         None => Ok(()),
     }

@@ -238,7 +238,8 @@ fn refuse_conflicts(
     if wish.deep && row.kind != NodeKind::Document {
         others.extend(lock::below(transaction, row.id, now)?);
         if let Some((name, _)) = tree::held_by_another(transaction, row.id, caller)? {
-            return Err(Error::locked(format!("\"{name}\" is checked out by somebody else")).with_code("checked_out"));
+            return Err(Error::locked(format!("\"{name}\" is checked out by somebody else"))
+                .with_code(crate::documents::CHECKED_OUT));
         }
     }
     match others.iter().find(|other| wish.exclusive || other.exclusive) {

@@ -6,6 +6,7 @@
 mod bundle;
 mod content;
 mod cookies;
+mod courtesy;
 mod csrf;
 #[cfg(test)]
 mod damage;

@@ -20,6 +20,8 @@ use futures_util::{StreamExt, stream};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
+use crate::courtesy;
+
 /// Longest time without any progress while an answer is being sent.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// Answers up to this many bytes need not be watched: they hold no more than themselves.
@@ -46,7 +48,11 @@ pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) 
     let shared = request.version() == Version::HTTP_2;
     let mut response = next.run(request).await;
     let length = response.body().size_hint().exact();
-    if !shared || length.is_some_and(|length| length <= SMALL) {
+    let small = length.is_some_and(|length| length <= SMALL);
+    if small {
+        courtesy::answered_small();
+    }
+    if small || !shared {
         return Ok(response);
     }
     if let Some(length) = length {

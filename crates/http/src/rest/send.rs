@@ -9,6 +9,7 @@ use model::{Error, Result};
 use repository::{Content, ReadRange};
 
 use crate::content::{self, Plan};
+use crate::courtesy;
 
 /// Number of the version that an answer is about.
 pub const X_VERSION: &str = "x-version";
@@ -55,23 +56,25 @@ pub fn identify(fields: &mut HeaderMap, id: model::Id, version: model::VersionNu
 
 async fn stream_from(mut opened: Content, count: u64) -> Result<Body> {
     let first = opened.next_chunk().await?;
-    let state = Streaming { opened, first, left: count };
+    let state = Streaming { opened, read: first, left: count };
     Ok(Body::from_stream(stream::unfold(Some(state), |state| async { next(state?).await })))
 }
 
 struct Streaming {
     opened: Content,
-    first: Option<Bytes>,
+    /// What was read and not sent.
+    read: Option<Bytes>,
     left: u64,
 }
 
 async fn next(mut state: Streaming) -> Option<(Result<Bytes>, Option<Streaming>)> {
-    let chunk = match state.first.take() {
+    let chunk = match state.read.take() {
         Some(chunk) => Ok(Some(chunk)),
         None => state.opened.next_chunk().await,
     };
     match chunk {
         Ok(Some(bytes)) => {
+            let bytes = courtesy::in_turns(bytes, &mut state.read).await;
             state.left = state.left.saturating_sub(bytes.len() as u64);
             Some((Ok(bytes), Some(state)))
         }

@@ -30,6 +30,22 @@ pub(crate) struct Applied {
     pub(crate) schema: String,
 }
 
+/// A step that was taken just now.
+pub(crate) struct Taken {
+    pub(crate) step: &'static Migration,
+    /// Whether the database had taken none before.
+    pub(crate) first: bool,
+}
+
+/// Logs a step. In a database that is being made, all steps are how it is made, and nothing that an administrator waits for.
+pub(crate) fn tell(database: &str, step: &Migration, fresh: bool) {
+    if fresh {
+        tracing::debug!(database, version = step.version, name = step.name, "schema made");
+    } else {
+        tracing::info!(database, version = step.version, name = step.name, "schema upgraded");
+    }
+}
+
 /// The table of steps. It is made by this text alone in all versions, on both engines.
 pub(crate) const CREATE_HISTORY: &str = "CREATE TABLE schema_history (\
      version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, schema_name TEXT NOT NULL, applied_at BIGINT NOT NULL)";

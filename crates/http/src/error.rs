@@ -66,7 +66,7 @@ pub fn status(error: &Error) -> StatusCode {
         (ErrorKind::Invalid, "checksum_mismatch") => StatusCode::from_u16(460).unwrap_or(StatusCode::BAD_REQUEST),
         (ErrorKind::Invalid, "length_required") => StatusCode::LENGTH_REQUIRED,
         (ErrorKind::Invalid, "body_timeout") => StatusCode::REQUEST_TIMEOUT,
-        (ErrorKind::Invalid, "unprocessable" | "digest_mismatch") => StatusCode::UNPROCESSABLE_ENTITY,
+        (ErrorKind::Invalid, "unprocessable") => StatusCode::UNPROCESSABLE_ENTITY,
         (ErrorKind::Exhausted, "too_many" | "too_many_tokens") => StatusCode::CONFLICT,
         (ErrorKind::NotFound, _) => StatusCode::NOT_FOUND,
         (ErrorKind::Conflict, _) => StatusCode::CONFLICT,

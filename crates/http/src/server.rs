@@ -119,7 +119,8 @@ fn run(
 
 /// Bounds on what one connection may hold or delay.
 fn tune(builder: &mut Builder<TokioExecutor>) {
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    // A client that has said all it wants to say may close its side; it still waits for the answer.
+    builder.http1().half_close(true).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -247,6 +248,31 @@ mod tests {
         let many: String = (0..200).map(|i| format!("x-{i}: y\r\n")).collect();
         let many = exchange(server.address, &format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n")).await;
         assert!(many.starts_with("HTTP/1.1 431"), "{many}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_closes_its_side_still_gets_its_answer() {
+        let server = start().await;
+        for request in [
+            "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(),
+            format!("PUT /api/v1/content/Documents/half.txt {HEAD}content-length: 4\r\n\r\nhalf"),
+            format!("GET /api/v1/content/Documents/half.txt {HEAD}\r\n"),
+        ] {
+            let mut stream = TcpStream::connect(server.address).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 20"), "{request}{answer}");
+        }
+        // Half a body is not a document, however politely it ends.
+        let cut = format!("PUT /api/v1/content/Documents/cut.txt {HEAD}content-length: 9\r\n\r\nhalf");
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(cut.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+        let get = format!("GET /api/v1/content/Documents/cut.txt {HEAD}\r\n");
+        assert!(exchange(server.address, &get).await.starts_with("HTTP/1.1 404"));
     }
 
     /// admin:correct horse

@@ -39,7 +39,7 @@ pub struct Error {
     message: Cow<'static, str>,
     code: &'static str,
     retry_after: Option<Duration>,
-    lack: Option<Box<Lack>>,
+    known: Option<Box<Known>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -54,6 +54,12 @@ pub struct Lack {
     pub inside: bool,
 }
 
+/// What an error tells beside its message, for whoever says it by other words.
+enum Known {
+    Lack(Lack),
+    Names(Vec<String>),
+}
+
 impl Error {
     /// The caller knows of an item and lacks a right on it.
     pub fn lacking(right: Right, name: &str) -> Self {
@@ -62,24 +68,27 @@ impl Error {
             right.as_str()
         );
         let lack = Lack { right, name: name.to_owned(), inside: false };
-        Self { lack: Some(Box::new(lack)), ..Self::forbidden(message) }
+        Self { known: Some(Box::new(Known::Lack(lack))), ..Self::forbidden(message) }
     }
 
     /// The caller lacks a right on something that is inside of an item.
     pub fn lacking_inside(right: Right, name: &str) -> Self {
         let message = format!("\"{name}\" holds items for which you do not have the right \"{}\"", right.as_str());
         let lack = Lack { right, name: name.to_owned(), inside: true };
-        Self { lack: Some(Box::new(lack)), ..Self::forbidden(message) }
+        Self { known: Some(Box::new(Known::Lack(lack))), ..Self::forbidden(message) }
     }
 
     /// The right that was missing, for whoever calls rights by other words than the message.
     pub fn lack(&self) -> Option<&Lack> {
-        self.lack.as_deref()
+        match self.known.as_deref() {
+            Some(Known::Lack(lack)) => Some(lack),
+            _ => None,
+        }
     }
 
     /// An error of `kind` with a `message` that a person can act on.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into(), code: kind.code(), retry_after: None, lack: None, source: None }
+        Self { kind, message: message.into(), code: kind.code(), retry_after: None, known: None, source: None }
     }
 
     /// Replaces the stable machine-readable code, which is otherwise the kind's own.
@@ -94,6 +103,21 @@ impl Error {
     pub fn with_retry_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
+    }
+
+    /// Keeps the names that the message is made with, in their order, for whoever says it in another language.
+    #[must_use]
+    pub fn naming(mut self, names: &[&str]) -> Self {
+        self.known = Some(Box::new(Known::Names(names.iter().map(|name| (*name).to_owned()).collect())));
+        self
+    }
+
+    /// The names that the message is made with; empty when it has none or does not tell.
+    pub fn named(&self) -> &[String] {
+        match self.known.as_deref() {
+            Some(Known::Names(names)) => names,
+            _ => &[],
+        }
     }
 
     /// Keeps the cause, for the log.

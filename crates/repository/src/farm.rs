@@ -11,12 +11,14 @@ use model::{Error, Id, IdSource, Principal, Result, Timestamp};
 
 use crate::access::AccessCache;
 use crate::map::MapCell;
-use crate::people::Identities;
+use crate::people::{Identities, password};
 use crate::ways::Ways;
 use crate::{Session, sites};
 
 /// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
+/// File of the embedded configuration database.
+const CONFIGURATION: &str = "configuration.sqlite";
 /// Identifier of the store that keeps BLOBs in the content database itself.
 pub const DATABASE_STORE: Id = Id::new(1);
 /// Identifier of the directory store of a new farm.
@@ -35,6 +37,26 @@ pub struct Options {
     pub administrator_password: Option<String>,
     /// Whether to create the farm when there is none.
     pub create: bool,
+}
+
+impl Options {
+    /// Judges what a new farm would be made with, before anything of it is made. A farm that is there has its administrator,
+    /// and the password is not looked at.
+    ///
+    /// # Errors
+    /// Invalid with code `invalid_password`.
+    pub fn check_new_farm(&self) -> Result<()> {
+        let present = match &self.configuration {
+            None => self.directory.join(CONFIGURATION).try_exists().unwrap_or(true),
+            Some(Location::Sqlite(path)) => path.try_exists().unwrap_or(true),
+            // Only the server can tell, and where nothing can be told nothing is made: the password is judged again before the farm's rows are made.
+            Some(Location::Postgres(_)) => true,
+        };
+        match &self.administrator_password {
+            Some(password) if self.create && !present => password::check(password),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What the first start made.
@@ -90,9 +112,10 @@ impl Repository {
         blobs: DirectoryOptions,
         serving: bool,
     ) -> Result<(Repository, Option<Created>)> {
+        options.check_new_farm()?;
         let location = match &options.configuration {
             Some(location) => location.clone(),
-            None => embedded(&options.directory, "configuration.sqlite", options.create)?,
+            None => embedded(&options.directory, CONFIGURATION, options.create)?,
         };
         let configuration = Database::open(&location, Schema::Configuration, &database::Options::default()).await?;
         let existing = configuration.read(farm::find).await?;
@@ -101,6 +124,7 @@ impl Repository {
             return Err(no_farm(&options.directory));
         }
         if fresh {
+            options.administrator_password.as_deref().map_or(Ok(()), password::check)?;
             // Asked before its address is written down for good: a mistake in it can still be mended.
             if let Some(location @ Location::Postgres(_)) = &options.content {
                 Database::open(location, Schema::Content, &database::Options::default()).await?.close().await;

@@ -119,7 +119,7 @@ impl Session {
         self.change_permissions(target, move |transaction, guard, located| {
             let rights = located.rights();
             if !rights.contains(wanted.rights) {
-                return Err(Error::forbidden(format!("the role \"{}\" allows more than you may do here", wanted.name)));
+                return Err(too_great(&wanted.name));
             }
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
             let grant = GrantRow {
@@ -230,4 +230,9 @@ fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
         granted_by: row.granted_by,
     };
     rows.into_iter().map(named).collect()
+}
+
+/// The refusal of a grant that allows more than whoever gives it may do.
+pub(crate) fn too_great(role: &str) -> Error {
+    Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code("role_too_great")
 }

@@ -288,13 +288,16 @@ fn words(change: &PolicyChange) -> String {
         words.push("as above".to_owned());
     }
     words.extend(change.active_store.as_ref().map(|store| format!("BLOBs go to {store}")));
-    words.extend(change.minimum_size.map(|bytes| format!("from {bytes} bytes on")));
+    words.extend(change.minimum_size.map(|bytes| format!("from {} on", model::counted(bytes, "byte"))));
     words.extend(change.types.as_ref().map(|types| match types.is_empty() {
         true => "of all types".to_owned(),
         false => format!("of types {}", types.join(", ")),
     }));
     if let Some(tiers) = &change.tiers {
-        words.extend(tiers.iter().map(|tier| format!("{} days {} to {}", tier.days, tier.basis.as_str(), tier.store)));
+        words.extend(tiers.iter().map(|tier| {
+            let days = model::counted(tier.days.into(), "day");
+            format!("{days} {} to {}", tier.basis.as_str(), tier.store)
+        }));
     }
     words.join(", ")
 }

@@ -119,7 +119,7 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             share_link::set_rule(transaction, id, rule.map(|rule| i64::from(rule.most_days)))?;
-            let said = rule.map_or("not allowed".to_owned(), |rule| format!("{} days", rule.most_days));
+            let said = rule.map_or("not allowed".to_owned(), |rule| model::counted(rule.most_days.into(), "day"));
             guard.record(transaction, id, "site.links", said)
         };
         located.content.database.write(write).await

@@ -23,3 +23,22 @@ async fn a_wrong_address_of_the_content_database_can_be_corrected() {
     assert!(created.is_some());
     repository.farm_administrator().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_password_that_is_too_short_is_refused_before_anything_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = |password: &str| Options {
+        directory: directory.path().to_owned(),
+        configuration: None,
+        content: None,
+        administrator_password: Some(password.into()),
+        create: true,
+    };
+    let error = Repository::open(&options("abc")).await.err().unwrap();
+    assert_eq!(error.code(), "invalid_password");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let (repository, _) = Repository::open(&options("correct horse battery")).await.unwrap();
+    repository.close().await;
+    // A farm that is there has its administrator: what the environment says counts for nothing.
+    assert!(Repository::open(&options("abc")).await.is_ok());
+}

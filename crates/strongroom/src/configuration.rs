@@ -1,13 +1,14 @@
 //! Settings in three layers: a TOML file, then the environment (`STRONGROOM_...`), then flags. Knows no room's meaning of
 //! them beyond their type.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use config::{Config, Environment, File, FileFormat};
 use model::{Error, Result};
 use serde::Deserialize;
+
+use crate::listen::Listen;
 
 /// Name of the settings file that is read from the data directory when none is named.
 pub const FILE: &str = "strongroom.toml";
@@ -35,8 +36,8 @@ pub struct Place {
 pub struct Settings {
     /// The data directory.
     pub data: Option<PathBuf>,
-    /// Address and port to listen on.
-    pub listen: Option<SocketAddr>,
+    /// Address or host name, and port, to listen on.
+    pub listen: Option<Listen>,
     /// PEM file with the server's certificate and its issuers.
     pub tls_certificate: Option<PathBuf>,
     /// PEM file with the certificate's private key.

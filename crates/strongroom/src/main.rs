@@ -3,6 +3,7 @@
 
 mod commands;
 mod configuration;
+mod listen;
 mod logging;
 
 use std::process::ExitCode;

@@ -173,7 +173,7 @@ fn what_was_not_taken_is_told_in_words_in_a_report_and_by_the_exit_status() {
     let output = run(data.path(), &["import", text(source.path()), "Documents", "--report", text(&report)]);
     assert_eq!(output.status.code(), Some(1));
     let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(shown.contains("1 documents imported") && shown.contains("link: it is a symbolic link"), "{shown}");
+    assert!(shown.contains("1 document imported") && shown.contains("link: it is a symbolic link"), "{shown}");
     let lines = std::fs::read_to_string(&report).unwrap();
     let line: Value = serde_json::from_str(lines.trim()).unwrap();
     assert_eq!((line["path"].as_str(), line["reason"].as_str()), (Some("link"), Some("link")));

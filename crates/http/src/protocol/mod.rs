@@ -2,6 +2,7 @@
 //! routes, no knowledge of what is served.
 
 pub mod conditional;
+pub mod content_digest;
 pub mod content_type;
 pub mod credentials;
 pub mod cursor;

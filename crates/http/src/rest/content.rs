@@ -96,7 +96,8 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
 ///
 /// The body is the document. Folders on the way are created as needed. The answer comes when content and metadata are on
 /// stable storage; a body that is cut, or has another length than announced, stores nothing. `X-Modified-At` (RFC 3339)
-/// keeps the time of the last change; `If-Match` and `If-None-Match: *` protect from overwriting.
+/// keeps the time of the last change; `If-Match` and `If-None-Match: *` protect from overwriting. A body that has not the
+/// SHA-256 or SHA-512 of its `Content-Digest` (RFC 9530) is refused with `digest_mismatch`, and stores nothing.
 #[utoipa::path(
     put,
     path = "/api/v1/content/{*path}",

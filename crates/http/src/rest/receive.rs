@@ -9,6 +9,7 @@ use model::{Error, Result, Timestamp};
 use repository::{Destination, Saved, Session, UploadOptions};
 use tower_http::timeout::TimeoutError;
 
+use crate::protocol::content_digest::Expected;
 use crate::protocol::idempotency;
 
 /// Name of the field in which a client says when the content was last changed, as RFC 3339.
@@ -31,7 +32,8 @@ pub async fn store(
     options.media_type = text(headers, header::CONTENT_TYPE.as_str());
     options.modified_at = modified_at(headers)?;
     let mut body = body;
-    let saved = receive(session, destination, options, announced(headers)?, &mut body).await;
+    let expected = Expected::of(headers)?;
+    let saved = receive(session, destination, options, (announced(headers)?, expected), &mut body).await;
     // Who waits for leave to send has sent nothing yet; to ask for more would give that leave.
     if saved.is_err() && !headers.contains_key(header::EXPECT) {
         drain(&mut body).await;
@@ -43,15 +45,17 @@ async fn receive(
     session: &Session,
     destination: &Destination,
     options: UploadOptions,
-    announced: Option<u64>,
+    (announced, mut expected): (Option<u64>, Expected),
     body: &mut Body,
 ) -> Result<Saved> {
     let mut upload = session.begin_upload(destination, options, announced).await?;
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame.map_err(broken)?.into_data() {
+            expected.see(&bytes);
             upload.write(bytes).await?;
         }
     }
+    expected.hold()?;
     upload.finish().await
 }
 

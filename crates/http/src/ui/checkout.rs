@@ -59,6 +59,9 @@ pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
 /// The question before a check-out is thrown away.
 pub async fn discard(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = change::find(&visit, &id).await?;
+    let me = visit.session.principal().id;
+    let others = item.check_out.is_some_and(|held| held.by != me);
+    change::require(&item, if others { Right::Override } else { Right::Edit })?;
     let page = &visit.page;
     Ok(html(&Form {
         page,

@@ -113,7 +113,8 @@ pub fn mark_current(page: &mut Page, here: &str) {
 /// The side bar of the administration, whose pages are for administrators of the farm.
 pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
     if !page.who.as_ref().is_some_and(|who| who.administrator) {
-        return Err(Error::forbidden("these pages are for administrators of the farm"));
+        let error = Error::forbidden("these pages are for administrators of the farm");
+        return Err(error.with_code("administrators_only"));
     }
     let link = |href: &str, picture: &'static str, label: &'static str| NavLink {
         href: href.to_owned(),

@@ -46,9 +46,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let mut crumbs = frame::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let versioning = change::versionings(&visit.page, settings.versioning);
-    if !item.rights.has(Right::ManageLibraries) {
-        return Err(Error::forbidden("you may not change the settings of this library").into());
-    }
+    change::require(item, Right::ManageLibraries)?;
     let name_of = |id: Id| types.iter().find(|kind| kind.id == id).map(|kind| kind.name.clone());
     let columns = columns
         .into_iter()

@@ -45,6 +45,7 @@ mod users;
 mod values;
 mod view;
 mod views;
+mod visible;
 mod written;
 
 use askama::Template;
@@ -214,7 +215,7 @@ const HTML: &str = "text/html; charset=utf-8";
 /// A rendered template as an answer.
 fn html(template: &impl Template) -> Response {
     match template.render() {
-        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], text).into_response(),
+        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], visible::visible(text)).into_response(),
         Err(error) => {
             Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))
                 .into_response()

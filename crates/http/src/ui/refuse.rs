@@ -43,7 +43,13 @@ pub fn explain(page: &Page, error: &Error) -> String {
     if page.language == Language::English {
         return own();
     }
-    page.language.find(&format!("fault.{}", error.code())).map_or_else(own, ToOwned::to_owned)
+    let key = format!("fault.{}", error.code());
+    let names: Vec<&str> = error.named().iter().map(String::as_str).collect();
+    let naming = format!("{key}-of");
+    if !names.is_empty() && page.language.find(&naming).is_some() {
+        return page.language.fill(&naming, &names);
+    }
+    page.language.find(&key).map_or_else(own, ToOwned::to_owned)
 }
 
 /// With a capital at the beginning and a full stop at the end, as text on a page has.

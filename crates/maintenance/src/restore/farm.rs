@@ -11,7 +11,7 @@ use database::content::fault::{self, FaultRow};
 use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction};
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, Id, Result, Timestamp, counted};
 use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring};
@@ -362,7 +362,8 @@ fn moved_stores(stores: &[Store]) -> Vec<String> {
 }
 
 pub(super) fn incomplete(missing: &[Missing]) -> Error {
-    let mut text = format!("{} BLOBs that documents need are missing or damaged in the backup:", missing.len());
+    let mut text =
+        format!("{} that documents need, missing or damaged in the backup:", counted(missing.len() as u64, "BLOB"));
     for missing in missing.iter().take(NAMED) {
         let names: Vec<String> = missing.documents.iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();
         let names = if names.is_empty() { "no document".to_owned() } else { names.join(", ") };

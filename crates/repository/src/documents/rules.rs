@@ -27,8 +27,11 @@ impl Preconditions {
             None => false,
         };
         if self.if_match.as_deref().is_some_and(|tags| !is_in(tags)) {
-            return Err(Error::conflict("the document has changed since you read it: read it again, then repeat")
-                .with_code("precondition_failed"));
+            let message = match &present {
+                Some(_) => "the document has changed since you read it: read it again, then repeat",
+                None => "there is no document here to replace: leave out If-Match to make a new one",
+            };
+            return Err(Error::conflict(message).with_code("precondition_failed"));
         }
         if self.if_none_match.as_deref().is_some_and(is_in) {
             return Err(Error::conflict("the document is there already, and the request asked that it must not be")
@@ -44,6 +47,7 @@ pub(crate) const CHECKED_OUT: &str = "checked_out";
 pub(super) fn held_by(document: &str, holder: &str) -> Error {
     Error::locked(format!("\"{document}\" is checked out by {holder}: ask for a check-in, or wait"))
         .with_code(CHECKED_OUT)
+        .naming(&[document, holder])
 }
 
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.

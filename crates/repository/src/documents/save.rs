@@ -279,7 +279,7 @@ impl Plan {
                 return Err(taken(name.as_str(), present.kind));
             }
             if !checked.access.rights(present.scope_id).has(Right::Add) {
-                return Err(Error::forbidden(format!("you may not add documents to \"{name}\"")));
+                return Err(Error::lacking(Right::Add, name.as_str()));
             }
             return held_parent(transaction, present.id);
         }
@@ -331,7 +331,7 @@ impl Plan {
         let rights = checked.access.rights(row.scope_id);
         if !rights.has(Right::Edit) {
             return Err(if rights.has(Right::View) {
-                Error::forbidden(format!("you may not change \"{}\"", row.name))
+                Error::lacking(Right::Edit, &row.name)
             } else {
                 taken(self.name.as_str(), row.kind)
             });
@@ -485,6 +485,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
     Error::conflict(format!("there is already a {} named \"{name}\" here: choose another name", kind.as_str()))
         .with_code("name_taken")
+        .naming(&[name])
 }
 
 /// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold

@@ -216,7 +216,7 @@ impl Session {
             return Err(taken(name.as_str(), present.kind));
         }
         if !rights.has(Right::Edit) {
-            return Err(Error::forbidden(format!("you may not change \"{}\"", present.name)));
+            return Err(Error::lacking(Right::Edit, &present.name));
         }
         if let Some(holder) = present.holder_id {
             let name = self.name_of(holder).await?;

@@ -58,7 +58,7 @@ impl Session {
             }
             let role = located.map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(Error::forbidden(format!("the role \"{}\" allows more than you may do here", role.name)));
+                return Err(crate::permissions::too_great(&role.name));
             }
         }
         Ok(())
@@ -102,7 +102,7 @@ impl Making {
         if checked.access.rights(present.scope_id).has(Right::Add) {
             return Ok((present.id, present.name.clone()));
         }
-        Err(Error::forbidden(format!("you may not add documents to \"{}\"", present.name)))
+        Err(Error::lacking(Right::Add, &present.name))
     }
 
     fn child(&self, id: Id, name: &str) -> ImportFolder {

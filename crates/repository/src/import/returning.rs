@@ -113,7 +113,7 @@ impl Session {
         for (_, role) in grants {
             let role = located.map.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(Error::forbidden(format!("the role \"{}\" allows more than you may do here", role.name)));
+                return Err(crate::permissions::too_great(&role.name));
             }
         }
         Ok(())

@@ -209,7 +209,7 @@ impl Way {
     fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
         let row = node::lock(transaction, present.id)?.ok_or_else(crate::locate::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
-            return Err(Error::forbidden(format!("you may not delete \"{}\", which is there already", row.name)));
+            return Err(Error::lacking(Right::Delete, &row.name));
         }
         subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
         refuse_held(transaction, row.id, self.guard.caller())?;
@@ -237,7 +237,7 @@ impl Way {
         let guard = &self.guard;
         let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Edit) {
-            return Err(Error::forbidden(format!("you may not change \"{}\"", row.name)));
+            return Err(Error::lacking(Right::Edit, &row.name));
         }
         guard.require_free(transaction, checked, &row)?;
         let settings = library_of(transaction, &row)?;

@@ -47,7 +47,11 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
         Some(holder) => format!("\"{name}\" is open for edit by {holder}: wait, or ask them to close it"),
         None => format!("\"{name}\" is open for edit: wait until it is closed"),
     };
-    Error::locked(message).with_code("item_locked")
+    let error = Error::locked(message).with_code("item_locked");
+    match holder {
+        Some(holder) => error.naming(&[name, holder]),
+        None => error,
+    }
 }
 
 /// The refusal of a change of a folder because of a lock on something in it, which the caller may not know.

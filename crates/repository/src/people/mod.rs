@@ -10,7 +10,7 @@ mod groups;
 mod identity;
 mod links;
 mod names;
-mod password;
+pub(crate) mod password;
 mod roles;
 mod secret;
 mod sign_in;

@@ -142,8 +142,8 @@ pub(crate) fn refusal(wait: Duration) -> Error {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let seconds = seconds.max(1);
     let text = match seconds.div_ceil(60) {
-        1 => format!("{seconds} seconds"),
-        minutes => format!("{minutes} minutes"),
+        1 => model::counted(seconds, "second"),
+        minutes => model::counted(minutes, "minute"),
     };
     Error::exhausted(format!("too many attempts to sign in failed; try again in {text}"))
         .with_code("too_many_attempts")

@@ -10,11 +10,11 @@ use database::Location;
 use maintenance::{
     BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Progress, Pruned, RestoreOptions, Retain, SetSummary,
 };
-use model::{Error, Id, Result};
+use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
 use super::backup_place::Access;
-use super::output::{show, table, time};
+use super::output::{are, show, table, time};
 use super::restore::database_urls;
 use super::transfer::{Bar, shows_progress, size};
 use crate::commands;
@@ -170,17 +170,21 @@ fn backup_json(summary: &BackupSummary, seconds: f64) -> Value {
 
 fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
     let mut text = format!(
-        "Backup {} is complete: {} databases ({}) and {} BLOBs ({}) as of {}; {} were new, in {seconds:.1} s.\n",
+        "Backup {} is complete: {} ({}) and {} ({}) as of {}; {} were new, in {seconds:.1} s.\n",
         summary.id,
-        summary.databases.0,
+        counted(summary.databases.0, "database"),
         size(summary.databases.1),
-        summary.blobs.0,
+        counted(summary.blobs.0, "BLOB"),
         size(summary.blobs.1),
         time(summary.started_at),
         size(summary.new_bytes),
     );
     if summary.lost > 0 {
-        text.push_str(&format!("{} BLOBs whose loss was accepted are not in it.\n", summary.lost));
+        text.push_str(&format!(
+            "{} whose loss was accepted {} not in it.\n",
+            counted(summary.lost, "BLOB"),
+            are(summary.lost)
+        ));
     }
     if let Some(pruned) = &summary.pruned {
         text.push_str(&pruned_text(pruned, false));
@@ -237,12 +241,16 @@ async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Opt
         "fault_count": found.fault_count,
         "faults": found.faults,
     });
-    let mut text =
-        format!("{} backups: {} things ({}) read again, ", found.sets.len(), found.things, size(found.bytes));
+    let mut text = format!(
+        "{}: {} ({}) read again, ",
+        counted(found.sets.len() as u64, "backup"),
+        counted(found.things, "thing"),
+        size(found.bytes)
+    );
     match found.fault_count {
         0 => text.push_str("all are there and undamaged.\n"),
         n => {
-            text.push_str(&format!("{n} faults:\n"));
+            text.push_str(&format!("{}:\n", counted(n, "fault")));
             found.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
             text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
         }
@@ -259,8 +267,8 @@ async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()
     let drilled = outcome?;
     if !json {
         let text = format!(
-            "Drill: restored into a scratch place, {} versions of documents ({}) have the bytes that they must have.\n",
-            drilled.versions,
+            "Drill: restored into a scratch place, {} of documents ({}) with all the bytes that must be there.\n",
+            counted(drilled.versions, "version"),
             size(drilled.bytes)
         );
         show(false, &Value::Null, &text);
@@ -304,10 +312,10 @@ fn pruned_json(pruned: &Pruned) -> Value {
 }
 
 fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
-    let (kept, removed) = (pruned.kept.len(), pruned.removed.len());
+    let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), pruned.removed.len());
     if dry_run {
         let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
-        return format!("{kept} backups would be kept, {removed} removed: {}\n", ids.join(", "));
+        return format!("{kept} would be kept, {removed} removed: {}\n", ids.join(", "));
     }
-    format!("{kept} backups are kept, {removed} were removed; {} were given back.\n", size(pruned.bytes))
+    format!("{kept} kept, {removed} removed; {} given back.\n", size(pruned.bytes))
 }

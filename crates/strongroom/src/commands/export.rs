@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ExportOptions, ExportSummary, Progress};
-use model::Result;
+use model::{Result, counted};
 use repository::Target;
 use serde_json::json;
 
@@ -71,13 +71,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 fn text(summary: &ExportSummary, seconds: f64) -> String {
     let versions = match summary.versions {
         0 => String::new(),
-        n => format!(" and {n} earlier versions"),
+        n => format!(" and {}", counted(n, "earlier version")),
     };
     format!(
-        "{} documents{versions} exported, {} in {seconds:.1} s; {} folders; {} documents were there already.\n",
-        summary.written,
+        "{}{versions} exported, {} in {seconds:.1} s; {}; {} there already.\n",
+        counted(summary.written, "document"),
         size(summary.bytes),
-        summary.folders,
-        summary.unchanged,
+        counted(summary.folders, "folder"),
+        counted(summary.unchanged, "document"),
     )
 }

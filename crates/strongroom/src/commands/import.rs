@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ImportOptions, ImportSummary, Mapping, Progress};
-use model::{Error, Result};
+use model::{Error, Result, counted};
 use repository::Target;
 use serde_json::json;
 
@@ -93,13 +93,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 fn text(summary: &ImportSummary, dry_run: bool, seconds: f64) -> String {
     let would = if dry_run { "would be " } else { "" };
     let mut text = format!(
-        "{} documents {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} folders {would}made; {} documents were there already.\n",
-        summary.created + summary.replaced,
+        "{} {would}imported ({} new, {} with a new version), {} in {seconds:.1} s; {} {would}made; {} there already.\n",
+        counted(summary.created + summary.replaced, "document"),
         summary.created,
         summary.replaced,
         size(summary.bytes),
-        summary.folders,
-        summary.unchanged,
+        counted(summary.folders, "folder"),
+        counted(summary.unchanged, "document"),
     );
     for (what, names, became) in [
         ("Users", &summary.unmapped_users, "what they own belongs to the default owner"),

@@ -36,6 +36,11 @@ pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String
     text
 }
 
+/// The verb for so many things: `1 BLOB is`, `2 BLOBs are`.
+pub fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
 /// A time as people and programs read it: RFC 3339, to the second, in UTC.
 pub fn time(at: Timestamp) -> String {
     let formatted = OffsetDateTime::from_unix_timestamp(at.seconds()).ok().and_then(|at| at.format(&Rfc3339).ok());

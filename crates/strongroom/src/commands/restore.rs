@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
-use model::{Error, Id, NodeKind, NodePath, Result};
+use model::{Error, Id, NodeKind, NodePath, Result, counted};
 use serde_json::json;
 
 use super::backup_place::Access;
-use super::output::{show, time};
+use super::output::{are, show, time};
 use super::restore_servers;
 use super::transfer::{Bar, shows_progress, size};
 use crate::commands;
@@ -152,12 +152,12 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         "notes": summary.notes,
     });
     let mut text = format!(
-        "\"/{}\" is back: {} documents made, {} got a new version, {} are the same; {} versions, {}.\n",
+        "\"/{}\" is back: {} made, {} with a new version, {} the same; {}, {}.\n",
         summary.path,
-        summary.created,
+        counted(summary.created, "document"),
         summary.replaced,
         summary.unchanged,
-        summary.versions,
+        counted(summary.versions, "version"),
         size(summary.bytes),
     );
     summary.notes.iter().for_each(|note| text.push_str(&format!("Note: {note}.\n")));
@@ -168,11 +168,11 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
 
 fn text(summary: &RestoreSummary, seconds: f64) -> String {
     let mut text = format!(
-        "The farm is as of {} (backup {}): {} databases, {} BLOBs copied ({}), {} were in their stores already ({}), in {seconds:.1} s.\n",
+        "The farm is as of {} (backup {}): {}, {} copied ({}), {} in a store already ({}), in {seconds:.1} s.\n",
         time(summary.started_at),
         summary.set,
-        summary.databases,
-        summary.copied.0,
+        counted(summary.databases, "database"),
+        counted(summary.copied.0, "BLOB"),
         size(summary.copied.1),
         summary.present.0,
         size(summary.present.1),
@@ -182,8 +182,9 @@ fn text(summary: &RestoreSummary, seconds: f64) -> String {
     }
     if summary.missing > 0 {
         text.push_str(&format!(
-            "{} BLOBs are missing; `strongroom blobs check` names their documents.\n",
-            summary.missing
+            "{} {} missing; `strongroom blobs check` names the documents.\n",
+            counted(summary.missing, "BLOB"),
+            are(summary.missing)
         ));
     }
     text

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ use repository::Repository;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::configuration::{FILE, Place, Settings};
+use crate::listen::Listen;
 use crate::{commands, logging};
 
 /// Flags of `serve`; each has a setting of the same name.
@@ -21,9 +22,10 @@ use crate::{commands, logging};
 pub struct Arguments {
     #[command(flatten)]
     place: Place,
-    /// Address and port to listen on; port 0 chooses a free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<SocketAddr>,
+    /// Address or host name, and port, to listen on; of a name's addresses the first, of IPv4 if it has one; port 0 chooses a
+    /// free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<Listen>,
     /// PEM file with the server's certificate and its issuers; needs --tls-key
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -51,19 +53,22 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     settings.database = arguments.database.or(settings.database);
     let given = arguments.configuration_database.clone();
     settings.configuration_database = arguments.configuration_database.or(settings.configuration_database);
-    let directory = settings.directory();
-    let _lock = lock(&directory)?;
-    let (repository, created) = Repository::open(&commands::options(&settings, true)?).await?;
-    if let (Some(location), Some(_)) = (&given, &created) {
-        remember(&directory, location)?;
-    }
-    let tls = match (settings.tls_certificate, settings.tls_key) {
+    // What a mistake in the settings can spoil is asked before anything is made.
+    let listen = settings.listen.clone().unwrap_or_default().resolve().await?;
+    let tls = match (settings.tls_certificate.take(), settings.tls_key.take()) {
         (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
         (None, None) => None,
         _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
     };
+    let farm = commands::options(&settings, true)?;
+    farm.check_new_farm()?;
+    let directory = settings.directory();
+    let _lock = lock(&directory)?;
+    let (repository, created) = Repository::open(&farm).await?;
+    if let (Some(location), Some(_)) = (&given, &created) {
+        remember(&directory, location)?;
+    }
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let listen = settings.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)));
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
     options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);

@@ -4,7 +4,7 @@ use model::{Error, Result, Timestamp};
 use tokio_postgres::Client;
 
 use super::classify::classify;
-use crate::migrate::{self, Applied, Migration, Plan};
+use crate::migrate::{self, Applied, Migration, Plan, Taken};
 
 /// Held until the end of each step's transaction, so that several processes upgrade one after the other.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7307463905)";
@@ -34,12 +34,16 @@ pub(super) async fn check_server(client: &Client, server: &str) -> Result<()> {
 
 /// Takes all steps that are missing, each in a transaction of its own.
 pub(super) async fn migrate(client: &mut Client, plan: &Plan, server: &str) -> Result<()> {
-    while step(client, plan, server).await? {}
+    let mut fresh = false;
+    while let Some(taken) = step(client, plan, server).await? {
+        fresh |= taken.first;
+        migrate::tell(server, taken.step, fresh);
+    }
     Ok(())
 }
 
-/// Takes one step; false when there was none to take.
-async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<bool> {
+/// Takes one step, if there is one to take.
+async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<Taken>> {
     let failed = |e| classify(e, server);
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.batch_execute(LOCK).await.map_err(failed)?;
@@ -48,10 +52,9 @@ async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<bool> {
     if let Some(step) = next {
         let taken = take(&transaction, plan, step).await;
         taken.map_err(|e| migrate::failed(server, step, classify(e, server)))?;
-        tracing::info!(database = server, version = step.version, name = step.name, "schema upgraded");
     }
     transaction.commit().await.map_err(failed)?;
-    Ok(next.is_some())
+    Ok(next.map(|step| Taken { step, first: applied.is_empty() }))
 }
 
 type Outcome<T> = std::result::Result<T, tokio_postgres::Error>;

@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::classify::classify;
 use super::connection::Connection;
 use super::turn::Turn;
-use crate::migrate::{self, Applied, Migration, Plan};
+use crate::migrate::{self, Applied, Migration, Plan, Taken};
 
 const HISTORY_TABLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_history'";
 
@@ -18,12 +18,16 @@ pub(super) fn migrate(connection: &mut Connection, turn: &Turn, plan: &Plan) -> 
     {
         return Ok(());
     }
-    while step(connection, turn, plan)? {}
+    let mut fresh = false;
+    while let Some(taken) = step(connection, turn, plan)? {
+        fresh |= taken.first;
+        migrate::tell(&connection.path().display().to_string(), taken.step, fresh);
+    }
     Ok(())
 }
 
-/// Takes one step; false when there was none to take.
-fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<bool> {
+/// Takes one step, if there is one to take.
+fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<Option<Taken>> {
     // The lock is taken before the history is read, so that another process cannot take the same step.
     turn.begin(connection).map_err(|e| classify(e, connection.path()))?;
     let raw = connection.raw();
@@ -35,12 +39,13 @@ fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<bool> {
             }
             raw.execute_batch(migrate::CREATE_HISTORY).map_err(|e| classify(e, path))?;
         }
-        let next = plan.next(&history(connection)?, &path.display().to_string())?;
+        let applied = history(connection)?;
+        let next = plan.next(&applied, &path.display().to_string())?;
         if let Some(step) = next {
             take(connection, plan, step)?;
         }
         raw.execute_batch("COMMIT").map_err(|e| classify(e, path))?;
-        Ok(next.is_some())
+        Ok(next.map(|step| Taken { step, first: applied.is_empty() }))
     })();
     if taken.is_err() && !raw.is_autocommit() {
         // The first error is the one to tell; closing the connection rolls back as well.
@@ -71,7 +76,6 @@ fn take(connection: &Connection, plan: &Plan, step: &Migration) -> Result<()> {
             raw.execute(migrate::INSERT_HISTORY, params![step.version, step.name, plan.schema.as_str(), now])
         })
         .map_err(|e| migrate::failed(&path.display().to_string(), step, classify(e, path)))?;
-    tracing::info!(database = %path.display(), version = step.version, name = step.name, "schema upgraded");
     Ok(())
 }
 

@@ -93,7 +93,8 @@ async fn conditions_decide_before_and_at_the_end() {
     farm.send("GET", URL, &[("if-none-match", &etag)], "").await.expect(304);
     farm.send("PUT", URL, &[("if-match", &etag)], "two").await.expect(200);
     farm.send("PUT", URL, &[("if-match", &etag)], "three").await.expect(412);
-    farm.send("PUT", "/api/v1/content/Documents/new.txt", &[("if-match", "*")], "x").await.expect(412);
+    let nothing = farm.send("PUT", "/api/v1/content/Documents/new.txt", &[("if-match", "*")], "x").await.expect(412);
+    assert!(nothing.json()["detail"].as_str().unwrap().starts_with("there is no document here"), "{:?}", nothing.body);
     assert_eq!(farm.get(URL).await.body, "two");
 }
 
@@ -109,8 +110,13 @@ async fn a_body_of_another_length_or_one_that_is_cut_stores_nothing() {
         let reply = farm.send("PUT", URL, &[], Body::from_stream(cut)).await;
         assert_eq!(reply.expect(400).code(), "incomplete_body");
     }
+    // The SHA-256 of "hello\n", with a body that is not that.
+    let promised = [("content-digest", "sha-256=:WJG1tSLV3whtD/CxEPvZ0hu0/HFjrzTQgoai6Eb2vgM=:")];
+    let reply = farm.send("PUT", URL, &promised, "hello").await.expect(400);
+    assert_eq!(reply.code(), "digest_mismatch");
     farm.get(URL).await.expect(404);
     farm.get("/api/v1/content/Documents/Offers").await.expect(404);
+    farm.send("PUT", "/api/v1/content/Documents/hello.txt", &promised, "hello\n").await.expect(201);
     let chunked = Body::from_stream(stream::iter((0..10).map(|_| Ok::<_, std::io::Error>(bytes(30_000)))));
     farm.send("PUT", URL, &[], chunked).await.expect(201);
     assert_eq!(farm.get(URL).await.body.len(), 300_000);

@@ -8,6 +8,7 @@ mod preview;
 mod safety;
 mod search;
 mod storage;
+mod words;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -143,6 +143,7 @@ async fn a_reader_cannot_change_what_was_shared() {
         (format!("/items/{plan}/replace"), "Change", "Ändern"),
         (format!("/items/{plan}/rename"), "Change", "Ändern"),
         (format!("/items/{plan}/check-in"), "Change", "Ändern"),
+        (format!("/items/{plan}/discard"), "Change", "Ändern"),
         (format!("/items/{plan}/delete"), "Delete", "Löschen"),
         (format!("/items/{plan}/permissions/grant"), "Manage permissions", "Berechtigungen verwalten"),
         (format!("/place?action=move&ids={plan}"), "Delete", "Löschen"),

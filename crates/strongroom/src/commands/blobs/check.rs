@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use model::Result;
+use model::{Result, counted};
 use repository::{CheckReport, CheckedBlob, Session};
 use serde_json::{Value, json};
 
@@ -54,19 +54,19 @@ pub async fn check(session: &Session, as_json: bool) -> Result<Shown> {
 
 fn summary(report: &CheckReport) -> String {
     let mut text = format!(
-        "{} BLOBs ({}) re-read, {} references followed: {}.\n",
-        report.blobs,
+        "{} ({}) re-read, {} followed: {}.\n",
+        counted(report.blobs, "BLOB"),
         size(report.bytes),
-        report.references,
+        counted(report.references, "reference"),
         match report.faults.len() {
             0 => "all are there and undamaged".to_owned(),
-            n => format!("{n} faults"),
+            n => counted(n as u64, "fault"),
         }
     );
     if report.unreferenced.0 > 0 {
         text.push_str(&format!(
-            "{} BLOBs ({}) belong to no document: uploads that did not come to their end, or what was deleted. They do no harm.\n",
-            report.unreferenced.0,
+            "{} ({}) of no document: from uploads that did not come to their end, or what was deleted. That does no harm.\n",
+            counted(report.unreferenced.0, "BLOB"),
             size(report.unreferenced.1)
         ));
     }

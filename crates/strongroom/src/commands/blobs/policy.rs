@@ -1,7 +1,7 @@
 //! `strongroom blobs policy`: where new BLOBs go.
 
 use clap::{Args, Subcommand};
-use model::{Error, NodePath, Result, TierBasis};
+use model::{Error, NodePath, Result, TierBasis, counted};
 use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, Target};
 use serde_json::{Value, json};
 
@@ -119,10 +119,10 @@ fn shown(policies: &[StoragePolicy]) -> Shown {
         let tiers: Vec<String> = policy
             .tiers
             .iter()
-            .map(|tier| format!("{} days {} to {}", tier.days, tier.basis.as_str(), tier.store))
+            .map(|tier| format!("{} {} to {}", counted(tier.days.into(), "day"), tier.basis.as_str(), tier.store))
             .collect();
         let tiers = if tiers.is_empty() { "none".to_owned() } else { tiers.join(", ") };
-        let size = format!("{} bytes", policy.minimum_size);
+        let size = counted(policy.minimum_size, "byte");
         [kind.to_owned(), name, policy.active_store.clone(), size, types, tiers]
     };
     let rows: Vec<_> = policies.iter().map(row).collect();

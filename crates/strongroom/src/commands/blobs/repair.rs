@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use maintenance::{Progress, RepairOptions, RepairSummary};
-use model::{Digest, Result};
+use model::{Digest, Result, counted};
 use repository::Session;
 use serde_json::{Value, json};
 
 use super::Shown;
 use crate::commands::backup_place::Access;
+use crate::commands::output::are;
 use crate::commands::transfer::{Bar, shows_progress, size};
 
 /// Which BLOBs, and where from.
@@ -74,16 +75,23 @@ fn text(summary: &RepairSummary) -> String {
         (0, 0) => {
             "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
         }
-        (repaired, _) => format!("{repaired} BLOBs are whole again ({}).\n", size(summary.bytes)),
+        (repaired, _) => {
+            let repaired = repaired as u64;
+            format!("{} {} whole again ({}).\n", counted(repaired, "BLOB"), are(repaired), size(summary.bytes))
+        }
     };
     if summary.accepted > 0 {
-        text.push_str(&format!("{} BLOBs whose loss was accepted are in no backup.\n", summary.accepted));
+        text.push_str(&format!(
+            "{} whose loss was accepted {} in no backup.\n",
+            counted(summary.accepted, "BLOB"),
+            are(summary.accepted)
+        ));
     }
     for note in &summary.notes {
         text.push_str(&format!("Note: {note}.\n"));
     }
     if !summary.failed.is_empty() {
-        text.push_str(&format!("{} BLOBs could not be brought back:\n", summary.failed.len()));
+        text.push_str(&format!("{} could not be brought back:\n", counted(summary.failed.len() as u64, "BLOB")));
         for (digest, why) in &summary.failed {
             text.push_str(&format!("  {digest}: {why}\n"));
         }

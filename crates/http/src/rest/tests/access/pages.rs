@@ -83,7 +83,7 @@ const ROWS: &[Row] = &[
     form("/items/{id=locked}/unlock", "", MANAGE),
     page("/items/{id=held}/check-in", CHANGE_SEE),
     form("/items/{id=held}/check-in", "comment=x", [404, 403, 423, 423, 303]),
-    page("/items/{id=held}/discard", SEE),
+    page("/items/{id=held}/discard", MANAGE_SEE),
     form("/items/{id=held}/discard", "", [404, 423, 423, 303, 303]),
     form("/items/{id=draft}/publish", "", [404, 404, 303, 303, 303]),
     form("/items/{id=document}/versions/{version=number}/restore", "", CHANGE),

@@ -1,0 +1,104 @@
+//! Digests that a client sends along with a body (RFC 9530): `Content-Digest`, and `Repr-Digest`, which says the same where a
+//! body is neither packed nor a part. Pure; the bytes come from the caller.
+
+use axum::http::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use model::{Error, Result};
+use ring::digest::{Algorithm, Context, SHA256, SHA512};
+
+const FIELDS: [&str; 2] = ["content-digest", "repr-digest"];
+
+/// The digests that a body must have, and what has been seen of it.
+pub struct Expected(Vec<(Context, Vec<u8>)>);
+
+impl Expected {
+    /// What a request promises. Algorithms other than SHA-256 and SHA-512 say nothing here, as the standard allows.
+    ///
+    /// # Errors
+    /// Invalid with code `invalid_digest`, when a digest is named and cannot be read: to take the body unseen would be no answer.
+    pub fn of(headers: &HeaderMap) -> Result<Self> {
+        let mut expected = Vec::new();
+        for name in FIELDS {
+            for field in headers.get_all(name) {
+                let members = field.to_str().unwrap_or_default().split(',').map(str::trim);
+                for member in members.filter(|member| !member.is_empty()) {
+                    let (key, value) = member.split_once('=').unwrap_or((member, ""));
+                    let algorithm = match key.trim() {
+                        "sha-256" => &SHA256,
+                        "sha-512" => &SHA512,
+                        _ => continue,
+                    };
+                    expected.push((Context::new(algorithm), read(algorithm, value).ok_or_else(|| unreadable(name))?));
+                }
+            }
+        }
+        Ok(Self(expected))
+    }
+
+    /// Takes the next bytes of the body.
+    pub fn see(&mut self, bytes: &[u8]) {
+        for (context, _) in &mut self.0 {
+            context.update(bytes);
+        }
+    }
+
+    /// Decides, when all bytes have been seen.
+    ///
+    /// # Errors
+    /// Invalid with code `digest_mismatch`.
+    pub fn hold(self) -> Result<()> {
+        if self.0.into_iter().all(|(context, wanted)| context.finish().as_ref() == wanted) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "the body does not have the digest that was sent with it: nothing was stored, send it again",
+        )
+        .with_code("digest_mismatch"))
+    }
+}
+
+/// The bytes of `:base64:`, with parameters behind it or without.
+fn read(algorithm: &Algorithm, value: &str) -> Option<Vec<u8>> {
+    let (coded, _) = value.trim().strip_prefix(':')?.split_once(':')?;
+    STANDARD.decode(coded).ok().filter(|bytes| bytes.len() == algorithm.output_len())
+}
+
+fn unreadable(name: &str) -> Error {
+    Error::invalid(format!("{name} cannot be read: write sha-256=:...: with the digest in Base64 between the colons"))
+        .with_code("invalid_digest")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of `hello\n`.
+    const SHA256_OF_IT: &str = "WJG1tSLV3whtD/CxEPvZ0hu0/HFjrzTQgoai6Eb2vgM=";
+
+    fn outcome(name: &'static str, value: &str) -> &'static str {
+        let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
+        let checked = Expected::of(&headers).and_then(|mut expected| {
+            expected.see(b"hel");
+            expected.see(b"lo\n");
+            expected.hold()
+        });
+        checked.map_or_else(|error| error.code(), |()| "fits")
+    }
+
+    #[test]
+    fn a_body_is_held_against_what_was_promised() {
+        let right = format!("sha-256=:{SHA256_OF_IT}:");
+        let wrong = right.replace("WJ", "XJ");
+        for name in FIELDS {
+            assert_eq!(outcome(name, &right), "fits");
+            assert_eq!(outcome(name, &wrong), "digest_mismatch");
+            assert_eq!(outcome(name, &format!("md5=:AAAA:, {right}")), "fits");
+            assert_eq!(outcome(name, &format!("{right}, sha-512=:{}:", STANDARD.encode([0; 64]))), "digest_mismatch");
+        }
+        assert_eq!(outcome("content-digest", "md5=:AAAA:, unixsum=30637"), "fits");
+        for bad in ["sha-256", "sha-256=", "sha-256=:AAAA:", "sha-256=WJG1", "sha-256=:!!:"] {
+            assert_eq!(outcome("content-digest", bad), "invalid_digest", "{bad}");
+        }
+    }
+}

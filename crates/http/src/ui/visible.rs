@@ -1,0 +1,57 @@
+//! Characters that turn the direction of the text behind them, as in `invoice\u{202e}fdp.exe`, which then reads as
+//! `invoiceexe.pdf`: pages show that they are there. What is stored keeps them, and forms send them back.
+
+/// Shown in place of such a character.
+const SHOWN: char = '\u{fffd}';
+
+/// Whether a character embeds, overrides or isolates a direction. The marks U+200E, U+200F and U+061C are none of them: they turn
+/// nothing, and names in Hebrew and Arabic have them.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A drawn page in which such characters are seen. In the value of an attribute and in a field of several lines, where the exact
+/// text counts, they become references.
+pub fn visible(html: String) -> String {
+    let bytes = html.as_bytes();
+    let first = bytes.windows(2).position(|pair| matches!(pair, [0xe2, 0x80 | 0x81])).unwrap_or(bytes.len());
+    if !html[first..].contains(turns) {
+        return html;
+    }
+    let mut shown = String::with_capacity(html.len() + 64);
+    // What comes from people has its angle brackets escaped: those that are left are the page's own.
+    let (mut in_tag, mut in_field) = (false, false);
+    for (at, c) in html.char_indices() {
+        match c {
+            '<' => (in_tag, in_field) = (true, html[at..].starts_with("<textarea")),
+            '>' => in_tag = false,
+            _ => {}
+        }
+        if !turns(c) {
+            shown.push(c);
+        } else if in_tag || in_field {
+            shown.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            shown.push(SHOWN);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_shows_what_turns_it_and_values_keep_it() {
+        for (page, shown) in [
+            ("<p>plain – “text”</p>", "<p>plain – “text”</p>"),
+            ("<a href=\"/x\">invoice\u{202e}fdp.exe</a>", "<a href=\"/x\">invoice\u{fffd}fdp.exe</a>"),
+            ("<b>\u{2066}a\u{2069}\u{200f}</b>", "<b>\u{fffd}a\u{fffd}\u{200f}</b>"),
+            ("<input value=\"a\u{202e}b\">\u{202e}", "<input value=\"a&#8238;b\">\u{fffd}"),
+            ("<textarea id=\"x\">a\u{202a}b</textarea>\u{202a}", "<textarea id=\"x\">a&#8234;b</textarea>\u{fffd}"),
+        ] {
+            assert_eq!(visible(page.to_owned()), shown);
+        }
+    }
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import {
-  NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
+  NARROW, WIDE, assertAccessible, assertFits, assertWordsWhole, openPage, picture, signIn, startBrowser, startServer,
 } from './rig.mjs';
 
 let server;
@@ -153,4 +153,22 @@ test('a document is followed and shared by a link that ends', async () => {
   await picture(page, 'home-followed');
   await assertAccessible(page);
   await page.finish();
+});
+
+test('on a narrow screen words are not broken while there is another way', async () => {
+  await server.put('Held.txt', 'x');
+  const held = await (await server.api('GET', '/api/v1/items/by-path?path=Documents/Held.txt')).json();
+  assert.ok((await server.api('PUT', `/api/v1/items/${held.id}/check-out`)).ok);
+  for (const locale of ['en', 'de']) {
+    const page = await openPage(browser, server, { viewport: NARROW, locale });
+    await signIn(page);
+    for (const path of ['/browse/Documents', `/items/${held.id}`, `/items/${held.id}/permissions`, '/farm', '/farm/users', '/farm/stores', '/farm/policies']) {
+      await page.goto(path);
+      await page.locator('h1').first().waitFor();
+      await assertWordsWhole(page);
+      await assertFits(page);
+    }
+    await picture(page, `words-${locale}`);
+    await page.finish();
+  }
 });

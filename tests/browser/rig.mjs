@@ -144,3 +144,24 @@ export async function assertFits(page) {
   }));
   assert.ok(content <= inner, `${page.url()} is ${content} pixels wide on a screen of ${inner}`);
 }
+
+/** Asserts that no word of usual length goes on in the next line. */
+export async function assertWordsWhole(page) {
+  const broken = await page.evaluate(() => {
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      if (!text.parentElement.checkVisibility() || text.parentElement.closest('.unseen, .code, datalist, option')) continue;
+      for (const word of text.data.matchAll(/\p{L}{2,20}/gu)) {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const lines = new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top)));
+        if (lines.size > 1) found.push(word[0]);
+      }
+    }
+    return found;
+  });
+  assert.deepEqual(broken, [], `words on ${page.url()}`);
+}

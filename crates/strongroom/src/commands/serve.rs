@@ -61,7 +61,10 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
     };
     let farm = commands::options(&settings, true)?;
-    farm.check_new_farm()?;
+    farm.check_new_farm().map_err(|error| {
+        Error::new(error.kind(), format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message()))
+            .with_code(error.code())
+    })?;
     let directory = settings.directory();
     let _lock = lock(&directory)?;
     let (repository, created) = Repository::open(&farm).await?;

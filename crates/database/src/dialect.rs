@@ -38,6 +38,12 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
+/// A number that is another one after somebody committed a change.
+pub(crate) const LOG_END: Sql = Sql::each(
+    "SELECT data_version FROM pragma_data_version",
+    "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint",
+);
+
 /// Pages of the file that hold nothing. PostgreSQL keeps the space of deleted rows inside its tables.
 pub(crate) const FREE_PAGES: Sql = Sql::each("SELECT freelist_count FROM pragma_freelist_count", "SELECT 0::bigint");
 /// Bytes that hold nothing: empty pages, or rows that were deleted and not reused, by their share in each table.

@@ -21,6 +21,6 @@ mod value;
 
 pub use copy::{CopiedServer, Dump, Held, KeptLog, Load};
 pub use dialect::Sql;
-pub use engine::{Alone, Database, Engine, Location, Mark, Options, Reader, Row, Transaction};
+pub use engine::{Alone, Database, Engine, Location, Mark, Options, Position, Reader, Row, Transaction};
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

@@ -47,6 +47,8 @@ pub struct Options {
     pub stall: Duration,
     /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted.
     pub behind_tls_proxy: bool,
+    /// Whether `PROPFIND` answers `Depth: infinity` with the whole tree; otherwise it is refused.
+    pub webdav_depth_infinity: bool,
 }
 
 /// A certificate chain and its private key, both in PEM files.
@@ -61,7 +63,14 @@ pub struct TlsFiles {
 impl Options {
     /// Plain HTTP on `listen`, with ten seconds of grace at shutdown and a minute for clients that stop reading.
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, tls: None, grace: Duration::from_secs(10), stall: stall::LIMIT, behind_tls_proxy: false }
+        Self {
+            listen,
+            tls: None,
+            grace: Duration::from_secs(10),
+            stall: stall::LIMIT,
+            behind_tls_proxy: false,
+            webdav_depth_infinity: false,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub struct AppState(Arc<Inner>);
 struct Inner {
     repository: Repository,
     secure: bool,
+    lists_trees: bool,
     shutting_down: AtomicBool,
 }
 
@@ -21,7 +22,8 @@ impl AppState {
     /// The state of a server with these options.
     pub fn new(repository: Repository, options: &Options) -> Self {
         let secure = options.tls.is_some() || options.behind_tls_proxy;
-        Self(Arc::new(Inner { repository, secure, shutting_down: AtomicBool::new(false) }))
+        let lists_trees = options.webdav_depth_infinity;
+        Self(Arc::new(Inner { repository, secure, lists_trees, shutting_down: AtomicBool::new(false) }))
     }
 
     /// The farm.
@@ -32,6 +34,11 @@ impl AppState {
     /// Whether browsers and clients reach this server over TLS.
     pub fn is_secure(&self) -> bool {
         self.0.secure
+    }
+
+    /// Whether WebDAV lists a whole tree at once.
+    pub fn lists_trees(&self) -> bool {
+        self.0.lists_trees
     }
 
     /// From now on the server is not ready: a load balancer should send nothing more.

@@ -63,7 +63,8 @@ pub struct Item {
     pub working: bool,
     /// Who has it checked out.
     pub check_out: Option<CheckOut>,
-    /// Who has it open for edit: the holder of the first lock that covers it. Looked up for single items, not for listings.
+    /// Who has it open for edit: the holder of the first lock that covers it. Looked up for single items and in listings
+    /// of a place, not for what is found elsewhere.
     pub locked_by: Option<Id>,
     /// Its content type.
     pub content_type_id: Option<Id>,

@@ -44,6 +44,8 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     /// Whether a proxy in front of this server speaks TLS with the clients.
     pub behind_tls_proxy: Option<bool>,
+    /// Whether WebDAV answers `Depth: infinity` with the whole tree.
+    pub webdav_depth_infinity: Option<bool>,
     /// Where the configuration database is: a path or a PostgreSQL URL.
     pub configuration_database: Option<String>,
     /// Where the content database `main` of a new farm is: a path or a PostgreSQL URL.
@@ -54,12 +56,13 @@ pub struct Settings {
     pub log_format: Option<String>,
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "data",
     "listen",
     "tls_certificate",
     "tls_key",
     "behind_tls_proxy",
+    "webdav_depth_infinity",
     "configuration_database",
     "database",
     "recycle_days",

@@ -13,6 +13,7 @@ mod session;
 pub(crate) mod sqlite;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 
@@ -27,6 +28,9 @@ use job::{ReadClosure, Returned, WriteClosure};
 use crate::dialect;
 use crate::migrate::Schema;
 
+/// How long a pause looks for others who write before it decides that there are none.
+const LOOK: Duration = Duration::from_millis(25);
+
 /// An open database. Clones share its connections; [`Database::close`] ends them.
 #[derive(Clone)]
 pub struct Database(Arc<Backend>);
@@ -39,6 +43,10 @@ enum Backend {
 /// A state of a database; two are equal only when nothing was committed in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(pub(crate) [u32; 12]);
+
+/// A place in the log of changes; two are equal only when nothing was committed in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position(Option<Mark>, Option<i64>);
 
 impl Backend {
     async fn read(&self, closure: ReadClosure) -> Result<Returned> {
@@ -205,17 +213,41 @@ impl Database {
     }
 
     /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while those of one table
-    /// are written; PostgreSQL writes them beside the old ones, and nobody waits.
+    /// are written; PostgreSQL writes them beside the old ones, and nobody waits. While others write, they have the database to
+    /// themselves for four times as long after each table.
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
+            let start = Instant::now();
             match &*self.0 {
                 Backend::Sqlite(_) => {
                     self.write_vital(move |transaction| transaction.execute(statement, &[])).await?;
                 }
                 Backend::Postgres(postgres) => postgres.maintain(statement.source(Engine::Postgres)).await?,
             }
+            self.give_way(start.elapsed()).await?;
         }
         Ok(())
+    }
+
+    /// Leaves the database to those who write, if anybody does, for four times as long as a step took.
+    async fn give_way(&self, step: Duration) -> Result<()> {
+        let before = self.position().await?;
+        let look = step.min(LOOK);
+        tokio::time::sleep(look).await;
+        if self.position().await? != before {
+            tokio::time::sleep((step * 4).saturating_sub(look)).await;
+        }
+        Ok(())
+    }
+
+    /// Where the log of changes ends, asked of the engine where [`mark`](Self::mark) cannot tell. It moves with each commit, and on
+    /// PostgreSQL with those in other databases of the server too.
+    pub async fn position(&self) -> Result<Position> {
+        if let Some(mark) = self.mark() {
+            return Ok(Position(Some(mark), None));
+        }
+        let end = self.read(|reader| reader.find(dialect::LOG_END, &[], |row| row.get::<i64>(0))).await?;
+        Ok(Position(None, end))
     }
 
     /// Writes the tables of the database and their indexes anew, without gaps, and answers with the bytes that this gave back to the

@@ -71,10 +71,11 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     }))
 }
 
-/// The names of all who changed or hold the items.
+/// The names of all who changed the items, hold them or have them open.
 pub async fn names(session: &Session, items: &[Item]) -> Result<HashMap<Id, PrincipalName>> {
     let mut ids: Vec<Id> = items.iter().map(|item| item.modified_by).collect();
     ids.extend(items.iter().filter_map(|item| item.check_out).map(|held| held.by));
+    ids.extend(items.iter().filter_map(|item| item.locked_by));
     ids.sort_unstable();
     ids.dedup();
     session.principal_names(&ids).await

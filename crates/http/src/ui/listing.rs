@@ -54,6 +54,8 @@ pub struct Row<'a> {
     pub href: String,
     /// Who has it checked out.
     pub held_by: Option<String>,
+    /// Who has it open for edit.
+    pub open_by: Option<String>,
     /// Whether its latest version is a draft.
     pub draft: bool,
     /// Whether it has permissions of its own.
@@ -358,6 +360,7 @@ pub fn row<'a>(item: &Item, names: &HashMap<Id, PrincipalName>) -> Row<'a> {
         name: item.name.clone(),
         href: address::browse(&item.path),
         held_by: item.check_out.map(|held| name_of(names, held.by)),
+        open_by: item.locked_by.map(|holder| name_of(names, holder)),
         draft: document && !item.version.is_major(),
         own_permissions: item.own_permissions && item.kind.holds_documents(),
     }

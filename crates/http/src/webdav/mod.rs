@@ -64,20 +64,20 @@ async fn below_dav(State(state): State<AppState>, request: Request) -> Response 
     match Ask::new(caller.session, parts).await {
         Ok(ask) => {
             let href = ask.href.clone();
-            run(ask, body).await.map_err(|failure| failure.locked_at(&href)).into_response()
+            run(&state, ask, body).await.map_err(|failure| failure.locked_at(&href)).into_response()
         }
         Err(failure) => failure.into_response(),
     }
 }
 
-async fn run(ask: Ask, body: Body) -> Outcome {
+async fn run(state: &AppState, ask: Ask, body: Body) -> Outcome {
     match ask.parts.method.as_str() {
         "GET" | "HEAD" => verbs::content::read(ask).await,
         "PUT" => verbs::content::store(ask, body).await,
         "DELETE" => verbs::content::remove(ask).await,
         "MKCOL" => verbs::content::make_collection(ask, body).await,
         "COPY" | "MOVE" => verbs::placing::place(ask).await,
-        "PROPFIND" => verbs::propfind::answer(ask, body).await,
+        "PROPFIND" => verbs::propfind::answer(ask, body, state.lists_trees()).await,
         "PROPPATCH" => verbs::proppatch::answer(ask, body).await,
         "LOCK" => verbs::locking::lock(ask, body).await,
         "UNLOCK" => verbs::locking::unlock(ask).await,

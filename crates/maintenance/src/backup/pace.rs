@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use database::Database;
+use database::{Database, Position};
 use tokio::task::JoinHandle;
 
 /// How often the databases are looked at, and how long a change counts.
@@ -27,16 +27,15 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Follows what happens in these databases. One that does not tell counts as quiet.
+    /// Follows what happens in these databases. One that does not answer counts as quiet.
     pub fn follow(databases: Vec<Database>) -> Self {
         let busy = Arc::new(AtomicBool::new(false));
         let flag = busy.clone();
         let looking = tokio::spawn(async move {
-            let look = || databases.iter().map(Database::mark).collect::<Vec<_>>();
-            let (mut seen, mut left) = (look(), 0);
+            let (mut seen, mut left) = (look(&databases).await, 0);
             loop {
                 tokio::time::sleep(LOOK).await;
-                let now = look();
+                let now = look(&databases).await;
                 left = if now == seen { u32::saturating_sub(left, 1) } else { LASTS };
                 seen = now;
                 flag.store(left > 0, Ordering::Relaxed);
@@ -64,6 +63,14 @@ impl Pace {
         tokio::time::sleep((self.began.elapsed() * REST).min(LONGEST)).await;
         self.began = Instant::now();
     }
+}
+
+async fn look(databases: &[Database]) -> Vec<Option<Position>> {
+    let mut seen = Vec::with_capacity(databases.len());
+    for database in databases {
+        seen.push(database.position().await.ok());
+    }
+    seen
 }
 
 impl Drop for Pace {

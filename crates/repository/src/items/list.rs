@@ -9,6 +9,7 @@ use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fol
 use super::filter::Filter;
 use super::walk::Listing;
 use crate::locate::Located;
+use crate::locks::mark_open;
 use crate::view::Item;
 use crate::{Column, Session, Target};
 
@@ -168,7 +169,8 @@ impl Session {
             .inspect(target, move |reader, located| {
                 let place = located.item(reader)?;
                 let listing = Listing::new(located, &request, &place.path, order);
-                let page = listing.page(reader, request.after.clone(), request.limit.clamp(1, MAX_PAGE))?;
+                let mut page = listing.page(reader, request.after.clone(), request.limit.clamp(1, MAX_PAGE))?;
+                mark_open(reader, located, &mut page.items)?;
                 let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
                 Ok(Listed { place, page, columns, values })
             })

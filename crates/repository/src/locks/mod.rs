@@ -14,7 +14,7 @@ use crate::items::above;
 use crate::locate::{Located, no_item};
 use crate::{Session, Target};
 
-pub(crate) use rules::covering;
+pub(crate) use rules::{covering, mark_open};
 
 /// Longest time in seconds for which a lock is given; who needs it longer refreshes it.
 pub const LONGEST_LOCK: u64 = 24 * 60 * 60;

@@ -6,12 +6,13 @@ use std::time::Duration;
 use database::content::lock::{self, LockRow};
 use database::content::node::NodeRow;
 use database::{Reader, Transaction};
-use model::{Error, Id, NodeKind, Result, Timestamp};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::items::above;
 use crate::locate::Located;
 use crate::session::{Checked, Guard};
+use crate::view::Item;
 
 use super::LONGEST_LOCK;
 
@@ -68,6 +69,21 @@ pub(crate) fn covering(reader: &mut Reader<'_>, located: &Located) -> Result<Vec
     }
     let above: Vec<Id> = located.chain.iter().map(|node| node.id).collect();
     lock::covering(reader, located.node().id, &above, Timestamp::now())
+}
+
+/// Says of each item that `located` holds who has it open for edit, if the caller may open it.
+pub(crate) fn mark_open(reader: &mut Reader<'_>, located: &Located, items: &mut [Item]) -> Result<()> {
+    let readable: Vec<Id> = items.iter().filter(|item| item.rights.has(Right::View)).map(|item| item.id).collect();
+    if !located.collection.has_locks || readable.is_empty() {
+        return Ok(());
+    }
+    let above = covering(reader, located)?.into_iter().find(|lock| lock.deep).map(|lock| lock.owner_id);
+    let locks = lock::on_items(reader, &readable, Timestamp::now())?;
+    for item in items.iter_mut().filter(|item| item.rights.has(Right::View)) {
+        let own = locks.iter().find(|lock| lock.node_id == item.id).map(|lock| lock.owner_id);
+        item.locked_by = above.or(own);
+    }
+    Ok(())
 }
 
 /// The first lock that is in the way: on an item none of whose locks is the caller's with its token shown.

@@ -75,6 +75,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
     options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
+    options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {
         // Before anything else can fail: it cannot be shown a second time.

@@ -64,7 +64,12 @@ pub const PASSWORD: &str = "correct horse battery";
 
 impl Farm {
     pub async fn new() -> Self {
-        Self::start(tempfile::tempdir().unwrap()).await
+        Self::start(tempfile::tempdir().unwrap(), |_| ()).await
+    }
+
+    /// A farm whose server has other options than usual.
+    pub async fn with(change: impl FnOnce(&mut crate::Options)) -> Self {
+        Self::start(tempfile::tempdir().unwrap(), change).await
     }
 
     /// Ends the farm and opens it again on the same directory.
@@ -73,7 +78,7 @@ impl Farm {
         drop(router);
         repository.close().await;
         drop(repository);
-        Self::start(directory).await
+        Self::start(directory, |_| ()).await
     }
 
     /// Ends the farm, damages every BLOB in its store of files, and opens it again.
@@ -83,7 +88,7 @@ impl Farm {
         repository.close().await;
         drop(repository);
         crate::damage::damage(&directory.path().join("farm/blobs"));
-        Self::start(directory).await
+        Self::start(directory, |_| ()).await
     }
 
     /// The data directory.
@@ -91,7 +96,7 @@ impl Farm {
         self.directory.path().join("farm")
     }
 
-    async fn start(directory: tempfile::TempDir) -> Self {
+    async fn start(directory: tempfile::TempDir, change: impl FnOnce(&mut crate::Options)) -> Self {
         let options = Options {
             directory: directory.path().join("farm"),
             configuration: None,
@@ -100,10 +105,10 @@ impl Farm {
             create: true,
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
-        let router = crate::router::router(AppState::new(
-            repository.clone(),
-            &crate::Options { behind_tls_proxy: true, ..crate::Options::new("127.0.0.1:0".parse().unwrap()) },
-        ));
+        let mut options = crate::Options::new("127.0.0.1:0".parse().unwrap());
+        options.behind_tls_proxy = true;
+        change(&mut options);
+        let router = crate::router::router(AppState::new(repository.clone(), &options));
         Self { router, repository, directory }
     }
 

@@ -1,5 +1,7 @@
 //! PROPFIND, PROPPATCH, REPORT, names, and requests that are refused with nothing changed.
 
+use serde_json::json;
+
 use super::{dav, place};
 use crate::protocol::segments;
 use crate::rest::tests::Farm;
@@ -33,6 +35,39 @@ async fn clients_find_their_way_from_the_root() {
     farm.account("none").await;
     farm.send_as("none", "PROPFIND", "/dav/", &[("depth", "1")], "").await.expect(207);
     farm.send_as("none", "PROPFIND", "/dav/Documents/", &[("depth", "1")], "").await.expect(404);
+}
+
+#[tokio::test]
+async fn whole_trees_are_listed_where_the_administrator_wants_it() {
+    let farm = Farm::with(|options| options.webdav_depth_infinity = true).await;
+    for path in ["a.txt", "one/b.txt", "one/two/c.txt", "one/two/three/d.txt"] {
+        farm.put(&format!("Documents/{path}"), "x").await.expect(201);
+    }
+    let many: Vec<String> = (0..model::MAX_PAGE + 5).map(|n| format!("more/{n:04}")).collect();
+    dav(&farm, "MKCOL", "more", &[], "").await.expect(201);
+    for path in &many {
+        dav(&farm, "MKCOL", path, &[], "").await.expect(201);
+    }
+    let text = farm.send("PROPFIND", "/dav/Documents", &[("depth", "infinity")], "").await.expect(207).text();
+    assert!(text.trim_end().ends_with("</D:multistatus>"), "{}", &text[text.len() - 100..]);
+    let mut hrefs: Vec<&str> =
+        text.split("<D:href>/dav/Documents/").skip(1).map(|p| p.split('<').next().unwrap()).collect();
+    hrefs.sort_unstable();
+    let mut expected = vec!["", "a.txt", "more/", "one/", "one/b.txt", "one/two/", "one/two/c.txt", "one/two/three/"];
+    expected.push("one/two/three/d.txt");
+    let made: Vec<String> = many.iter().map(|path| format!("{path}/")).collect();
+    expected.extend(made.iter().map(String::as_str));
+    expected.sort_unstable();
+    assert_eq!(hrefs, expected);
+    // Nobody is told of what they may not see.
+    let (anna, root, closed) = (farm.account("anna").await, farm.id("").await, farm.id("Documents/one/two").await);
+    let infinite = [("depth", "infinity")];
+    farm.send_as("anna", "PROPFIND", "/dav/Documents/", &infinite, "").await.expect(404);
+    let read = json!({"principal": anna, "role": model::Role::READ.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), read).await.expect(204);
+    farm.json("POST", &format!("/api/v1/items/{closed}/permissions/break"), json!({"copy": false})).await.expect(204);
+    let seen = farm.send_as("anna", "PROPFIND", "/dav/Documents/", &infinite, "").await.expect(207).text();
+    assert!(seen.contains("/one/b.txt<") && !seen.contains("two"), "{}", &seen[..2000]);
 }
 
 #[tokio::test]

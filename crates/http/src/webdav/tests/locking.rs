@@ -85,6 +85,24 @@ async fn deep_locks_cover_what_is_below_and_shallow_ones_what_a_folder_holds() {
 }
 
 #[tokio::test]
+async fn listings_say_who_has_what_open() {
+    let farm = two_people().await;
+    for path in ["b.txt", "deep/in/c.txt"] {
+        farm.put(&format!("Documents/{path}"), "one").await.expect(201);
+    }
+    let open_in = async |path: &str| {
+        let listed = farm.get(&format!("/api/v1/items/by-path/children?path={path}")).await.expect(200).json();
+        let items = listed["items"].as_array().unwrap().iter();
+        items.map(|item| item["locked_by"]["name"].as_str().unwrap_or("nobody").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(open_in("Documents").await, ["nobody", "nobody", "nobody"], "deep, a.txt, b.txt");
+    lock(&farm, "bert", "b.txt", 200).await;
+    lock(&farm, "anna", "deep", 200).await;
+    assert_eq!(open_in("Documents").await, ["anna", "nobody", "bert"], "deep, a.txt, b.txt");
+    assert_eq!(open_in("Documents/deep/in").await, ["anna"], "the lock reaches down to c.txt");
+}
+
+#[tokio::test]
 async fn locks_end_with_time_and_with_their_item() {
     let farm = two_people().await;
     let short = farm.send("LOCK", "/dav/Documents/a.txt", &[("timeout", "Second-1")], EXCLUSIVE).await.expect(200);

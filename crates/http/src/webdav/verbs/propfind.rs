@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Error, ErrorKind, MAX_PAGE, NodeKind, Result};
+use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
 use crate::webdav::error::{Outcome, xml_response};
@@ -16,8 +16,8 @@ use crate::webdav::wire::bodies::{self, Asked};
 use crate::webdav::wire::headers::{self, Depth};
 use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
 
-/// Answers with the item, and with what it holds.
-pub async fn answer(ask: Ask, body: Body) -> Outcome {
+/// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
+pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
     let asked = bodies::propfind(&ask.xml(body).await?)?;
     let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
@@ -26,7 +26,8 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
         Err(error) if error.kind() == ErrorKind::NotFound => return passage(&ask, depth, error).await,
         Err(error) => return Err(error.into()),
     };
-    if depth == Depth::Infinity && top.item.kind != NodeKind::Document {
+    let holds = top.item.kind != NodeKind::Document;
+    if depth == Depth::Infinity && holds && !trees {
         return Err(Error::forbidden("a whole tree is not listed at once: ask for Depth 1, folder by folder")
             .with_code("propfind_infinite")
             .into());
@@ -42,7 +43,8 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
         asked: Arc::new(asked),
         wanted,
         space,
-        next: Some(None).filter(|_| depth == Depth::One && top.item.kind != NodeKind::Document),
+        next: Some(None).filter(|_| depth != Depth::Zero && holds),
+        below: (depth == Depth::Infinity).then(Vec::new),
     };
     Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top).await?))
 }
@@ -106,6 +108,8 @@ struct Listing {
     space: Option<Space>,
     /// Where the next page begins; none when there is no more.
     next: Option<Option<SortKey>>,
+    /// What was listed and holds others, to be listed in turn; none when only one level is wanted.
+    below: Option<Vec<Id>>,
 }
 
 impl Listing {
@@ -126,11 +130,24 @@ impl Listing {
 
     async fn page(&mut self, out: &mut String) -> Result<()> {
         let Some(after) = self.next.take() else { return Ok(()) };
-        let page = self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await?;
-        for details in &page.items {
-            live::response(out, details, &self.asked, self.space);
+        match self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await {
+            Ok(page) => {
+                for details in &page.items {
+                    live::response(out, details, &self.asked, self.space);
+                }
+                if let Some(below) = &mut self.below {
+                    let holders = page.items.iter().filter(|details| details.item.kind != NodeKind::Document);
+                    below.extend(holders.map(|details| details.item.id));
+                }
+                self.next = page.next.map(Some);
+            }
+            // What went away since its name was sent holds nothing any more.
+            Err(error) if self.below.is_some() && error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        self.next = page.next.map(Some);
+        if let (None, Some(id)) = (&self.next, self.below.as_mut().and_then(Vec::pop)) {
+            (self.target, self.next) = (id.into(), Some(None));
+        }
         Ok(())
     }
 }

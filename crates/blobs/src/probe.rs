@@ -15,6 +15,10 @@ const SMALL: usize = 200_000;
 /// A store whose large BLOBs begin above this is not probed with one.
 const LARGE: u64 = 32 << 20;
 
+/// Length of the bytes by which two stores are told apart, and how long the other one may take to answer.
+const TOKEN: usize = 32;
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// One step that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbeStep {
@@ -114,6 +118,23 @@ impl Probe<'_> {
             self.step("delete", 0, store.delete(digest)).await?;
         }
         self.step("look for what was deleted", 0, is_gone(store, digest, length)).await
+    }
+}
+
+/// Whether `other` has what is written to `store`: random bytes that are removed again.
+///
+/// Errors: what goes wrong in `store`; `Unavailable` when `other` does not answer, within [`PATIENCE`] or at all.
+pub async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<bool> {
+    let bytes = random(TOKEN)?;
+    let digest = digest_of(&bytes);
+    store.put(digest, bytes).await?;
+    let seen = tokio::time::timeout(PATIENCE, other.confirm(digest, TOKEN as u64)).await;
+    store.delete(digest).await?;
+    match seen {
+        Ok(Ok(())) => Ok(true),
+        Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Ok(Err(error)) => Err(Error::unavailable("the other BLOB store does not answer").with_source(error)),
+        Err(_) => Err(Error::unavailable("the other BLOB store does not answer in time")),
     }
 }
 

@@ -110,6 +110,13 @@ impl BlobStore {
         crate::probe::probe(self).await
     }
 
+    /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.
+    ///
+    /// Errors: what goes wrong here; `Unavailable` when `other` does not answer within ten seconds.
+    pub async fn leads_to(&self, other: &Self) -> Result<bool> {
+        crate::probe::leads_to(self, other).await
+    }
+
     /// Finishes what waits and lets go of everything. Later writes fail. A store that is dropped instead is tidied up by
     /// the next one that opens it.
     pub async fn close(&self) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use blobs::ProbeReport;
+use blobs::{BlobStore, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -73,11 +73,15 @@ impl Session {
         let name = Name::new(new.name.clone())?;
         let row = self.store_row(self.repository.next_id(), &name, &new).await?;
         refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
-        if row.kind == "directory" {
-            self.require_place_of_its_own(&row).await?;
+        match row.kind.as_str() {
+            "directory" => self.require_place_of_its_own(&row).await?,
+            _ => self.require_prefix_of_its_own(&row).await?,
         }
         // Opening shows whether the place can be used, before the farm relies on it.
-        self.repository.inner.open_store(&row, true).await?.close().await;
+        let opened = self.repository.inner.open_store(&row, true).await?;
+        let own = self.require_bucket_of_its_own(&row, &opened).await;
+        opened.close().await;
+        own?;
         let actor = self.principal.id;
         let insert = move |transaction: &mut Transaction<'_>| {
             if let Some(added) = repetition.find(transaction)? {
@@ -126,7 +130,10 @@ impl Session {
             encrypt: false,
         };
         let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
-        self.repository.inner.open_store(&row, false).await?.close().await;
+        let opened = self.repository.inner.open_store(&row, false).await?;
+        let own = self.require_bucket_of_its_own(&row, &opened).await;
+        opened.close().await;
+        own?;
         let actor = self.principal.id;
         let names: Vec<&str> = settings.keys().chain(secrets.keys()).map(String::as_str).collect();
         let detail = names.join(", ");
@@ -215,6 +222,51 @@ impl Session {
         tokio::task::spawn_blocking(check).await.unwrap_or_else(|error| {
             Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
         })
+    }
+
+    /// Refuses a prefix that another store of the farm has at the same address, lies within one, or holds one.
+    async fn require_prefix_of_its_own(&self, row: &StoreRow) -> Result<()> {
+        let endpoint = async |row: &StoreRow| -> Result<String> {
+            let (settings, _) = self.repository.inner.store_settings(row).await?;
+            Ok(settings.get("endpoint").map(|url| url.trim_end_matches('/').to_lowercase()).unwrap_or_default())
+        };
+        let new = endpoint(row).await?;
+        for (other, _) in &self.map().await?.stores {
+            let near = other.kind == row.kind && nested(&other.location, &row.location);
+            if near && endpoint(other).await? == new {
+                return Err(place_taken(&other.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a bucket that is a store of the farm already, by whatever address: moving BLOBs from one to the other would
+    /// remove the only copy. One that does not answer is taken for another place unless bucket and prefix have the same names.
+    async fn require_bucket_of_its_own(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
+        let map = self.map().await?;
+        let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
+        for (other, store) in map.stores.iter().filter(|(other, _)| remote(other)) {
+            let leads = match store {
+                Some(store) => opened.leads_to(store).await,
+                None => Err(Error::unavailable("the BLOB store is not attached")),
+            };
+            match leads {
+                Ok(false) => {}
+                Ok(true) => return Err(place_taken(&other.name)),
+                Err(error) if nested(&other.location, &row.location) => {
+                    let text = format!(
+                        "whether \"{}\" is the same place cannot be told while the BLOB store \"{}\" does not answer: try again \
+                         when it does",
+                        row.location, other.name
+                    );
+                    return Err(Error::unavailable(text).with_source(error));
+                }
+                Err(error) => {
+                    tracing::warn!(store = other.name, error = error.report(), "a BLOB store was not compared")
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Opens a store up for new BLOBs, or closes it.
@@ -340,9 +392,20 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     }
     let same = |row: &&StoreRow| row.kind == new.kind && row.location == new.location && row.settings == new.settings;
     match known.iter().find(same) {
-        Some(row) => {
-            Err(Error::conflict(format!("the BLOB store \"{}\" is in that place", row.name)).with_code("place_taken"))
-        }
+        Some(row) => Err(place_taken(&row.name)),
         None => Ok(()),
     }
+}
+
+/// Whether one place is the other or lies in it.
+fn nested(one: &str, other: &str) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    within(one, other) || within(other, one)
+}
+
+fn place_taken(name: &str) -> Error {
+    Error::conflict(format!("the BLOB store \"{name}\" is in that place, around it or within it"))
+        .with_code("place_taken")
 }

@@ -198,6 +198,36 @@ async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    use_cloud(&farm, &s3.address());
+    assert!(client.put("far.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    let before = files_below(&s3.bucket());
+    let (direct, slashed) = (s3.address(), format!("{}/", s3.address()));
+    let places =
+        [(proxy.address(), "blobs/farm"), (&slashed, "blobs/farm"), (&direct, "blobs/farm/within"), (&direct, "blobs")];
+    for (address, bucket) in places {
+        let endpoint = format!("endpoint=http://{address}");
+        let add = ["blobs", "stores", "add", "again", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
+        let secrets = ["--secret", "key_id=test", "--secret", "secret=testtest"];
+        let refused = farm.run(&[&add[..], &secrets].concat()).unwrap_err();
+        assert!(refused.said.contains("\"cloud\" is in that place"), "{address} {bucket}: {}", refused.said);
+    }
+    assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");
+    assert_eq!(files_below(&s3.bucket()), before, "nothing is left behind");
+    // Another prefix is another place.
+    let endpoint = format!("endpoint=http://{direct}");
+    let add = ["blobs", "stores", "add", "second", "--kind", "s3", "--bucket", "blobs/second", "--set", &endpoint];
+    farm.json(&[&add[..], &["--secret", "key_id=test", "--secret", "secret=testtest"]].concat());
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bucket_that_belongs_to_one_farm_is_refused_to_another() {
     let scratch = tempfile::tempdir().unwrap();
     let s3 = S3Server::start(scratch.path());

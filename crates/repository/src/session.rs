@@ -220,6 +220,11 @@ impl Guard {
         self.require_unlocked(transaction, checked, row)
     }
 
+    /// The farm as it was when the place was found.
+    pub(crate) fn map(&self) -> &Map {
+        &self.map
+    }
+
     fn finder(&self) -> Result<Finder> {
         let database = self.map.collection(self.collection_id)?.database_id;
         Ok(Finder {

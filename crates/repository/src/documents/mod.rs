@@ -2,6 +2,7 @@
 
 mod checkout;
 mod open;
+mod placed;
 mod rules;
 mod save;
 mod succession;
@@ -15,7 +16,8 @@ pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
 pub(crate) use open::require_draft;
+pub(crate) use placed::{Placed, is_unsure};
 pub(crate) use rules::{CHECKED_OUT, charge, library_of, next_number, release_versions, require_free, trim};
-pub(crate) use save::{DELETED_LATELY, Placed, Plan, Shelf, Tally, held_parent, join, key_of, taken};
+pub(crate) use save::{Plan, Shelf, Tally, held_parent, join, key_of, taken};
 pub(crate) use succession::{Succession, record_replaced, succeed};
 pub(crate) use upload::{explain, media_type};

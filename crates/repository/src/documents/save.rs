@@ -1,22 +1,15 @@
 //! The transaction that makes stored bytes a document or a new version of one.
 
-use blobs::{BlobStore, Stored};
-use bytes::Bytes;
 use database::Transaction;
-use database::content::blob::BlobRow;
 use database::content::node::NodeRow;
-use database::content::reclaim::Standing;
 use database::content::version::VersionRow;
-use database::content::{idempotency, node, reclaim, stored, version};
+use database::content::{idempotency, node, version};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
+use super::placed::Placed;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
-use crate::database_store;
-use crate::farm::DATABASE_STORE;
 use crate::items::{free_name, lock_in};
-use crate::map::ContentDatabase;
-use crate::placement::hold;
 use crate::session::{Checked, Guard};
 use crate::view::etag;
 
@@ -100,70 +93,6 @@ impl Saved {
     /// The strong entity tag, without quotes.
     pub fn etag(&self) -> String {
         etag(self.version_id)
-    }
-}
-
-/// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
-pub(crate) const DELETED_LATELY: &str = "blob_deleted_lately";
-
-/// Bytes that are on their way into a document.
-#[derive(Clone)]
-pub(crate) enum Placed {
-    /// Small enough for the content database: stored by the same transaction.
-    Inline { id: Id, digest: Digest, checksum: [u8; 16], bytes: Bytes },
-    /// Durable in a store.
-    External { store: Id, blobs: BlobStore, stored: Stored },
-}
-
-impl Placed {
-    /// Bytes for the content database under the identifier `id`. Hashes them here, so that the one thread that writes need not.
-    pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
-        Self::Inline { id, digest, checksum: database_store::checksum(id, 0, &bytes), bytes }
-    }
-
-    pub(crate) fn digest(&self) -> Digest {
-        match self {
-            Self::Inline { digest, .. } => *digest,
-            Self::External { stored, .. } => stored.digest,
-        }
-    }
-
-    pub(crate) fn size(&self) -> i64 {
-        match self {
-            Self::Inline { bytes, .. } => bytes.len() as i64,
-            Self::External { stored, .. } => i64::try_from(stored.size).unwrap_or(i64::MAX),
-        }
-    }
-
-    /// Adds a reference that no version has yet and makes sure that the bytes are there: for a transaction that was refused with the code
-    /// [`DELETED_LATELY`], before it is tried again.
-    pub(crate) async fn hold(&self, content: &ContentDatabase, new: Id) -> Result<()> {
-        match self {
-            Self::Inline { .. } => Ok(()),
-            Self::External { store, blobs, stored } => hold(content, (*store, blobs), stored, new).await,
-        }
-    }
-
-    /// Writes the reference, and the bytes when they stay in the database.
-    pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, new: Id, now: Timestamp) -> Result<BlobRow> {
-        let (id, store_id, locator) = match self {
-            Self::Inline { id, .. } => (*id, DATABASE_STORE, None),
-            Self::External { store, stored, .. } => (new, *store, Some(stored.locator.as_bytes().to_vec())),
-        };
-        let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id, locator };
-        let (present, standing) = reclaim::refer(transaction, &row, now)?;
-        if standing == Standing::DeletedLately && matches!(self, Self::External { .. }) {
-            return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
-                .with_code(DELETED_LATELY));
-        }
-        if let Self::Inline { digest, checksum, bytes, .. } = self
-            && present.id == id
-            && stored::insert(transaction, id, Some(*digest), present.size, now)?
-            && !bytes.is_empty()
-        {
-            stored::insert_chunk(transaction, id, 0, checksum, bytes)?;
-        }
-        Ok(present)
     }
 }
 

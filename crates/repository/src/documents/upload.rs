@@ -9,8 +9,9 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency};
 use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
 
+use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_free};
-use super::save::{DELETED_LATELY, OnConflict, Placed, Plan, Saved, UploadOptions, key_of, taken};
+use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken};
 use crate::glance::Seen;
 use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
@@ -313,7 +314,7 @@ impl Upload {
                 let stored = writer.finish().await?;
                 let (_, store) = self.placement.store_for(self.announced);
                 secure(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
-                Placed::External { store: id, blobs: store.clone(), stored }
+                Placed::external(id, store.clone(), stored)
             }
             None => {
                 let bytes = self.buffer.freeze();
@@ -332,7 +333,7 @@ impl Upload {
             options: self.options,
             placed,
         };
-        let plan_is_inline = matches!(plan.placed, Placed::Inline { .. });
+        let plan_is_inline = plan.placed.is_inline();
         let plan = Arc::new(plan);
         let mut attempt = 1;
         let saved = loop {
@@ -340,9 +341,9 @@ impl Upload {
             match self.content.database.write(move |transaction| plan.run(transaction)).await {
                 // Somebody else made the same folder or document at the same moment: it is there now, so look again.
                 Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
-                Err(error) if error.code() == DELETED_LATELY && attempt < MOST_ATTEMPTS => {
+                Err(error) if is_unsure(&error) && attempt < MOST_ATTEMPTS => {
                     attempt += 1;
-                    held.placed.hold(&self.content, held.guard.next_id()).await?;
+                    held.placed.hold(&held.guard, &self.content).await?;
                 }
                 // What waits in memory can be written a moment later.
                 Err(error) if error.code() == "blob_being_deleted" && plan_is_inline && attempt < MOST_ATTEMPTS => {

@@ -10,7 +10,7 @@ use database::Transaction;
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
-use crate::documents::{DELETED_LATELY, Placed, Plan, Shelf, Tally, held_parent, library_of, media_type};
+use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, is_unsure, library_of, media_type};
 use crate::placement::secure;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
@@ -87,7 +87,7 @@ impl ImportFolder {
 
     async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {
         secure(&self.inner.content, store, &stored, self.inner.guard.next_id()).await?;
-        Ok(ImportContent(Placed::External { store: store.0, blobs: store.1.clone(), stored }))
+        Ok(ImportContent(Placed::external(store.0, store.1.clone(), stored)))
     }
 }
 
@@ -117,9 +117,9 @@ impl Session {
             content.database.write(move |transaction| run(transaction, &all))
         };
         let mut outcome = write().await;
-        if outcome.as_ref().is_err_and(|error| error.code() == DELETED_LATELY) {
+        if outcome.as_ref().is_err_and(is_unsure) {
             for plan in plans.iter() {
-                plan.placed.hold(&content, plan.guard.next_id()).await?;
+                plan.placed.hold(&plan.guard, &content).await?;
             }
             outcome = write().await;
         }

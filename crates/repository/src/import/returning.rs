@@ -18,8 +18,8 @@ use super::{ImportContent, ImportFolder};
 use crate::Session;
 use crate::database_store::DatabaseStore;
 use crate::documents::{
-    DELETED_LATELY, Placed, charge, explain, held_parent, library_of, next_number, release_versions, require_free,
-    taken, trim,
+    Placed, charge, explain, held_parent, is_unsure, library_of, next_number, release_versions, require_free, taken,
+    trim,
 };
 use crate::items::free_name;
 
@@ -98,9 +98,9 @@ impl Session {
             content.database.write(move |transaction| document.run(transaction))
         };
         let mut outcome = write().await;
-        if outcome.as_ref().is_err_and(|error| error.code() == DELETED_LATELY) {
+        if outcome.as_ref().is_err_and(is_unsure) {
             for version in &document.versions {
-                version.content.0.hold(&content, document.folder.inner.guard.next_id()).await?;
+                version.content.0.hold(&document.folder.inner.guard, &content).await?;
             }
             outcome = write().await;
         }

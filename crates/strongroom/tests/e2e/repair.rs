@@ -105,3 +105,47 @@ async fn one_blob_comes_back_from_an_encrypted_backup_that_is_damaged_elsewhere(
     assert!(client.get("kept/4.bin").await.unwrap().body == document("kept", 4));
     assert!(!client.get("kept/5.bin").await.is_ok_and(|answer| answer.status.is_success()), "damage is never served");
 }
+
+async fn same_bytes_again(engine: Engine) {
+    let farm = Farm::on(engine).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    // All of them files of their own in the store; the second one fits the database as a whole.
+    let documents = [("large", bytes(1, 3_000_000)), ("small", bytes(2, 400_000)), ("whole", bytes(3, 300_000))];
+    for (name, content) in &documents {
+        assert!(client.put(&format!("{name}.bin"), content.clone()).await.unwrap().status.is_success());
+    }
+    let store = farm.data.join("blobs");
+    for (_, content) in &documents[..2] {
+        std::fs::remove_file(file_with(&store, content).0).unwrap();
+    }
+    farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "second"]);
+    let again = async |name: &str, content: &Vec<u8>| {
+        let answer = client.put(&format!("{name}-again.bin"), content.clone()).await.unwrap();
+        assert!(answer.status.is_success(), "{name}: {}", answer.text());
+        for name in [format!("{name}.bin"), format!("{name}-again.bin")] {
+            let answer = client.get(&name).await.unwrap();
+            assert!(answer.status.is_success() && answer.body == *content, "{name}: {}", answer.status);
+        }
+    };
+    // One whose loss nobody knew of, one that a check found, and one that is not lost at all.
+    again(documents[0].0, &documents[0].1).await;
+    assert!(farm.run(&["blobs", "check"]).is_err());
+    assert_eq!(faults(&farm).len(), 1, "{:?}", faults(&farm));
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--minimum-size", "1m"]);
+    again(documents[1].0, &documents[1].1).await;
+    again(documents[2].0, &documents[2].1).await;
+    assert_eq!(faults(&farm), [], "it is whole again");
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_of_the_same_bytes_brings_them_back_though_new_ones_go_elsewhere_on_sqlite() {
+    same_bytes_again(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_of_the_same_bytes_brings_them_back_though_new_ones_go_elsewhere_on_postgres() {
+    same_bytes_again(Engine::Postgres).await;
+}

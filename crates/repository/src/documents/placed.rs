@@ -1,0 +1,161 @@
+//! Bytes on their way into a document, and the reference that leads to them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use blobs::{BlobStore, Stored};
+use bytes::Bytes;
+use database::Transaction;
+use database::content::blob::{self, BlobRow};
+use database::content::reclaim::Standing;
+use database::content::{fault, reclaim, stored};
+use model::{Digest, Error, Id, Result, Timestamp};
+
+use crate::database_store;
+use crate::farm::DATABASE_STORE;
+use crate::map::ContentDatabase;
+use crate::placement::hold;
+use crate::session::Guard;
+
+/// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
+const DELETED_LATELY: &str = "blob_deleted_lately";
+/// The code of the refusal of a transaction that found a reference to equal bytes in another store, where nobody looked yet.
+const ELSEWHERE: &str = "blob_elsewhere";
+/// How long another store may take to say that it has equal bytes, before those that were just stored are used.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whether a transaction was refused until [`Placed::hold`] has made sure of the bytes.
+pub(crate) fn is_unsure(error: &Error) -> bool {
+    matches!(error.code(), DELETED_LATELY | ELSEWHERE)
+}
+
+/// Bytes that are on their way into a document.
+#[derive(Clone)]
+pub(crate) struct Placed {
+    place: Place,
+    /// Whether equal bytes in another store were found to be there.
+    trusted: Arc<AtomicBool>,
+}
+
+#[derive(Clone)]
+enum Place {
+    /// Small enough for the content database: stored by the same transaction.
+    Inline { id: Id, digest: Digest, checksum: [u8; 16], bytes: Bytes },
+    /// Durable in a store.
+    External { store: Id, blobs: BlobStore, stored: Stored },
+}
+
+impl Placed {
+    /// Bytes for the content database under the identifier `id`. Hashes them here, so that the one thread that writes need not.
+    pub(crate) fn inline(id: Id, digest: Digest, bytes: Bytes) -> Self {
+        let checksum = database_store::checksum(id, 0, &bytes);
+        Self { place: Place::Inline { id, digest, checksum, bytes }, trusted: Arc::default() }
+    }
+
+    /// Bytes that are durable in a store.
+    pub(crate) fn external(store: Id, blobs: BlobStore, stored: Stored) -> Self {
+        Self { place: Place::External { store, blobs, stored }, trusted: Arc::default() }
+    }
+
+    pub(crate) fn is_inline(&self) -> bool {
+        matches!(self.place, Place::Inline { .. })
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        match &self.place {
+            Place::Inline { digest, .. } => *digest,
+            Place::External { stored, .. } => stored.digest,
+        }
+    }
+
+    pub(crate) fn size(&self) -> i64 {
+        match &self.place {
+            Place::Inline { bytes, .. } => bytes.len() as i64,
+            Place::External { stored, .. } => i64::try_from(stored.size).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Makes sure that the bytes are where a reference leads, for a transaction that [`is_unsure`], before it is tried again: adds a
+    /// reference that no version has yet where there is none, and turns one that leads to a store which does not have them.
+    pub(crate) async fn hold(&self, guard: &Guard, content: &ContentDatabase) -> Result<()> {
+        if let Place::External { store, blobs, stored } = &self.place {
+            hold(content, (*store, blobs), stored, guard.next_id()).await?;
+        }
+        let digest = self.digest();
+        let find =
+            move |reader: &mut database::Reader<'_>| Ok((blob::find(reader, &digest)?, fault::find(reader, &digest)?));
+        let (Some(standing), faults) = content.database.read(find).await? else { return Ok(()) };
+        if standing.store_id == self.store() {
+            return Ok(());
+        }
+        let faulty = faults.iter().any(|fault| fault.store_id == standing.store_id);
+        if !faulty && is_there(guard, content, &standing).await {
+            self.trusted.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.turn(content, standing).await
+    }
+
+    fn store(&self) -> Id {
+        match &self.place {
+            Place::Inline { .. } => DATABASE_STORE,
+            Place::External { store, .. } => *store,
+        }
+    }
+
+    /// Leads a reference from a store that does not have the bytes to those that were just stored.
+    async fn turn(&self, content: &ContentDatabase, standing: BlobRow) -> Result<()> {
+        let (to, blobs, stored) = match &self.place {
+            Place::External { store, blobs, stored } => (*store, blobs, *stored),
+            Place::Inline { digest, bytes, .. } => {
+                (DATABASE_STORE, &content.own_store, content.own_store.put(*digest, bytes.clone()).await?)
+            }
+        };
+        let (digest, from, locator) = (stored.digest, standing.store_id, stored.locator);
+        let turn = move |transaction: &mut Transaction<'_>| {
+            reclaim::require_not_deleting(transaction, to, &digest)?;
+            blob::relocate(transaction, standing.id, from, to, Some(locator.as_bytes())).map(drop)
+        };
+        content.database.write(turn).await?;
+        // Only since the reference leads to it, nobody deletes it any more.
+        blobs.confirm(digest, stored.size).await?;
+        let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from, &digest);
+        content.database.write(settle).await?;
+        tracing::warn!(%digest, "a BLOB that its store did not have came back with an upload of the same bytes");
+        Ok(())
+    }
+
+    /// Writes the reference, and the bytes when they stay in the database.
+    pub(crate) fn reference(&self, transaction: &mut Transaction<'_>, new: Id, now: Timestamp) -> Result<BlobRow> {
+        let (id, locator) = match &self.place {
+            Place::Inline { id, .. } => (*id, None),
+            Place::External { stored, .. } => (new, Some(stored.locator.as_bytes().to_vec())),
+        };
+        let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id: self.store(), locator };
+        let (present, standing) = reclaim::refer(transaction, &row, now)?;
+        if present.store_id != row.store_id && !self.trusted.load(Ordering::Relaxed) {
+            return Err(Error::unavailable("equal bytes lie in another store: try again").with_code(ELSEWHERE));
+        }
+        if standing == Standing::DeletedLately && !self.is_inline() {
+            return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
+                .with_code(DELETED_LATELY));
+        }
+        if let Place::Inline { digest, checksum, bytes, .. } = &self.place
+            && present.id == id
+            && stored::insert(transaction, id, Some(*digest), present.size, now)?
+            && !bytes.is_empty()
+        {
+            stored::insert_chunk(transaction, id, 0, checksum, bytes)?;
+        }
+        Ok(present)
+    }
+}
+
+/// Whether the store that a reference leads to has the bytes. One that does not answer counts as not having them: nothing is deleted
+/// by it, and equal bytes are at hand.
+async fn is_there(guard: &Guard, content: &ContentDatabase, standing: &BlobRow) -> bool {
+    let Ok(store) = guard.map().store(standing.store_id, content) else { return false };
+    let size = u64::try_from(standing.size).unwrap_or_default();
+    matches!(tokio::time::timeout(PATIENCE, store.confirm(standing.digest, size)).await, Ok(Ok(())))
+}

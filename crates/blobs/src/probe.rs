@@ -121,21 +121,21 @@ impl Probe<'_> {
     }
 }
 
-/// Whether `other` has what is written to `store`: random bytes that are removed again.
+/// Whether `other` has what is written to `store`: random bytes that are removed again. None when `other` does not answer, within
+/// [`PATIENCE`] or at all.
 ///
-/// Errors: what goes wrong in `store`; `Unavailable` when `other` does not answer, within [`PATIENCE`] or at all.
-pub async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<bool> {
+/// Errors: what goes wrong in `store`.
+pub async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
     store.put(digest, bytes).await?;
     let seen = tokio::time::timeout(PATIENCE, other.confirm(digest, TOKEN as u64)).await;
     store.delete(digest).await?;
-    match seen {
-        Ok(Ok(())) => Ok(true),
-        Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Ok(Err(error)) => Err(Error::unavailable("the other BLOB store does not answer").with_source(error)),
-        Err(_) => Err(Error::unavailable("the other BLOB store does not answer in time")),
-    }
+    Ok(match seen {
+        Ok(Ok(())) => Some(true),
+        Ok(Err(error)) if error.kind() == ErrorKind::NotFound => Some(false),
+        Ok(Err(_)) | Err(_) => None,
+    })
 }
 
 fn random(length: usize) -> Result<Bytes> {

@@ -111,9 +111,10 @@ impl BlobStore {
     }
 
     /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.
+    /// None when `other` does not answer within ten seconds.
     ///
-    /// Errors: what goes wrong here; `Unavailable` when `other` does not answer within ten seconds.
-    pub async fn leads_to(&self, other: &Self) -> Result<bool> {
+    /// Errors: what goes wrong here.
+    pub async fn leads_to(&self, other: &Self) -> Result<Option<bool>> {
         crate::probe::leads_to(self, other).await
     }
 

@@ -11,6 +11,7 @@ use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
 use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, is_unsure, library_of, media_type};
+use crate::map::ContentDatabase;
 use crate::placement::secure;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
@@ -112,25 +113,12 @@ impl Session {
         plans.sort_by_key(|(_, plan)| *plan.placed.digest().as_bytes());
         let (places, plans): (Vec<usize>, Vec<Plan>) = plans.into_iter().unzip();
         let plans = Arc::new(plans);
-        let write = || {
-            let all = plans.clone();
-            content.database.write(move |transaction| run(transaction, &all))
-        };
-        let mut outcome = write().await;
-        if outcome.as_ref().is_err_and(is_unsure) {
-            for plan in plans.iter() {
-                plan.placed.hold(&plan.guard, &content).await?;
-            }
-            outcome = write().await;
-        }
-        let saved: Vec<Result<Saved>> = match outcome {
+        let saved: Vec<Result<Saved>> = match write(&content, &plans).await? {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
             Err(error) if plans.len() > 1 && concerns_one(&error) => {
                 let mut saved = Vec::with_capacity(plans.len());
                 for plan in plans.iter().cloned() {
-                    let one = [plan];
-                    let outcome = content.database.write(move |transaction| run(transaction, &one)).await;
-                    saved.push(settle(outcome)?);
+                    saved.push(settle(write(&content, &Arc::new(vec![plan])).await?)?);
                 }
                 saved
             }
@@ -193,6 +181,22 @@ fn run(transaction: &mut Transaction<'_>, plans: &[Plan]) -> Result<Vec<Saved>> 
 fn concerns_one(error: &Error) -> bool {
     use ErrorKind::{Conflict, Forbidden, Invalid, Locked, NotFound};
     matches!(error.kind(), Conflict | Forbidden | Invalid | Locked | NotFound)
+}
+
+/// Makes all in one transaction, once more when it was not sure of the bytes of some. The outer error is about making sure.
+async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Result<Vec<Saved>>> {
+    let once = || {
+        let plans = plans.clone();
+        content.database.write(move |transaction| run(transaction, &plans))
+    };
+    let outcome = once().await;
+    if !outcome.as_ref().is_err_and(is_unsure) {
+        return Ok(outcome);
+    }
+    for plan in plans.iter() {
+        plan.placed.hold(&plan.guard, content).await?;
+    }
+    Ok(once().await)
 }
 
 /// Tells an answer about one document from a failure that ends the import.

@@ -137,6 +137,11 @@ async fn same_bytes_again(engine: Engine) {
     again(documents[1].0, &documents[1].1).await;
     again(documents[2].0, &documents[2].1).await;
     assert_eq!(faults(&farm), [], "it is whole again");
+    // An import shares what lies elsewhere too.
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::write(tree.path().join("imported.bin"), &documents[2].1).unwrap();
+    farm.json(&["import", tree.path().to_str().unwrap(), "Documents"]);
+    assert_eq!(client.get("imported.bin").await.unwrap().body, documents[2].1);
     farm.check_blobs();
 }
 

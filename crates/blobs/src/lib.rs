@@ -6,6 +6,7 @@
 //! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
 
 mod cache;
+mod coding;
 mod directory;
 mod hasher;
 mod locator;
@@ -20,10 +21,11 @@ mod verification;
 mod writer;
 
 pub use cache::{CacheOptions, CachedProvider};
-pub use directory::{DirectoryOptions, Owner, free_bytes};
+pub use coding::StoreKey;
+pub use directory::{DirectoryOptions, Owner, STORE_MARK, free_bytes};
 pub use hasher::{BlobHasher, digest_of};
 pub use locator::{Locator, MAX_LOCATOR};
-pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption, StoreKey};
+pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,

@@ -146,6 +146,12 @@ pub trait Provider: Send + Sync + 'static {
     /// is there from the first page to the last MUST be listed exactly once, whatever else happens.
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page>;
 
+    /// Reads a BLOB that `enumerate` listed to its end and compares its digest. Copies that are kept elsewhere for faster reading MUST NOT
+    /// stand for it.
+    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+        Box::pin(async move { reread(self.open(entry.digest, entry.size, None).await, entry).await })
+    }
+
     /// Re-reads everything and reports each BLOB. The default reads what `enumerate` lists; a store that can see more
     /// (damage that hides a BLOB from enumeration) MUST report that too.
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
@@ -154,7 +160,7 @@ pub trait Provider: Send + Sync + 'static {
             loop {
                 let page = self.enumerate(after, 512).await?;
                 for entry in page.entries {
-                    let outcome = reread(self.open(entry.digest, entry.size, None).await, entry).await?;
+                    let outcome = self.reread(entry).await?;
                     reporter.report(Checked { digest: Some(entry.digest), size: entry.size, outcome }).await?;
                 }
                 match page.next {

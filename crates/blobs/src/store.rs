@@ -10,9 +10,9 @@ use crate::directory::{DirectoryOptions, DirectoryProvider, Owner};
 use crate::locator::Locator;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::probe::ProbeReport;
-use crate::provider::{CompactLimits, CompactReport, Page, Provider, Stored, Usage, Whole};
+use crate::provider::{CompactLimits, CompactReport, Entry, Page, Provider, Stored, Usage, Whole};
 use crate::reader::BlobReader;
-use crate::verification::Verification;
+use crate::verification::{Outcome, Verification};
 use crate::writer::BlobWriter;
 
 /// A BLOB store. Cheap to clone; all clones are one store.
@@ -34,6 +34,12 @@ impl BlobStore {
     pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::open(options, secrets, owner).await?;
         Ok(Self::from_provider(Arc::new(provider)))
+    }
+
+    /// A store in a bucket that was made one before: the service is asked when the store is first used, and at most every five seconds
+    /// while it gives no answer within ten. `Invalid` when the options cannot work.
+    pub fn expect_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
+        Ok(Self::from_provider(Arc::new(ObjectProvider::expect(options, secrets, owner)?)))
     }
 
     /// A store of any kind.
@@ -83,9 +89,21 @@ impl BlobStore {
         self.provider.delete(digest).await
     }
 
+    /// Asks for as little as can be asked, to see whether the store answers.
+    ///
+    /// Errors: why it does not.
+    pub async fn answers(&self) -> Result<()> {
+        self.enumerate(None, 1).await.map(drop)
+    }
+
     /// Lists BLOBs in rising order of digests, from just above `after`, at most `limit` at a time.
     pub async fn enumerate(&self, after: Option<Digest>, limit: usize) -> Result<Page> {
         self.provider.enumerate(after, limit.max(1)).await
+    }
+
+    /// Reads a BLOB that was listed to its end, from where it is kept for good, and tells whether it is whole.
+    pub async fn reread(&self, entry: Entry) -> Result<Outcome> {
+        self.provider.reread(entry).await
     }
 
     /// Starts re-reading everything. The findings stream out of the answer; their sizes sum up to what

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -36,6 +38,20 @@ async fn contract_with_tiny_segments_and_two_writers() {
 #[tokio::test]
 async fn contract_with_files_only() {
     run(DirectoryOptions { segment_limit: 0, ..options() }).await;
+}
+
+#[tokio::test]
+async fn contract_encoded_in_segments_and_files() {
+    for form in support::FORMS {
+        run(DirectoryOptions { segment_bytes: 4 << 20, ..support::encoding(form) }).await;
+    }
+}
+
+#[tokio::test]
+async fn contract_encoded_in_files_only() {
+    for form in support::FORMS {
+        run(DirectoryOptions { segment_limit: 0, ..support::encoding(form) }).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -141,7 +141,7 @@ async fn what_is_no_store_is_left_alone() {
     store.close().await;
     let marker = fs::read_to_string(dir.path().join("store.toml")).unwrap();
     for (text, kind) in [
-        (marker.replace("format = 1", "format = 2"), ErrorKind::Invalid),
+        (marker.replace("format = 1", "format = 3"), ErrorKind::Invalid),
         ("garbage".to_owned(), ErrorKind::Corrupt),
         (String::new(), ErrorKind::Corrupt),
     ] {

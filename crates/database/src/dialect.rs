@@ -88,7 +88,7 @@ macro_rules! reindex {
 }
 
 /// Writes the indexes of a content database's tables anew. PostgreSQL wants the word TABLE, and can do it beside the old ones; SQLite knows neither.
-pub(crate) const REINDEX: [Sql; 20] = reindex!(
+pub(crate) const REINDEX: [Sql; 21] = reindex!(
     "blob",
     "blob_fault",
     "column_definition",
@@ -99,6 +99,7 @@ pub(crate) const REINDEX: [Sql; 20] = reindex!(
     "followed",
     "idempotency",
     "item_lock",
+    "job_progress",
     "library",
     "node",
     "reclaim",

@@ -33,6 +33,7 @@ async fn content_statements_fit_the_schema() {
         listing::ALL,
         lock::ALL,
         node::ALL,
+        progress::ALL,
         property::ALL,
         reclaim::ALL,
         recycle::ALL,

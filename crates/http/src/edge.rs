@@ -15,7 +15,7 @@ use model::Error;
 use crate::error::Problem;
 use crate::health::REQUESTS;
 use crate::request::{REQUEST_ID, RequestContext};
-use crate::secure;
+use crate::{secure, unread};
 
 /// Most bytes of the header fields of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
@@ -27,6 +27,7 @@ pub async fn around(request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let too_big = head_size(request.headers()) > MAX_HEAD;
+    let (request, ending) = unread::watch(request);
     let answer = context.clone().scope(async {
         if too_big {
             return Problem::from(
@@ -42,6 +43,7 @@ pub async fn around(request: Request, next: Next) -> Response {
     });
     let mut response = answer.await;
     secure::add_headers(response.headers_mut());
+    ending.tell(&mut response);
     if let Ok(id) = HeaderValue::from_str(context.id()) {
         response.headers_mut().insert(REQUEST_ID, id);
     }

@@ -1,6 +1,7 @@
 //! Whether the process lives and can work, and its figures for Prometheus.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -16,17 +17,26 @@ pub const REQUESTS: &str = "strongroom_http_request_seconds";
 const BUCKETS: &[f64] =
     &[0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 600.0];
 
+/// How long databases may take to show that they are there.
+const DATABASES: Duration = Duration::from_secs(2);
+
 /// The process answers.
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The process can do its work; 503 while it is shutting down, so that a load balancer turns away in time.
+/// The process can do its work; 503 while it is shutting down, so that a load balancer turns away in time, and while its databases give no
+/// answer.
 pub async fn ready(State(state): State<AppState>) -> Response {
+    let refuse = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
     if state.is_shutting_down() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
+        return refuse("shutting down\n");
     }
-    "ready\n".into_response()
+    match tokio::time::timeout(DATABASES, state.repository().databases_answer()).await {
+        Ok(true) => "ready\n".into_response(),
+        // Anybody may ask: which one, and why, is in the log of requests that need it.
+        Ok(false) | Err(_) => refuse("not ready: the databases of the farm do not answer\n"),
+    }
 }
 
 /// All metrics in Prometheus' text format.

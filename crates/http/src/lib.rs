@@ -25,6 +25,7 @@ mod server;
 mod stall;
 mod state;
 mod ui;
+mod unread;
 mod webdav;
 
 pub use server::{Options, TlsFiles, serve};

@@ -96,17 +96,20 @@ async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Resul
     storage.configuration().write_vital(claim).await
 }
 
-/// Asks for the moves of one policy. A tier of a wider policy also moves what a narrower one covers.
+/// Asks for the moves of one policy. BLOBs go from tier to tier as they age, and none fetches back what a later one has taken. A tier of a
+/// wider policy also moves what a narrower one covers.
 async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
     let library = (policy.kind != "database").then_some(policy.target.get());
-    for tier in &policy.tiers {
+    for (at, tier) in policy.tiers.iter().enumerate() {
         let days = Some(tier.days);
+        let later = policy.tiers[at + 1..].iter().map(|later| later.store.clone());
         let work = MigrateWork {
             database: Some(policy.database.clone()),
             to: Some(tier.store.clone()),
             older_than_days: days.filter(|_| tier.basis == TierBasis::Age),
             unread_days: days.filter(|_| tier.basis == TierBasis::Access),
             library,
+            not_from: later.filter(|store| *store != tier.store).collect(),
             ..MigrateWork::default()
         };
         if let Err(error) = session.start_job(Work::Migrate(work)).await {

@@ -85,6 +85,12 @@ impl StorageRules {
             if tiers.iter().any(|tier| tier.days == 0 || tier.days > MAX_DAYS) {
                 return Err(Error::invalid(format!("a tier begins after 1 to {MAX_DAYS} days")));
             }
+            if let Some(pair) = tiers.windows(2).find(|pair| pair[0].days == pair[1].days) {
+                return Err(Error::invalid(format!(
+                    "two tiers begin after {}, and BLOBs of that age can move to one store only: give them different days",
+                    crate::counted(pair[0].days.into(), "day")
+                )));
+            }
         }
         Ok(self)
     }

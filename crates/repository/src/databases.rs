@@ -1,12 +1,14 @@
-//! Content databases of the farm: adding one, and writing one anew.
+//! Content databases of the farm: adding one, writing one anew, and whether they answer.
 
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow};
+use database::content::collection;
 use database::{Location, Transaction};
-use model::{Error, Name, Result, Timestamp};
+use model::{Error, Id, Name, Result, Timestamp};
+use tokio::task::JoinSet;
 
 use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE};
-use crate::{Session, Storage};
+use crate::{Repository, Session, Storage};
 
 impl Session {
     /// Adds a content database, which is created when it is not there: at `location` (a path, relative to the data
@@ -41,6 +43,28 @@ impl Session {
         };
         self.repository.inner.configuration.write(insert).await?;
         self.repository.refresh_map().await
+    }
+}
+
+impl Repository {
+    /// Whether the configuration database and at least one content database answer: while one content database of several is away, the
+    /// sites of the others can be served. May wait as long as a database takes to answer.
+    pub async fn databases_answer(&self) -> bool {
+        if self.inner.configuration.read_one(farm::find).await.is_err() {
+            return false;
+        }
+        let Ok(map) = self.map().await else { return false };
+        let mut asked = JoinSet::new();
+        for content in &map.databases {
+            let database = content.database.clone();
+            asked.spawn(async move { database.read_one(|reader| collection::find(reader, Id::NONE)).await.is_ok() });
+        }
+        while let Some(answer) = asked.join_next().await {
+            if matches!(answer, Ok(true)) {
+                return true;
+            }
+        }
+        map.databases.is_empty()
     }
 }
 

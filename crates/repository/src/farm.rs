@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use blobs::DirectoryOptions;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
@@ -10,6 +9,8 @@ use database::{Database, Location, Schema};
 use model::{Error, Id, IdSource, Principal, Result, Timestamp};
 
 use crate::access::AccessCache;
+use crate::activity::Activity;
+use crate::gauge::Gauges;
 use crate::map::MapCell;
 use crate::people::{Identities, password};
 use crate::ways::Ways;
@@ -82,11 +83,11 @@ pub(crate) struct Inner {
     pub(crate) ways: Ways,
     pub(crate) identities: Identities,
     pub(crate) blobs: DirectoryOptions,
+    pub(crate) gauges: Gauges,
     /// Whether this process serves requests, and may keep caches on the disk.
     pub(crate) serving: bool,
     pub(crate) accesses: crate::accesses::Accesses,
-    /// Requests so far.
-    pub(crate) activity: AtomicU64,
+    pub(crate) activity: Activity,
 }
 
 impl Repository {
@@ -144,8 +145,9 @@ impl Repository {
             identities: Identities::new()?,
             serving,
             blobs,
+            gauges: Gauges::default(),
             accesses: crate::accesses::Accesses::default(),
-            activity: AtomicU64::new(0),
+            activity: Activity::default(),
         };
         let repository = Repository { inner: Arc::new(inner) };
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;

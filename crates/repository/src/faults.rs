@@ -7,7 +7,7 @@ use database::{Reader, Transaction};
 use model::{Digest, Error, Id, Result, Right, Timestamp};
 
 use crate::documents::require_draft;
-use crate::{Session, Storage, Target};
+use crate::{Session, Storage, StorageDatabase, Target};
 
 /// Documents named for each BLOB.
 const NAMED: usize = 20;
@@ -31,8 +31,19 @@ pub struct BlobFault {
     pub found_at: Timestamp,
     /// When somebody accepted the loss, and who.
     pub accepted: Option<(Timestamp, Id)>,
-    /// Documents that have a version with these bytes, at most 20: identifiers and names.
-    pub documents: Vec<(Id, String)>,
+    /// Documents that have a version with these bytes, at most 20.
+    pub documents: Vec<FaultyDocument>,
+}
+
+/// A document that has a version with missing or damaged bytes.
+#[derive(Clone, Debug)]
+pub struct FaultyDocument {
+    /// Identifier.
+    pub id: Id,
+    /// Name.
+    pub name: String,
+    /// Site, library and path; none for what lies in a recycle bin, or what the caller may not see.
+    pub path: Option<String>,
 }
 
 impl Session {
@@ -49,16 +60,18 @@ impl Session {
                 rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
             };
             let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
-            faults.extend(rows.into_iter().map(|(documents, row)| BlobFault {
-                database: database.name.clone(),
-                store: storage.store_name(row.store_id),
-                digest: row.digest,
-                state: row.state,
-                detail: row.detail,
-                found_at: row.found_at,
-                accepted: row.accepted_at.zip(row.accepted_by),
-                documents,
-            }));
+            for (documents, row) in rows {
+                faults.push(BlobFault {
+                    database: database.name.clone(),
+                    store: storage.store_name(row.store_id),
+                    digest: row.digest,
+                    state: row.state,
+                    detail: row.detail,
+                    found_at: row.found_at,
+                    accepted: row.accepted_at.zip(row.accepted_by),
+                    documents: self.with_paths(documents).await,
+                });
+            }
         }
         faults.sort_by_key(|fault| *fault.digest.as_bytes());
         let Some(last) = faults.get(limit.saturating_sub(1)).map(|fault| fault.digest) else {
@@ -68,6 +81,15 @@ impl Session {
         let next = (end < faults.len()).then_some(last);
         faults.truncate(end);
         Ok((faults, next))
+    }
+
+    async fn with_paths(&self, documents: Vec<(Id, String)>) -> Vec<FaultyDocument> {
+        let mut found = Vec::with_capacity(documents.len());
+        for (id, name) in documents {
+            let path = self.item(&id.into()).await.ok().map(|item| item.path);
+            found.push(FaultyDocument { id, name, path });
+        }
+        found
     }
 
     /// Which versions of a document have content that is missing or damaged, among those that the caller may know of: their
@@ -111,6 +133,39 @@ impl Session {
             return Err(no_fault(digest));
         }
         audit(&storage, "blob.accept-loss", digest, "").await
+    }
+}
+
+impl Storage {
+    /// Puts on record that a BLOB is missing or damaged (`state`) in a store, if the content database needs it there; a record
+    /// that stands keeps its time and whether the loss was accepted. Answers whether somebody has to act: false when nothing needs
+    /// the BLOB, or its loss is accepted.
+    pub async fn note_fault(
+        &self,
+        database: &StorageDatabase,
+        store: Id,
+        digest: Digest,
+        state: &str,
+        detail: &str,
+    ) -> Result<bool> {
+        let row = FaultRow {
+            store_id: store,
+            digest,
+            state: state.to_owned(),
+            detail: detail.to_owned(),
+            found_at: Timestamp::now(),
+            accepted_at: None,
+            accepted_by: None,
+        };
+        let write = move |transaction: &mut Transaction<'_>| {
+            if !blob::is_in(transaction, &row.digest, row.store_id)? {
+                return Ok(false);
+            }
+            fault::put(transaction, &row)?;
+            let known = fault::find(transaction, &row.digest)?;
+            Ok(known.iter().any(|known| known.store_id == row.store_id && known.accepted_at.is_none()))
+        };
+        database.database.write_vital(write).await
     }
 }
 

@@ -3,8 +3,6 @@
 //! What is in memory holds for one version of the site collection's tree; the statement tells which version the tree has now, and
 //! when that is another, nothing of this is used.
 
-use std::sync::atomic::Ordering;
-
 use database::content::glance::{self, Glance};
 use model::{NodeKind, NodePath, Result};
 
@@ -31,7 +29,7 @@ impl Session {
         let Some((version, way)) = inner.ways.last_by_path(&key, above.len()) else { return Ok(None) };
         let Some(access) = inner.access.known(id, version, &self.principal) else { return Ok(None) };
         let Some(parent) = way.last().map(|folder| folder.id) else { return Ok(None) };
-        inner.activity.fetch_add(1, Ordering::Relaxed);
+        inner.activity.note();
         let (content, folded) = (map.database(collection.database_id)?.clone(), name.folded());
         let found = content.database.read_one(move |reader| glance::look(reader, id, parent, &folded)).await?;
         let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };

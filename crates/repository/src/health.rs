@@ -149,16 +149,16 @@ impl Session {
             if row.kind == "database" {
                 continue;
             }
-            let usage = match store {
-                Some(store) => store.usage().await.ok(),
-                None => None,
-            };
-            let Some(usage) = usage else {
-                let message =
-                    "It does not answer: what lies in it cannot be read, and uploads that should go there fail.";
-                findings.push(critical("store-away", &subject, message.to_owned()));
+            let reading = self.reading(row, store.as_ref()).await;
+            if let Some(trouble) = reading.trouble {
+                let message = format!(
+                    "It does not answer: what lies in it cannot be read, and uploads that should go there fail. It says: {trouble}."
+                );
+                findings.push(critical("store-away", &subject, message));
                 continue;
-            };
+            }
+            // One that answers and was never counted is counted at this moment.
+            let usage = reading.usage.map(|(usage, _)| usage).unwrap_or_default();
             if let Some(free) = usage.free_bytes
                 && (free < GIB || free * 100 < (free + usage.disk_bytes) * percent)
             {

@@ -5,6 +5,7 @@
 
 mod access;
 mod accesses;
+mod activity;
 mod address;
 mod clean_up;
 mod columns;
@@ -14,6 +15,7 @@ mod documents;
 mod events;
 mod farm;
 mod faults;
+mod gauge;
 mod glance;
 mod health;
 mod import;
@@ -47,6 +49,7 @@ mod stores;
 mod view;
 mod ways;
 
+pub use activity::{SERVER_LOCK, Watch};
 pub use address::Target;
 pub use clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use columns::{Column, ColumnChange, ContentType};
@@ -56,7 +59,7 @@ pub use documents::{
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
-pub use faults::BlobFault;
+pub use faults::{BlobFault, FaultyDocument};
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
 pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
@@ -72,9 +75,10 @@ pub use jobs::{
 pub use locks::{LONGEST_LOCK, Lock, NewLock};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
+pub use place::BACKUP_MARK;
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use properties::{Property, PropertyChange};
-pub use provider::open_object_store;
+pub use provider::{open_directory_store, open_object_store};
 pub use reclaim::PendingReclaim;
 pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};
@@ -83,7 +87,7 @@ pub use saved_views::{NewView, SavedView};
 pub use session::Session;
 pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
 pub use sites::{SiteCollection, SiteUsage};
-pub use status::{CheckReport, CheckedBlob, DatabaseStatus, StoreStatus};
+pub use status::{DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};
 pub use stores::{NewStore, StoreState};
 pub use view::{CheckOut, Item, Person, Version};

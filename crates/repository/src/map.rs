@@ -10,6 +10,7 @@ use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::configuration::policy;
 use database::configuration::role;
 use database::configuration::site_collection::{self, SiteCollectionRow};
+use futures_util::future::join_all;
 use model::{Error, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
@@ -177,16 +178,8 @@ impl Repository {
         for row in database_rows {
             databases.push(self.keep_or_open_database(previous.as_deref(), row).await?);
         }
-        let mut stores = Vec::new();
-        for row in store_rows {
-            let open = previous.as_ref().and_then(|map| map.stores.iter().find(|(old, _)| same_place(old, &row)));
-            let store = match open {
-                Some((_, Some(store))) => Some(store.clone()),
-                _ if row.kind == "database" => None,
-                _ => self.open_or_leave(&row, previous.is_none()).await?,
-            };
-            stores.push((row, store));
-        }
+        let stores = join_all(store_rows.into_iter().map(|row| self.keep_or_attach(previous.as_deref(), row))).await;
+        let stores = stores.into_iter().collect::<Result<_>>()?;
         let policies: Policies =
             policy_rows.iter().map(|row| Ok((row.target_id, Policy::read(row)?))).collect::<Result<_>>()?;
         let wants_accesses = crate::accesses::are_wanted(&policies);
@@ -198,11 +191,24 @@ impl Repository {
         Ok(map)
     }
 
-    /// Opens a store. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it is
-    /// unavailable until it does.
-    async fn open_or_leave(&self, row: &StoreRow, starting: bool) -> Result<Option<BlobStore>> {
+    /// A store as it was, or as it is now. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it
+    /// is unavailable until it does.
+    async fn keep_or_attach(&self, previous: Option<&Map>, row: StoreRow) -> Result<(StoreRow, Option<BlobStore>)> {
+        let known = previous.and_then(|map| map.stores.iter().find(|(old, _)| same_place(old, &row)));
+        let store = match known {
+            Some((_, Some(store))) => Some(store.clone()),
+            _ if row.kind == "database" => None,
+            _ => {
+                self.inner.gauges.forget(row.id);
+                self.attach_or_leave(&row, previous.is_none()).await?
+            }
+        };
+        Ok((row, store))
+    }
+
+    async fn attach_or_leave(&self, row: &StoreRow, starting: bool) -> Result<Option<BlobStore>> {
         let make = row.id == FILES_STORE && !self.inner.configuration.read(farm::has_made_files).await?;
-        match self.inner.open_store(row, make).await {
+        match self.inner.attach_store(row, make).await {
             Ok(store) => {
                 if make {
                     self.inner.configuration.write_vital(farm::note_made_files).await?;

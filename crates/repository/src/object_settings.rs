@@ -1,17 +1,19 @@
-//! The settings and secrets of a store in object storage, as people name them: what each is called, what it means, and what is
-//! refused.
+//! The settings and secrets of a store, as people name them: what each is called, what it means, and what is refused.
 
-use blobs::{ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
+use blobs::{DirectoryOptions, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
 use model::{Error, Result};
 
 use crate::provider::Settings;
 
 /// Bytes of the local cache unless the settings say otherwise.
 const CACHE: u64 = 1 << 30;
+/// A hundred years, the longest that a service can be said to keep objects for.
+const MAX_DAYS: u64 = 36_500;
 /// Separates encryption keys, the newest first.
 const BETWEEN_KEYS: char = ',';
 /// The secret that holds them.
 pub(crate) const KEYS: &str = "encryption_keys";
+const COMPRESSION: &str = "compression";
 
 /// Every setting, for messages.
 const SETTINGS: [&str; 9] = [
@@ -21,11 +23,24 @@ const SETTINGS: [&str; 9] = [
     "allow_http",
     "ca_certificates",
     "server_side_encryption",
-    "compression",
+    COMPRESSION,
     "cache_bytes",
     "retention_days",
 ];
 const SECRETS: [&str; 4] = ["key_id", "secret", "session_token", KEYS];
+
+/// Options of a store in a directory, where they are not `usual`.
+pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryOptions) -> Result<DirectoryOptions> {
+    let known = |name: &&String| ![COMPRESSION, KEYS].contains(&name.as_str());
+    let unknown = settings.keys().find(|name| *name != COMPRESSION).or_else(|| given.keys().find(known));
+    if let Some(name) = unknown {
+        return Err(Error::invalid(format!(
+            "a store of the kind directory has no setting \"{name}\"; there is: {COMPRESSION}"
+        )));
+    }
+    let (compression, encryption_keys) = (level(settings)?, keys(given)?);
+    Ok(DirectoryOptions { compression, encryption_keys, ..usual })
+}
 
 /// Options of a store of this kind; its place is a bucket, and perhaps a prefix behind a slash.
 pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result<ObjectOptions> {
@@ -54,28 +69,39 @@ pub(crate) fn options(kind: &str, location: &str, settings: &Settings) -> Result
         endpoint,
         ca_certificates: text("ca_certificates"),
         server_side_encryption: text("server_side_encryption").as_deref().map(encryption).transpose()?,
-        compression: number(settings, "compression")?.map(|level| i32::try_from(level).unwrap_or(i32::MAX)),
+        compression: level(settings)?,
         ..ObjectOptions::default()
     };
     options.check()?;
     Ok(options)
 }
 
+/// Refuses days of retention that mean nothing. A store that was given them before stays usable.
+pub(crate) fn check_retention(settings: &Settings) -> Result<()> {
+    match number(settings, "retention_days")?.filter(|days| !(1..=MAX_DAYS).contains(days)) {
+        Some(days) => Err(Error::invalid(format!(
+            "retention_days is between 1 and {MAX_DAYS}, not {days}: leave it out where the service keeps objects for good"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Credentials and keys.
 pub(crate) fn secrets(secrets: &Settings) -> Result<ObjectSecrets> {
     refuse_unknown(secrets, &SECRETS, "secret")?;
     let text = |name: &str| secrets.get(name).cloned();
-    let keys = text(KEYS).unwrap_or_default();
     Ok(ObjectSecrets {
         key_id: text("key_id").unwrap_or_default(),
         secret: text("secret").unwrap_or_default(),
         session_token: text("session_token"),
-        encryption_keys: keys
-            .split(BETWEEN_KEYS)
-            .filter(|key| !key.is_empty())
-            .map(StoreKey::from_hex)
-            .collect::<Result<_>>()?,
+        encryption_keys: keys(secrets)?,
     })
+}
+
+/// The keys that BLOBs are encrypted with, the newest first.
+fn keys(secrets: &Settings) -> Result<Vec<StoreKey>> {
+    let text = secrets.get(KEYS).map(String::as_str).unwrap_or_default();
+    text.split(BETWEEN_KEYS).filter(|key| !key.is_empty()).map(StoreKey::from_hex).collect()
 }
 
 /// Bytes that the local cache may take; none when it is 0.
@@ -90,6 +116,20 @@ pub(crate) fn with_new_key(keys: Option<&String>) -> Result<String> {
         Some(old) => format!("{fresh}{BETWEEN_KEYS}{old}"),
         None => fresh,
     })
+}
+
+/// Refuses to take keys away: BLOBs may be encrypted with them, and nobody else has them.
+pub(crate) fn require_keys_kept(name: &str, before: &Settings, after: &Settings) -> Result<()> {
+    let after = keys(after)?;
+    match keys(before)?.iter().find(|key| !after.contains(key)) {
+        Some(key) => Err(Error::conflict(format!(
+            "BLOBs in the store \"{name}\" may be encrypted with its key {}, which would be gone: put a new key in front by \
+             `strongroom blobs stores rotate-key`, or move its BLOBs to a store without a key",
+            key.identifier()
+        ))
+        .with_code("store_key_needed")),
+        None => Ok(()),
+    }
 }
 
 fn refuse_unknown(given: &Settings, known: &[&str], what: &str) -> Result<()> {
@@ -112,6 +152,15 @@ fn number(settings: &Settings, name: &str) -> Result<Option<u64>> {
     let parse =
         |text: &String| text.parse().map_err(|_| Error::invalid(format!("{name} is a whole number, not \"{text}\"")));
     settings.get(name).map(parse).transpose()
+}
+
+/// The level of zstd.
+fn level(settings: &Settings) -> Result<Option<i32>> {
+    let Some(text) = settings.get(COMPRESSION) else { return Ok(None) };
+    match text.parse() {
+        Ok(level) if (1..=19).contains(&level) => Ok(Some(level)),
+        _ => Err(Error::invalid(format!("compression is a level of zstd from 1 to 19, not \"{text}\""))),
+    }
 }
 
 fn encryption(text: &str) -> Result<ServerSideEncryption> {
@@ -149,11 +198,40 @@ mod tests {
         assert!(refused("ftp", "b", &[]).message().contains("directory, s3, azure, gcs"));
         assert!(refused("s3", "", &[]).message().contains("bucket"));
         assert!(refused("s3", "b", &[("endpint", "x")]).message().contains("endpint"));
-        assert!(refused("s3", "b", &[("compression", "x")]).message().contains("compression"));
+        for level in ["zstd", "0", "20", "-3"] {
+            assert!(refused("s3", "b", &[("compression", level)]).message().contains("from 1 to 19"), "{level}");
+        }
+        for days in ["0", "36501", "99999999999"] {
+            let said = check_retention(&map(&[("retention_days", days)])).unwrap_err();
+            assert!(said.message().contains("between 1 and 36500"), "{days}: {said}");
+        }
+        assert!(check_retention(&map(&[("retention_days", "36500")])).is_ok());
         assert!(refused("s3", "b", &[("endpoint", "http://example.org")]).message().contains("not encrypted"));
         assert!(refused("s3", "b", &[("server_side_encryption", "rot13")]).message().contains("aes256"));
         assert!(secrets(&map(&[("encryption_keys", "short")])).is_err());
         assert!(secrets(&map(&[("password", "x")])).unwrap_err().message().contains("key_id"));
+    }
+
+    #[test]
+    fn a_directory_knows_compression_and_keys_and_nothing_else() {
+        let read = |settings: &[(&str, &str)], secrets: &[(&str, &str)]| {
+            directory(&map(settings), &map(secrets), DirectoryOptions::default())
+        };
+        let key = with_new_key(None).unwrap();
+        let options = read(&[("compression", "9")], &[(KEYS, &key)]).unwrap();
+        assert_eq!((options.compression, options.encryption_keys[0].to_hex()), (Some(9), key.clone()));
+        assert_eq!(read(&[], &[]).unwrap().compression, None);
+        for (settings, secrets, named) in [
+            (&[("endpoint", "x")][..], &[][..], "endpoint"),
+            (&[("cache_bytes", "0")], &[], "cache_bytes"),
+            (&[(KEYS, &key)], &[], KEYS),
+            (&[], &[("key_id", "x")], "key_id"),
+            (&[("compression", "20")], &[], "from 1 to 19"),
+            (&[], &[(KEYS, "short")], "64 hexadecimal digits"),
+        ] {
+            let refused = read(settings, secrets).unwrap_err();
+            assert!(refused.message().contains(named), "{named}: {refused}");
+        }
     }
 
     #[test]
@@ -163,5 +241,10 @@ mod tests {
         let read = secrets(&map(&[(KEYS, &both)])).unwrap();
         assert_eq!(read.encryption_keys.len(), 2);
         assert_eq!(read.encryption_keys[1].to_hex(), first);
+        let kept = |before: &str, after: &str| require_keys_kept("s", &map(&[(KEYS, before)]), &map(&[(KEYS, after)]));
+        assert!(kept("", &first).is_ok() && kept(&first, &both).is_ok());
+        for after in ["", &with_new_key(None).unwrap()] {
+            assert_eq!(kept(&both, after).unwrap_err().code(), "store_key_needed", "{after}");
+        }
     }
 }

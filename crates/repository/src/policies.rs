@@ -127,10 +127,12 @@ impl Session {
     /// Changes a policy for the uploads that begin from now on; what is stored stays where it is.
     ///
     /// Errors: `Forbidden` for others than farm administrators; `NotFound` naming the database, site, library or store that
-    /// there is not; `Conflict` for a store that takes no new BLOBs; `Invalid` for rules that mean nothing.
+    /// there is not; `Conflict` for a store that takes no new BLOBs; `Invalid` for rules that mean nothing; what a store says that is
+    /// named anew and gives no answer.
     pub async fn set_storage_policy(&self, target: &PolicyTarget, change: PolicyChange) -> Result<StoragePolicy> {
         self.require_farm_administrator("change storage policies")?;
         let found = self.policy_target(target).await?;
+        self.require_answers(&found, &change).await?;
         let minimum_size = change.minimum_size.map(i64::try_from).transpose();
         let minimum_size = minimum_size.map_err(|_| Error::invalid("the minimum size is greater than any document"))?;
         let actor = self.principal.id;
@@ -173,6 +175,30 @@ impl Session {
         self.repository.inner.configuration.write(write).await?;
         self.repository.refresh_map().await?;
         describe(&*self.repository.map().await?, &found)
+    }
+
+    /// Asks the stores that a policy did not name before: uploads are not sent to one that gives no answer.
+    async fn require_answers(&self, found: &Found, change: &PolicyChange) -> Result<()> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let own = describe(&map, found)?.own;
+        let tiers =
+            |policy: &PolicyChange| policy.tiers.iter().flatten().map(|tier| tier.store.clone()).collect::<Vec<_>>();
+        let known: Vec<String> = own.active_store.iter().cloned().chain(tiers(&own)).collect();
+        let named = change.active_store.iter().cloned().chain(tiers(change));
+        for name in named.filter(|name| !known.contains(name)) {
+            let Some((row, _)) = map.stores.iter().find(|(row, _)| row.name == name && row.kind != "database") else {
+                continue;
+            };
+            match self.repository.inner.open_store(row, false).await {
+                Ok(store) => store.close().await,
+                Err(error) => {
+                    let said = format!("no policy can send BLOBs to the store \"{name}\" now: {}", error.message());
+                    return Err(Error::new(error.kind(), said).with_source(error).with_code("store_away"));
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn policy_target(&self, target: &PolicyTarget) -> Result<Found> {

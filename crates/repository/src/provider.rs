@@ -1,6 +1,7 @@
 //! Opening a BLOB store from what the configuration database says about it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use blobs::{BlobStore, CacheOptions, CachedProvider, DirectoryOptions, Owner};
@@ -29,38 +30,55 @@ fn subject(store: Id) -> String {
 }
 
 impl Inner {
-    /// Opens a store; the place of a directory is below the data directory when it is relative. Only with `create` a directory that
-    /// is no store becomes one.
+    /// A store of the farm, for use by all. One in object storage is asked when it is first used; then it serves through the cache of
+    /// this process.
+    ///
+    /// Errors: those of [`Self::open_store`].
+    pub(crate) async fn attach_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
+        if row.kind == "directory" {
+            return self.open_store(row, create).await;
+        }
+        let (settings, secrets) = self.store_settings(row).await?;
+        let options = object::options(&row.kind, &row.location, &settings)?;
+        let store = BlobStore::expect_object(&options, &object::secrets(&secrets)?, &self.owner()?)?;
+        let bytes = object::cache_bytes(&settings)?;
+        // The cache is one process's own.
+        if bytes == 0 || !self.serving {
+            return Ok(store);
+        }
+        let path = self.directory.join("cache").join(row.id.to_string());
+        let cache = CacheOptions { path, bytes, largest: bytes / 4 };
+        let cached = CachedProvider::open(store.provider(), cache).await?;
+        Ok(BlobStore::from_provider(Arc::new(cached)))
+    }
+
+    /// Opens a store and sees that it answers; the place of a directory is below the data directory when it is relative. Only with
+    /// `create` a place that is no store becomes one.
     ///
     /// Errors: `Invalid` for an unknown kind or setting; what the provider says.
     pub(crate) async fn open_store(&self, row: &StoreRow, create: bool) -> Result<BlobStore> {
         let (settings, secrets) = self.store_settings(row).await?;
-        let owner = Owner::new(self.farm_id.to_string())?;
-        match row.kind.as_str() {
-            "directory" => {
-                if let Some(key) = settings.keys().chain(secrets.keys()).next() {
-                    return Err(Error::invalid(format!("a store of the kind directory has no setting \"{key}\"")));
-                }
-                if row.location.is_empty() {
-                    return Err(Error::invalid("a store of the kind directory needs a directory"));
-                }
-                let path = self.directory.join(&row.location);
-                let options = DirectoryOptions { create, ..self.blobs.clone() };
-                BlobStore::open_directory(&path, &owner, options).await
+        let owner = self.owner()?;
+        if row.kind == "directory" {
+            if row.location.is_empty() {
+                return Err(Error::invalid("a store of the kind directory needs a directory"));
             }
-            kind => {
-                let store = open_object(kind, row, &settings, &secrets, &owner).await?;
-                let bytes = object::cache_bytes(&settings)?;
-                // The cache is one process's own.
-                if bytes == 0 || !self.serving {
-                    return Ok(store);
-                }
-                let path = self.directory.join("cache").join(row.id.to_string());
-                let cache = CacheOptions { path, bytes, largest: bytes / 4 };
-                let cached = CachedProvider::open(store.provider(), cache).await?;
-                Ok(BlobStore::from_provider(Arc::new(cached)))
-            }
+            let path = self.directory.join(&row.location);
+            let options = object::directory(&settings, &secrets, DirectoryOptions { create, ..self.blobs.clone() })?;
+            return BlobStore::open_directory(&path, &owner, options).await;
         }
+        let options = object::options(&row.kind, &row.location, &settings)?;
+        object::cache_bytes(&settings)?;
+        let secrets = object::secrets(&secrets)?;
+        if create {
+            return BlobStore::open_object(&options, &secrets, &owner).await;
+        }
+        let store = BlobStore::expect_object(&options, &secrets, &owner)?;
+        store.answers().await.map(|()| store)
+    }
+
+    fn owner(&self) -> Result<Owner> {
+        Owner::new(self.farm_id.to_string())
     }
 
     /// The settings and secrets of a store.
@@ -83,24 +101,32 @@ impl Inner {
 ///
 /// Errors: `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
 pub async fn open_object_store(row: &StoreRow, farm: &str, key_file: Option<&[u8]>) -> Result<BlobStore> {
-    let settings = settings_from(row.settings.as_bytes(), &row.name)?;
+    let (settings, secrets) = settings_with(row, key_file)?;
+    let options = object::options(&row.kind, &row.location, &settings)?;
+    BlobStore::open_object(&options, &object::secrets(&secrets)?, &Owner::new(farm)?).await
+}
+
+/// The same for a store in a directory, which is `place` from now on; an empty or absent one becomes a store.
+///
+/// Errors: `Unavailable` when its keys cannot be opened; those of [`BlobStore::open_directory`].
+pub async fn open_directory_store(
+    row: &StoreRow,
+    farm: &str,
+    key_file: Option<&[u8]>,
+    place: &Path,
+) -> Result<BlobStore> {
+    let (settings, secrets) = settings_with(row, key_file)?;
+    let usual = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+    BlobStore::open_directory(place, &Owner::new(farm)?, object::directory(&settings, &secrets, usual)?).await
+}
+
+fn settings_with(row: &StoreRow, key_file: Option<&[u8]>) -> Result<(Settings, Settings)> {
     let secrets = match (&row.secret, key_file) {
         (None, _) => Settings::new(),
         (Some(sealed), Some(key)) => settings_from(&seal::open_with(key, &subject(row.id), sealed)?, &row.name)?,
         (Some(_), None) => return Err(Error::unavailable("the key that opens its credentials is missing")),
     };
-    open_object(&row.kind, row, &settings, &secrets, &Owner::new(farm)?).await
-}
-
-async fn open_object(
-    kind: &str,
-    row: &StoreRow,
-    settings: &Settings,
-    secrets: &Settings,
-    owner: &Owner,
-) -> Result<BlobStore> {
-    let options = object::options(kind, &row.location, settings)?;
-    BlobStore::open_object(&options, &object::secrets(secrets)?, owner).await
+    Ok((settings_from(row.settings.as_bytes(), &row.name)?, secrets))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {

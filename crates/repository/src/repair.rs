@@ -144,8 +144,10 @@ impl Repair {
     }
 
     /// Brings the bytes back from another store of the farm; its name, or none when no other store has them whole.
+    ///
+    /// Errors: what a store says that could not be looked into, when none of the others has them.
     async fn take_from_other_stores(&self) -> Result<Option<String>> {
-        let digest = self.fault.digest;
+        let (digest, mut silent) = (self.fault.digest, None);
         for (row, shared) in self.storage.stores() {
             if row.id == self.fault.store_id && row.id != DATABASE_STORE {
                 continue;
@@ -158,8 +160,14 @@ impl Repair {
                 None => continue,
             };
             for candidate in candidates {
-                if !is_whole(&candidate, digest, self.size()).await? {
-                    continue;
+                match is_whole(&candidate, digest, self.size()).await {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    // Another store may have them.
+                    Err(error) => {
+                        silent = Some(error);
+                        continue;
+                    }
                 }
                 let mut source = candidate.open(digest, self.size(), None).await?;
                 let mut writer = self.target.writer(Some(self.size())).await?;
@@ -170,7 +178,7 @@ impl Repair {
                 return Ok(Some(row.name.clone()));
             }
         }
-        Ok(None)
+        silent.map_or(Ok(None), Err)
     }
 }
 

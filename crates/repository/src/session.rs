@@ -1,7 +1,6 @@
 //! A caller's session: the only way to content.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use database::content::event::{self, EventRow};
 use database::content::glance::{self, ShelfRow};
@@ -89,7 +88,7 @@ impl Session {
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
     ) -> Result<(Located, T)> {
-        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        self.repository.inner.activity.note();
         let map = self.map().await?;
         let content = self.content_of(&map, target).await?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());

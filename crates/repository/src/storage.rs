@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use blobs::BlobStore;
 use database::configuration::event;
@@ -71,11 +70,6 @@ impl Storage {
         self.repository.farm_id()
     }
 
-    /// A number that rises with each request of a person or program, for work that makes room for them.
-    pub fn activity(&self) -> u64 {
-        self.repository.inner.activity.load(Ordering::Relaxed)
-    }
-
     /// The farm's data directory.
     pub fn directory(&self) -> PathBuf {
         self.repository.inner.directory.clone()
@@ -138,13 +132,19 @@ impl Storage {
 
     /// The store with this identifier as a content database sees it.
     ///
-    /// Errors: `Unavailable` when the farm does not know it.
+    /// Errors: `Unavailable` when the farm does not know it, or when it does not answer.
     pub fn store(&self, id: Id, database: &StorageDatabase) -> Result<BlobStore> {
         if id == DATABASE_STORE {
             return Ok(database.own_store.clone());
         }
-        let found = self.map.stores.iter().find(|(row, _)| row.id == id).and_then(|(_, store)| store.clone());
-        found.ok_or_else(|| Error::unavailable(format!("the BLOB store {id} is not attached to the farm")))
+        match self.map.stores.iter().find(|(row, _)| row.id == id) {
+            Some((_, Some(store))) => Ok(store.clone()),
+            Some((row, None)) => Err(Error::unavailable(format!(
+                "the BLOB store \"{}\" does not answer: `strongroom blobs stores test` says why",
+                row.name
+            ))),
+            None => Err(Error::unavailable(format!("the BLOB store {id} is not attached to the farm any more"))),
+        }
     }
 
     /// Writes into the farm's audit log, within a transaction on the configuration database.

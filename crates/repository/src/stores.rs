@@ -1,9 +1,8 @@
 //! BLOB stores of the farm: adding, opening up, closing and removing them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use blobs::{BlobStore, ProbeReport};
+use blobs::ProbeReport;
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -11,7 +10,7 @@ use database::content::{blob, reclaim};
 use model::{Error, Id, Name, Result, Timestamp, counted};
 
 use crate::farm::{DATABASE_STORE, FILES_STORE};
-use crate::object_settings::{KEYS, with_new_key};
+use crate::object_settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::policies::users_of;
 use crate::{Session, place};
 
@@ -28,7 +27,7 @@ pub struct NewStore {
     pub settings: BTreeMap<String, String>,
     /// Credentials and keys by name; they are kept sealed.
     pub secrets: BTreeMap<String, String>,
-    /// Whether BLOBs are encrypted before they leave, with a key that is made now. Object storage only.
+    /// Whether BLOBs are encrypted before they are stored, with a key that is made now.
     pub encrypt: bool,
 }
 
@@ -113,6 +112,7 @@ impl Session {
         self.require_farm_administrator("change BLOB stores")?;
         let old = self.map().await?.store_named(name)?.clone();
         let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
+        let old_secrets = new_secrets.clone();
         for (target, given) in [(&mut new_settings, settings), (&mut new_secrets, secrets)] {
             for (key, value) in given {
                 match value.is_empty() {
@@ -121,6 +121,7 @@ impl Session {
                 };
             }
         }
+        require_keys_kept(name, &old_secrets, &new_secrets)?;
         let new = NewStore {
             name: old.name.clone(),
             kind: old.kind.clone(),
@@ -143,6 +144,14 @@ impl Session {
         let detail = names.join(", ");
         let change = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
+            let now = farm::stores(transaction)?.into_iter().find(|now| now.id == old.id);
+            // A key that another change has made in the meantime must not get lost: BLOBs may be encrypted with it.
+            if now.is_none_or(|now| now.settings != old.settings || now.secret != old.secret) {
+                return Err(Error::conflict(format!(
+                    "the BLOB store \"{}\" was changed by somebody else at the same time: try again",
+                    row.name
+                )));
+            }
             farm::set_store_place(transaction, &row)?;
             event::record(transaction, Timestamp::now(), actor, "store.change", &row.name, &detail)
         };
@@ -187,15 +196,16 @@ impl Session {
         Ok(report)
     }
 
-    /// Makes the directory of a store whose disk is lost for good a store again, an empty one.
+    /// Makes the directory or bucket of a store that is lost for good a store again, an empty one.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` for another kind, or when the store is there.
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when the store is there, or is that of the databases
+    /// themselves.
     pub async fn make_store_anew(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let row = self.map().await?.store_named(name)?.clone();
-        if row.kind != "directory" {
+        if row.id == DATABASE_STORE {
             return Err(Error::conflict(format!(
-                "the BLOB store \"{name}\" is no directory: only those are made anew"
+                "the store \"{name}\" is the content databases: they are restored, not made anew"
             )));
         }
         match self.repository.inner.open_store(&row, false).await {
@@ -214,61 +224,6 @@ impl Session {
         };
         self.repository.inner.configuration.write(note).await?;
         self.repository.refresh_map().await
-    }
-
-    /// Refuses a directory that is a store of the farm by another name, lies within one, or holds one.
-    async fn require_place_of_its_own(&self, row: &StoreRow) -> Result<()> {
-        let (base, stores) = (self.repository.inner.directory.clone(), self.map().await?.stores.clone());
-        let new = base.join(&row.location);
-        let others = stores.into_iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
-        let others: Vec<(String, PathBuf)> = others.map(|row| (row.name, base.join(row.location))).collect();
-        let check = move || place::require_own(&base, &new, &others);
-        tokio::task::spawn_blocking(check).await.unwrap_or_else(|error| {
-            Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
-        })
-    }
-
-    /// Refuses a prefix that another store of the farm has at the same address, lies within one, or holds one.
-    async fn require_prefix_of_its_own(&self, row: &StoreRow) -> Result<()> {
-        let endpoint = async |row: &StoreRow| -> Result<String> {
-            let (settings, _) = self.repository.inner.store_settings(row).await?;
-            Ok(settings.get("endpoint").map(|url| url.trim_end_matches('/').to_lowercase()).unwrap_or_default())
-        };
-        let new = endpoint(row).await?;
-        for (other, _) in &self.map().await?.stores {
-            let near = other.id != row.id && other.kind == row.kind && nested(&other.location, &row.location);
-            if near && endpoint(other).await? == new {
-                return Err(place_taken(&other.name));
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses a bucket that is a store of the farm already, by whatever address: moving BLOBs from one to the other would
-    /// remove the only copy. One that does not answer is taken for another place unless bucket and prefix have the same names.
-    async fn require_bucket_of_its_own(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
-        let map = self.map().await?;
-        let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
-        for (other, store) in map.stores.iter().filter(|(other, _)| remote(other)) {
-            let leads = match store {
-                Some(store) => opened.leads_to(store).await?,
-                None => None,
-            };
-            match leads {
-                Some(false) => {}
-                Some(true) => return Err(place_taken(&other.name)),
-                None if nested(&other.location, &row.location) => {
-                    let text = format!(
-                        "whether \"{}\" is the same place cannot be told while the BLOB store \"{}\" does not answer: try again \
-                         when it does",
-                        row.location, other.name
-                    );
-                    return Err(Error::unavailable(text));
-                }
-                None => tracing::warn!(store = other.name, "a BLOB store does not answer and was not compared"),
-            }
-        }
-        Ok(())
     }
 
     /// Opens a store up for new BLOBs, or closes it.
@@ -370,6 +325,7 @@ impl Session {
     }
 
     async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
+        check_retention(&new.settings)?;
         let secret = match new.secrets.is_empty() {
             true => None,
             false => Some(self.repository.inner.seal_secrets(id, &new.secrets).await?),
@@ -392,22 +348,14 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     if known.iter().any(|row| model::fold(&row.name) == folded) {
         return Err(Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code("name_taken"));
     }
-    let same = |row: &&StoreRow| row.kind == new.kind && row.location == new.location && row.settings == new.settings;
+    // A directory is one place whatever its settings are.
+    let same = |row: &&StoreRow| {
+        row.kind == new.kind
+            && row.location == new.location
+            && (row.kind == "directory" || row.settings == new.settings)
+    };
     match known.iter().find(same) {
-        Some(row) => Err(place_taken(&row.name)),
+        Some(row) => Err(place::taken(&row.name)),
         None => Ok(()),
     }
-}
-
-/// Whether one place is the other or lies in it.
-fn nested(one: &str, other: &str) -> bool {
-    let within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    within(one, other) || within(other, one)
-}
-
-fn place_taken(name: &str) -> Error {
-    Error::conflict(format!("the BLOB store \"{name}\" is in that place, around it or within it"))
-        .with_code("place_taken")
 }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use model::{Digest, Result};
 
 use super::CacheOptions;
-use crate::directory::{LargeFile, failed};
+use crate::directory::{Coding, LargeFile, failed};
 
 /// Files that are being written begin with this.
 const UNFINISHED: &str = "unfinished-";
@@ -82,7 +82,7 @@ impl CacheFiles {
             return None;
         }
         let path = self.path(digest);
-        match LargeFile::open(&path, digest) {
+        match LargeFile::open(&path, digest, &Coding::none()) {
             Ok(Some(file)) if file.footer.length == size => {
                 // The order of use outlives the process in the times of files. Not knowing it costs nothing but a worse choice.
                 let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));

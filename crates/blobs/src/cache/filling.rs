@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
-use model::{Digest, Result, Timestamp};
+use model::{Digest, Result};
 
 use super::files::{CacheFiles, remove};
 use crate::BlobHasher;
@@ -161,7 +161,7 @@ fn finish(
     }
     let table = sums.into_table(&digest);
     file.file.write_all(&table)?;
-    file.file.write_all(&Footer { length: size, stored_at: Timestamp::now(), digest }.encode(&table))?;
+    file.file.write_all(&Footer::plain(size, digest).encode(&table))?;
     files.publish(&file.path, &file.file, &digest, deleted)
 }
 

@@ -17,8 +17,10 @@ use self::files::CacheFiles;
 use self::filling::FillingSource;
 use crate::directory::LargeSource;
 use crate::locator::Locator;
-use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
-use crate::verification::Reporter;
+use crate::provider::{
+    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+};
+use crate::verification::{Outcome, Reporter};
 
 /// Where a cache lies and how big it may become.
 #[derive(Clone, Debug)]
@@ -51,7 +53,7 @@ impl CachedProvider {
         if let Some(file) = cached {
             metrics::counter!("strongroom_blob_cache_hits_total").increment(1);
             let (inner, files) = (self.inner.clone(), self.files.clone());
-            let file = LargeSource(Arc::new(file));
+            let file = LargeSource::new(Arc::new(file), None);
             return Ok(Box::new(CachedSource { file: Some(file), behind: None, inner, files, digest, size, locator }));
         }
         metrics::counter!("strongroom_blob_cache_misses_total").increment(1);
@@ -103,6 +105,10 @@ impl Provider for CachedProvider {
 
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
         self.inner.enumerate(after, limit)
+    }
+
+    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+        self.inner.reread(entry)
     }
 
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {

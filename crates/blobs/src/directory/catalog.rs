@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use model::{Digest, ErrorKind, Result};
 
+use super::coded::Coding;
 use super::files::failed;
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
@@ -17,6 +18,7 @@ use super::table::Table;
 /// The segments of a store.
 pub struct Catalog {
     pub layout: Layout,
+    pub coding: Arc<Coding>,
     table: Table,
     known: RwLock<Known>,
     /// The directory's time when it was last listed, unless it could change once more within the same tick of the clock.
@@ -34,9 +36,9 @@ struct Known {
 
 impl Catalog {
     /// Loads what the directory holds.
-    pub fn open(layout: Layout) -> Result<Self> {
+    pub fn open(layout: Layout, coding: Coding) -> Result<Self> {
         let (known, listed, reads) = (RwLock::default(), Mutex::default(), AtomicU64::new(0));
-        let catalog = Self { layout, table: Table::new(), known, listed, reads };
+        let catalog = Self { layout, coding: Arc::new(coding), table: Table::new(), known, listed, reads };
         catalog.refresh()?;
         Ok(catalog)
     }

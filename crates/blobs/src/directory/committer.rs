@@ -15,12 +15,13 @@ use super::files::{failed, write_parts};
 use super::growing::Growing;
 use super::index::Slot;
 use super::nursery::Nursery;
-use super::record::{ALIGN, BLOCK, HEADER, RecordHeader, footprint, span};
+use super::record::{ALIGN, BLOCK, Extent, HEADER, RecordHeader, footprint, span};
 
 /// A BLOB that waits to be written.
 pub struct Job {
     pub digest: Digest,
-    pub size: u64,
+    pub extent: Extent,
+    /// What its record holds.
     pub pieces: Vec<Bytes>,
     /// The checksums of its chunks.
     pub table: Vec<u8>,
@@ -137,7 +138,7 @@ impl Shared {
         let mut bytes = 0;
         let mut batch = Vec::new();
         while let Some(job) = queue.jobs.front() {
-            bytes += footprint(job.size);
+            bytes += footprint(job.extent.stored());
             if bytes > self.batch_bytes && !batch.is_empty() {
                 break;
             }
@@ -178,14 +179,14 @@ impl Writer<'_> {
         let mut rest = VecDeque::from(batch);
         rest.retain(|job| !self.is_there(job));
         while let Some(first) = rest.front() {
-            let growing = match self.ensure_room(span(first.size)) {
+            let growing = match self.ensure_room(span(first.extent.stored())) {
                 Ok(growing) => growing,
                 Err(error) => return self.fail(rest, error),
             };
             let mut room = growing.room();
             let fits = rest.iter().take_while(|job| {
-                let fits = span(job.size) <= room;
-                room = room.saturating_sub(footprint(job.size));
+                let fits = span(job.extent.stored()) <= room;
+                room = room.saturating_sub(footprint(job.extent.stored()));
                 fits
             });
             let now: Vec<Job> = rest.drain(..fits.count()).collect();
@@ -251,18 +252,18 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
     let mut headers = Vec::with_capacity(jobs.len());
     let mut at = batch;
     for job in jobs {
-        let Job { digest, size: length, .. } = *job;
+        let Job { digest, extent, .. } = *job;
         headers
-            .push(RecordHeader { segment: growing.segment.id, offset: at, batch, length, stored_at, digest }.encode());
-        slots.push(Slot { offset: at, length, stored_at });
-        at += footprint(length);
+            .push(RecordHeader { segment: growing.segment.id, offset: at, batch, extent, stored_at, digest }.encode());
+        slots.push(Slot { offset: at, extent, stored_at });
+        at += footprint(extent.stored());
     }
     let mut parts = Vec::with_capacity(jobs.len() * 4 + 1);
     for (job, header) in jobs.iter().zip(&headers) {
         parts.push(IoSlice::new(header));
         parts.extend(job.pieces.iter().map(|piece| IoSlice::new(piece)));
         parts.push(IoSlice::new(&job.table));
-        parts.push(IoSlice::new(&ZEROS[..(footprint(job.size) - span(job.size)) as usize]));
+        parts.push(IoSlice::new(&ZEROS[..(footprint(job.extent.stored()) - span(job.extent.stored())) as usize]));
     }
     // Whole blocks: the kernel never has to read one in order to change a part of it.
     let end = at.next_multiple_of(BLOCK);
@@ -273,7 +274,10 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
     metrics::histogram!("strongroom_blob_commit_seconds").record(started.elapsed().as_secs_f64());
     metrics::histogram!("strongroom_blob_commit_blobs").record(jobs.len() as f64);
     metrics::counter!("strongroom_blob_written_bytes_total").increment(end - batch);
-    debug_assert!(jobs.iter().all(|job| job.table.len() as u64 + HEADER as u64 + job.size == span(job.size)));
+    debug_assert!(
+        jobs.iter()
+            .all(|job| job.table.len() as u64 + HEADER as u64 + job.extent.stored() == span(job.extent.stored()))
+    );
     debug_assert!(slots.iter().all(|slot| slot.offset % ALIGN == 0));
     Ok(slots)
 }

@@ -105,7 +105,7 @@ impl Compaction<'_> {
         while !rest.is_empty() {
             let mut bytes = 0;
             let fits = rest.iter().take_while(|header| {
-                bytes += footprint(header.length);
+                bytes += footprint(header.extent.stored());
                 bytes <= BATCH
             });
             let (now, later) = rest.split_at(fits.count().max(1));
@@ -120,7 +120,7 @@ impl Compaction<'_> {
 
     /// Copies some records to the end of the target and flushes them.
     fn copy(&mut self, file: &File, from: &Segment, headers: &[RecordHeader], moved: &mut Vec<Moved>) -> Result<()> {
-        let need = headers.iter().map(|header| footprint(header.length)).sum();
+        let need = headers.iter().map(|header| footprint(header.extent.stored())).sum();
         let mut target = self.target_with_room(need)?;
         let batch = target.end;
         let (mut bytes, mut slots) = (Vec::with_capacity(need as usize), Vec::new());
@@ -128,13 +128,13 @@ impl Compaction<'_> {
             let start = bytes.len();
             let offset = batch + start as u64;
             let new = RecordHeader { segment: target.segment.id, offset, batch, ..*old };
-            bytes.resize(start + footprint(old.length) as usize, 0);
+            bytes.resize(start + footprint(old.extent.stored()) as usize, 0);
             let io = |e: io::Error| failed("read", from.path(), e);
-            // Checksums depend on the BLOB alone, so that content and table are copied as they are.
+            // Checksums depend on the BLOB and its stored form alone, so that both are copied as they are, without any key.
             read_up_to(file, &mut bytes[start + HEADER..], old.offset + HEADER as u64).map_err(io)?;
             bytes[start..start + HEADER].copy_from_slice(&new.encode());
-            clear_padding(&mut bytes[start..], old.length);
-            slots.push((old, Slot { offset, length: old.length, stored_at: old.stored_at }));
+            clear_padding(&mut bytes[start..], old.extent.stored());
+            slots.push((old, Slot { offset, extent: old.extent, stored_at: old.stored_at }));
         }
         bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
         let io = |e: io::Error| failed("copy BLOBs to", target.segment.path(), e);
@@ -144,8 +144,8 @@ impl Compaction<'_> {
             self.catalog.publish(&target.segment, old.digest, slot);
             let (from, to) = (old.offset, slot.offset);
             moved.push(Moved { digest: old.digest, from, target: target.segment.clone(), to });
-            self.to_copy = self.to_copy.saturating_sub(footprint(old.length));
-            self.report.copied_bytes += old.length;
+            self.to_copy = self.to_copy.saturating_sub(footprint(old.extent.stored()));
+            self.report.copied_bytes += old.extent.stored();
         }
         // Kept only after a good write: a segment whose write failed is not written again.
         self.target = Some(target);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use model::{Digest, Error, Result, Timestamp};
 
 use super::files::{failed, write_atomically};
-use super::record::{HEADER, digest_at, is_sealed, seal, u32_at, u64_at};
+use super::record::{Extent, HEADER, digest_at, is_sealed, seal, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SRindex1";
 /// Length of one entry.
@@ -20,7 +20,7 @@ const WINDOW: u64 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub offset: u64,
-    pub length: u64,
+    pub extent: Extent,
     pub stored_at: Timestamp,
 }
 
@@ -39,7 +39,7 @@ impl IndexFile {
         for (digest, slot) in entries.iter() {
             body.extend_from_slice(digest.as_bytes());
             body.extend_from_slice(&slot.offset.to_le_bytes());
-            body.extend_from_slice(&slot.length.to_le_bytes());
+            body.extend_from_slice(&slot.extent.packed().to_le_bytes());
             body.extend_from_slice(&slot.stored_at.micros().to_le_bytes());
         }
         let count = entries.len() as u64;
@@ -148,7 +148,10 @@ impl IndexFile {
 
 fn decode(entry: &[u8]) -> Option<(Digest, Slot)> {
     let stored_at = Timestamp::from_micros(u64_at(entry, 48) as i64);
-    Some((digest_at(entry, 0)?, Slot { offset: u64_at(entry, 32), length: u64_at(entry, 40), stored_at }))
+    Some((
+        digest_at(entry, 0)?,
+        Slot { offset: u64_at(entry, 32), extent: Extent::unpack(u64_at(entry, 40)), stored_at },
+    ))
 }
 
 #[cfg(test)]
@@ -167,7 +170,11 @@ mod tests {
             }),
         ] {
             let path = dir.path().join(name);
-            let slot = |i: u32| Slot { offset: u64::from(i) * 64, length: 5, stored_at: Timestamp::from_micros(1) };
+            let slot = |i: u32| Slot {
+                offset: u64::from(i) * 64,
+                extent: Extent::encoded(5, 192 + u64::from(i)),
+                stored_at: Timestamp::from_micros(1),
+            };
             let mut entries: Vec<_> = (0..2000).map(|i| (make(i), slot(i))).collect();
             IndexFile::write(&path, 8, 4096, &mut entries).unwrap();
             let (index, used) = IndexFile::load(&path, 8, |_, _| {}).unwrap().unwrap();

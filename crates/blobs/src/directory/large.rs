@@ -1,4 +1,4 @@
-//! Large BLOBs: a file each, the raw bytes first, so that `head -c SIZE` gives the document.
+//! Large BLOBs: a file each, the raw bytes first, so that `head -c SIZE` gives the document; or an encoded form of it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use model::{Digest, Error, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Result, Timestamp};
 use rustix::fs::Advice;
 
+use super::coded::{self, Coding};
 use super::files::{failed, read_up_to};
 use super::layout::Layout;
 use super::mapping::Mapping;
 use super::record::{CHUNK, HEADER, chunks_are_intact, digest_at, is_sealed, seal, table_length, u32_at, u64_at};
+use crate::coding::Envelope;
 use crate::provider::{Pending, Source};
 
 const MAGIC: &[u8; 8] = b"SRlarge1";
@@ -25,24 +27,46 @@ const MAP_LIMIT: u64 = 64 << 20;
 /// How far ahead of a cold reader the disk is asked to read.
 const READ_AHEAD: u64 = 4 << 20;
 
+/// The versions of footers: behind the BLOB's own bytes, behind an encoded form of it.
+const PLAIN: u32 = 1;
+const ENCODED: u32 = 2;
+
 /// The last bytes of a large file.
 #[derive(Clone, Copy, Debug)]
 pub struct Footer {
+    /// Of the BLOB.
     pub length: u64,
+    /// Bytes before the table of checksums.
+    pub stored: u64,
+    /// Whether they are an encoded form of the BLOB.
+    pub encoded: bool,
     pub stored_at: Timestamp,
     pub digest: Digest,
 }
 
 impl Footer {
+    /// Of a file that holds the BLOB's own bytes, made now.
+    pub fn plain(length: u64, digest: Digest) -> Self {
+        Self { length, stored: length, encoded: false, stored_at: Timestamp::now(), digest }
+    }
+
+    /// Of a file that holds an encoded form of `stored` bytes, made now.
+    pub fn encoded(length: u64, stored: u64, digest: Digest) -> Self {
+        Self { stored, encoded: true, ..Self::plain(length, digest) }
+    }
+
     pub fn encode(&self, table: &[u8]) -> [u8; HEADER] {
         let mut out = [0; HEADER];
         out[0..8].copy_from_slice(MAGIC);
-        out[8..12].copy_from_slice(&1u32.to_le_bytes());
+        out[8..12].copy_from_slice(&(if self.encoded { ENCODED } else { PLAIN }).to_le_bytes());
         out[12..16].copy_from_slice(&(CHUNK as u32).to_le_bytes());
         out[16..20].copy_from_slice(&crc32fast::hash(table).to_le_bytes());
         out[40..48].copy_from_slice(&self.length.to_le_bytes());
         out[48..56].copy_from_slice(&self.stored_at.micros().to_le_bytes());
         out[56..88].copy_from_slice(self.digest.as_bytes());
+        if self.encoded {
+            out[88..96].copy_from_slice(&self.stored.to_le_bytes());
+        }
         seal(&mut out);
         out
     }
@@ -57,8 +81,14 @@ impl Footer {
         }
         let Some(digest) = digest_at(&bytes, 56) else { return Ok(None) };
         let stored_at = Timestamp::from_micros(u64_at(&bytes, 48) as i64);
-        let footer = Self { length: u64_at(&bytes, 40), stored_at, digest };
-        let fits = footer.length < 1 << 48 && footer.length + table_length(footer.length) == at;
+        let length = u64_at(&bytes, 40);
+        let (stored, encoded) = match u32_at(&bytes, 8) {
+            PLAIN => (length, false),
+            ENCODED => (u64_at(&bytes, 88), true),
+            _ => return Ok(None),
+        };
+        let footer = Self { length, stored, encoded, stored_at, digest };
+        let fits = length < 1 << 48 && stored < 1 << 48 && stored + table_length(stored) == at;
         Ok(fits.then_some((footer, u32_at(&bytes, 16))))
     }
 }
@@ -69,6 +99,8 @@ pub struct LargeFile {
     path: PathBuf,
     bytes: Access,
     table: Vec<u8>,
+    /// How the BLOB is read from the bytes; `None` when they are the BLOB.
+    envelope: Option<Envelope>,
 }
 
 /// How the bytes of a file are reached.
@@ -80,7 +112,7 @@ enum Access {
 
 impl LargeFile {
     /// Opens the file of a BLOB; `None` when there is none.
-    pub fn open(path: &Path, digest: &Digest) -> Result<Option<Self>> {
+    pub fn open(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<Self>> {
         let io = |e: io::Error| failed("read", path, e);
         let file = match File::open(path) {
             Ok(file) => file,
@@ -91,20 +123,52 @@ impl LargeFile {
             .map_err(io)?
             .filter(|(footer, _)| footer.digest == *digest)
             .ok_or_else(|| corrupt(digest, path, "its end is damaged or missing"))?;
-        let mut table = vec![0; table_length(footer.length) as usize];
-        let read = read_up_to(&file, &mut table, footer.length).map_err(io)?;
+        let mut table = vec![0; table_length(footer.stored) as usize];
+        let read = read_up_to(&file, &mut table, footer.stored).map_err(io)?;
         if read < table.len() || crc32fast::hash(&table) != sum {
             return Err(corrupt(digest, path, "its table of checksums is damaged"));
         }
-        let bytes = match footer.length <= MAP_LIMIT {
+        let envelope = match footer.encoded {
+            true => Some(coding.open_trailer(&file, path, footer.stored, digest, footer.length)?),
+            false => None,
+        };
+        let bytes = match footer.stored <= MAP_LIMIT && envelope.is_none() {
             true => Access::Mapped(Mapping::new(&file, path)?),
+            // An encoded file that another takes the place of is still this one to whoever has it open.
             false => Access::Opened(file),
         };
-        Ok(Some(Self { footer, path: path.to_path_buf(), bytes, table }))
+        Ok(Some(Self { footer, path: path.to_path_buf(), bytes, table, envelope }))
     }
 
-    /// Bytes of a range that is in memory.
+    /// Bytes of the BLOB, from the disk if need be. Blocks.
+    pub fn content(&self, range: Range<u64>) -> Result<Bytes> {
+        match &self.envelope {
+            None => self.load(range),
+            Some(envelope) => coded::content(envelope, range, |span| self.load(span)),
+        }
+    }
+
+    /// The same; where the bytes are not what they were, the file is looked at again, and answered too when it is another one now: with
+    /// other settings of the store the same BLOB may have taken its own place in another form. Blocks.
+    fn content_or_newer(&self, range: Range<u64>, coding: Option<&Coding>) -> Result<(Bytes, Option<Arc<Self>>)> {
+        match (self.content(range.clone()), coding) {
+            (Err(error), Some(coding)) if error.kind() == ErrorKind::Corrupt => {
+                match Self::open(&self.path, &self.footer.digest, coding)? {
+                    Some(newer) if newer.footer.length == self.footer.length => {
+                        newer.content(range).map(|bytes| (bytes, Some(Arc::new(newer))))
+                    }
+                    _ => Err(error),
+                }
+            }
+            (done, _) => done.map(|bytes| (bytes, None)),
+        }
+    }
+
+    /// Bytes of a range of the BLOB that is in memory as it is.
     fn resident(&self, range: Range<u64>) -> Option<Result<Bytes>> {
+        if self.envelope.is_some() {
+            return None;
+        }
         let chunks = self.chunks_around(&range);
         let (from, to) = (chunks.start as usize, chunks.end as usize);
         match &self.bytes {
@@ -125,7 +189,7 @@ impl LargeFile {
         }
     }
 
-    /// Bytes of a range, from the disk if need be. Blocks.
+    /// Stored bytes, from the disk if need be. Blocks.
     fn load(&self, range: Range<u64>) -> Result<Bytes> {
         let chunks = self.chunks_around(&range);
         let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
@@ -157,11 +221,11 @@ impl LargeFile {
     /// Whether every chunk has its checksum. Blocks.
     pub fn checksums_fit(&self) -> Result<bool> {
         let mut at = 0;
-        while at < self.footer.length {
-            let to = (at + 16 * CHUNK as u64).min(self.footer.length);
+        while at < self.footer.stored {
+            let to = (at + 16 * CHUNK as u64).min(self.footer.stored);
             match self.load(at..to) {
                 Ok(_) => at = to,
-                Err(error) if error.kind() == model::ErrorKind::Corrupt => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
@@ -187,7 +251,7 @@ impl LargeFile {
 
     fn chunks_around(&self, range: &Range<u64>) -> Range<u64> {
         let chunk = CHUNK as u64;
-        range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.footer.length)
+        range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.footer.stored)
     }
 
     fn damaged(&self, chunks: &Range<u64>) -> Error {
@@ -202,17 +266,34 @@ pub fn corrupt(digest: &Digest, path: &Path, what: &str) -> Error {
 }
 
 /// Reads a large BLOB.
-pub struct LargeSource(pub Arc<LargeFile>);
+pub struct LargeSource {
+    file: Arc<LargeFile>,
+    /// `None` where another form cannot take the file's place.
+    coding: Option<Arc<Coding>>,
+}
+
+impl LargeSource {
+    pub fn new(file: Arc<LargeFile>, coding: Option<Arc<Coding>>) -> Self {
+        Self { file, coding }
+    }
+}
 
 impl Source for LargeSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
-        self.0.resident(offset..(offset + limit as u64).min(self.0.footer.length))
+        self.file.resident(offset..(offset + limit as u64).min(self.file.footer.length))
     }
 
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
-        let file = self.0.clone();
+        let (file, coding) = (self.file.clone(), self.coding.clone());
         let range = offset..(offset + limit as u64).min(file.footer.length);
-        Box::pin(super::cold::cold(move || file.load(range)))
+        Box::pin(async move {
+            let read = super::cold::cold(move || file.content_or_newer(range, coding.as_deref()));
+            let (bytes, newer) = read.await?;
+            if let Some(newer) = newer {
+                self.file = newer;
+            }
+            Ok(bytes)
+        })
     }
 }
 
@@ -239,11 +320,13 @@ impl LargeCache {
         })
     }
 
-    pub fn open(&self, layout: &Layout, digest: &Digest) -> Result<Option<Arc<LargeFile>>> {
+    pub fn open(&self, layout: &Layout, digest: &Digest, coding: &Coding) -> Result<Option<Arc<LargeFile>>> {
         if let Some(file) = self.get(digest) {
             return Ok(Some(file));
         }
-        let Some(file) = LargeFile::open(&layout.large_file(digest), digest)?.map(Arc::new) else { return Ok(None) };
+        let Some(file) = LargeFile::open(&layout.large_file(digest), digest, coding)?.map(Arc::new) else {
+            return Ok(None);
+        };
         if file.table.len() <= Self::TABLE {
             let mut files = self.files();
             if files.len() >= Self::FILES {

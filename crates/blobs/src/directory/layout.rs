@@ -10,7 +10,10 @@ use rustix::fs::FlockOperation;
 use super::files::{failed, lock, sync_directory, write_atomically};
 
 const FORMAT: u32 = 1;
-const MARKER: &str = "store.toml";
+/// The format of a directory that may hold encoded BLOBs, which programs that know the first one only must not take for damaged.
+const FORMAT_ENCODED: u32 = 2;
+/// What marks a directory or prefix as a store.
+pub const STORE_MARK: &str = "store.toml";
 const LOCK: &str = "lock";
 const COMPACTION_LOCK: &str = "compaction.lock";
 
@@ -45,7 +48,7 @@ impl Layout {
     /// Opens the directory for `owner`; an empty or absent one becomes a store when `create` is set.
     pub fn open(root: &Path, owner: &Owner, create: bool) -> Result<Self> {
         let layout = Self { root: root.to_path_buf() };
-        let marker = root.join(MARKER);
+        let marker = root.join(STORE_MARK);
         if !create {
             layout.require_present()?;
         } else if !exists(&marker)? {
@@ -66,15 +69,36 @@ impl Layout {
 
     /// Whether the store is there: a directory without the marker is another one, such as the place where its disk was mounted.
     pub fn require_present(&self) -> Result<()> {
-        if exists(&self.root.join(MARKER))? {
+        if exists(&self.root.join(STORE_MARK))? {
             return Ok(());
         }
         Err(Error::unavailable(format!(
-            "{} is not the BLOB store that was there (it has no {MARKER}): mount its disk; if it is lost for good, see \
+            "{} is not the BLOB store that was there (it has no {STORE_MARK}): mount its disk; if it is lost for good, see \
              `strongroom blobs stores make-anew`",
             self.root.display()
         ))
         .with_code("store_absent"))
+    }
+
+    /// Notes that encoded BLOBs may be in the store, before the first one is.
+    pub fn allow_encoded(&self) -> Result<()> {
+        let marker = self.root.join(STORE_MARK);
+        let is_noted = |text: &str| value(text, "format").is_some_and(|format| format == FORMAT_ENCODED.to_string());
+        if is_noted(&read_marker(&marker)?) {
+            return Ok(());
+        }
+        let _guard = self.lock(FlockOperation::LockExclusive)?;
+        // As it is now: another process may have been faster.
+        let text = read_marker(&marker)?;
+        if is_noted(&text) {
+            return Ok(());
+        }
+        let noted =
+            text.lines().map(|line| match line.split_once('=').is_some_and(|(name, _)| name.trim() == "format") {
+                true => format!("format = {FORMAT_ENCODED}\n"),
+                false => format!("{line}\n"),
+            });
+        write_atomically(&marker, &[noted.collect::<String>().as_bytes()])
     }
 
     fn create(&self, marker: &Path, owner: &Owner) -> Result<()> {
@@ -184,14 +208,15 @@ fn refuse_foreign_content(root: &Path) -> Result<()> {
     let marker_in_work = |name: &str| name.starts_with("store.new-");
     if let Some(name) = names(root)?.iter().find(|name| !own.contains(&name.as_str()) && !marker_in_work(name)) {
         let message = format!(
-            "{} is not a BLOB store and not empty ({name}): choose an empty directory, or restore its {MARKER}",
+            "{} is not a BLOB store and not empty ({name}): choose an empty directory, or restore its {STORE_MARK}",
             root.display()
         );
         return Err(Error::conflict(message).with_code("not_a_blob_store"));
     }
     let segments = root.join("segments");
     if exists(&segments)? && !names(&segments)?.is_empty() {
-        let message = format!("{} holds BLOBs but its marker {MARKER} is missing: restore that file", root.display());
+        let message =
+            format!("{} holds BLOBs but its marker {STORE_MARK} is missing: restore that file", root.display());
         return Err(Error::corrupt(message));
     }
     Ok(())
@@ -208,22 +233,33 @@ pub fn marker_text(description: &str, owner: &Owner) -> String {
 }
 
 fn check_marker(marker: &Path, owner: &Owner) -> Result<()> {
-    let text = fs::read_to_string(marker).map_err(|e| failed("read", marker, e))?;
+    let text = read_marker(marker)?;
     let store = marker.parent().unwrap_or(marker).display().to_string();
-    check_marker_text(&text, &marker.display().to_string(), &store, owner)
+    check_marker_format(&text, &marker.display().to_string(), &store, owner, FORMAT_ENCODED)
+}
+
+fn read_marker(marker: &Path) -> Result<String> {
+    fs::read_to_string(marker).map_err(|e| failed("read", marker, e))
+}
+
+/// A value in the text of a marker.
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut pairs = text.lines().filter_map(|line| line.split_once('='));
+    pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().trim_matches('"'))
 }
 
 /// Whether the marker of a store says that this owner may write to it, in the format that this program knows.
 pub fn check_marker_text(text: &str, marker: &str, store: &str, owner: &Owner) -> Result<()> {
-    let value = |key: &str| {
-        let mut pairs = text.lines().filter_map(|line| line.split_once('='));
-        pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().trim_matches('"'))
-    };
-    let (Some(format), Some(found)) = (value("format").and_then(|f| f.parse::<u32>().ok()), value("owner")) else {
+    check_marker_format(text, marker, store, owner, FORMAT)
+}
+
+fn check_marker_format(text: &str, marker: &str, store: &str, owner: &Owner, newest: u32) -> Result<()> {
+    let format = value(text, "format").and_then(|format| format.parse::<u32>().ok());
+    let (Some(format), Some(found)) = (format, value(text, "owner")) else {
         return Err(Error::corrupt(format!("{marker} names no format and owner: restore it from a backup")));
     };
-    if format != FORMAT {
-        let message = format!("{marker} has format {format}, this program reads {FORMAT}: use a newer one");
+    if !(FORMAT..=newest).contains(&format) {
+        let message = format!("{marker} has format {format}, this program reads up to {newest}: use a newer one");
         return Err(Error::new(ErrorKind::Invalid, message).with_code("newer_blob_store"));
     }
     if found != owner.as_str() {

@@ -82,8 +82,11 @@ impl Lister {
 
     /// Some entries above `after`, deleted ones included; the second answer is the last digest that was looked at.
     fn following(&self, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
-        let entry =
-            |(digest, slot): &(Digest, Slot)| Entry { digest: *digest, size: slot.length, stored_at: slot.stored_at };
+        let entry = |(digest, slot): &(Digest, Slot)| Entry {
+            digest: *digest,
+            size: slot.extent.length(),
+            stored_at: slot.stored_at,
+        };
         let live = |segment: &Segment, found: &[(Digest, Slot)]| {
             let live = found.iter().filter(|(_, slot)| !segment.is_dead(slot.offset)).map(entry).collect();
             (live, found.last().map(|(digest, _)| *digest))

@@ -15,6 +15,7 @@
 //! Knows nothing of who refers to a BLOB.
 
 mod catalog;
+mod coded;
 mod cold;
 mod committer;
 mod compaction;
@@ -38,14 +39,17 @@ mod table;
 mod upload;
 mod verify;
 
+pub(crate) use coded::Coding;
 pub(crate) use files::failed;
 pub use files::free_bytes;
 pub(crate) use large::{Footer, LargeFile, LargeSource};
-pub use layout::{Owner, check_marker_text, marker_text};
+pub use layout::{Owner, STORE_MARK, check_marker_text, marker_text};
 pub use provider::DirectoryProvider;
 pub(crate) use record::{ChunkSums, u32_at, u64_at};
 
 use model::{Error, Result};
+
+use crate::coding::StoreKey;
 
 /// How a store in a directory works. What is written with one set of options is read with any other.
 #[derive(Clone, Debug)]
@@ -60,6 +64,11 @@ pub struct DirectoryOptions {
     pub batch_bytes: u64,
     /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more writing.
     pub zero_fill: bool,
+    /// zstd level (1 to 19) for BLOBs that shrink by it; absent: nothing is compressed.
+    pub compression: Option<i32>,
+    /// Keys that BLOBs are encrypted with before they are written. The first one encrypts, all of them decrypt. Empty: new BLOBs are not
+    /// encrypted.
+    pub encryption_keys: Vec<StoreKey>,
     /// Whether a store is made where there is none. A store that was there before must not be: its disk may not be mounted.
     pub create: bool,
 }
@@ -72,6 +81,8 @@ impl Default for DirectoryOptions {
             writers: 2,
             batch_bytes: 16 << 20,
             zero_fill: true,
+            compression: None,
+            encryption_keys: Vec::new(),
             create: true,
         }
     }

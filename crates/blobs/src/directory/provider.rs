@@ -9,13 +9,14 @@ use model::{Digest, Error, ErrorKind, Result};
 use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
+use super::coded::Coding;
 use super::committer::{Committer, Job, closed};
 use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::{Layout, Owner};
 use super::nursery::Nursery;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
-use super::record::ChunkSums;
+use super::record::{ChunkSums, Extent};
 use super::upload::{LargeUpload, check_space};
 use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
@@ -46,8 +47,12 @@ impl DirectoryProvider {
         let (path, owner) = (path.to_path_buf(), owner.clone());
         blocking(move || {
             let layout = Layout::open(&path, &owner, options.create)?;
+            let coding = Coding::new(&path, &options);
+            if coding.is_on() {
+                layout.allow_encoded()?;
+            }
             recovery::recover(&layout)?;
-            let catalog = Arc::new(Catalog::open(layout)?);
+            let catalog = Arc::new(Catalog::open(layout, coding)?);
             let large: Arc<LargeCache> = Arc::default();
             let idle = {
                 let (catalog, large) = (catalog.clone(), large.clone());
@@ -92,8 +97,12 @@ impl Inner {
                 Found::Damaged(places) => damaged = places,
             }
         }
+        let (extent, pieces) = match self.catalog.coding.is_on() {
+            true => self.clone().encode(digest, size, pieces).await?,
+            false => (Extent::plain(size), pieces),
+        };
         let table = ChunkSums::of(&pieces).into_table(&digest);
-        let answer = self.committer.submit(Job { digest, size, pieces, table, replaces: damaged.clone() });
+        let answer = self.committer.submit(Job { digest, extent, pieces, table, replaces: damaged.clone() });
         let placed = answer.await.map_err(|_| closed())??;
         if !damaged.is_empty() {
             let this = self.clone();
@@ -101,6 +110,18 @@ impl Inner {
         }
         let locator = Place::Segment { id: placed.segment, offset: placed.offset }.locator();
         Ok(Stored { digest, size, locator, existed: placed.existed })
+    }
+
+    /// What the record of a BLOB will hold.
+    async fn encode(self: Arc<Self>, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<(Extent, Vec<Bytes>)> {
+        blocking(move || {
+            let Some(encoded) = self.catalog.coding.encode(&digest, size, &pieces)? else {
+                return Ok((Extent::plain(size), pieces));
+            };
+            let stored = encoded.iter().map(|piece| piece.len() as u64).sum();
+            Ok((Extent::encoded(size, stored), encoded))
+        })
+        .await
     }
 
     /// Looks for an undamaged and durable copy of these bytes among the segments that this process knows.
@@ -112,7 +133,7 @@ impl Inner {
             if segment.is_dead(slot.offset) || !segment.is_durable() {
                 continue;
             }
-            if holds(&segment, slot.offset, digest, pieces)? {
+            if holds(&segment, slot.offset, digest, pieces, &self.catalog.coding)? {
                 return Ok(Found::Good(Place::Segment { id: segment.id, offset: slot.offset }));
             }
             damaged.push((segment.id, slot.offset));
@@ -136,12 +157,12 @@ impl Inner {
         if self.closed.load(Ordering::Relaxed) {
             return Err(closed());
         }
-        let layout = self.catalog.layout.clone();
+        let (layout, coding) = (self.catalog.layout.clone(), self.catalog.coding.clone());
         if let Some(announced) = announced.filter(|announced| *announced >= CHECKED_AHEAD) {
             let layout = layout.clone();
             blocking(move || check_space(&layout, announced)).await?;
         }
-        Ok(LargeUpload::begin(layout, self.large.clone()))
+        LargeUpload::begin(layout, self.large.clone(), coding, announced)
     }
 
     /// What can be opened without waiting.
@@ -154,18 +175,22 @@ impl Inner {
             }
             Place::Large => {
                 let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;
-                Some(Box::new(LargeSource(file)))
+                Some(self.reader(file))
             }
         }
     }
 
+    fn reader(&self, file: Arc<LargeFile>) -> Box<dyn Source> {
+        Box::new(LargeSource::new(file, Some(self.catalog.coding.clone())))
+    }
+
     /// Looks everywhere. Blocks.
     fn open_anywhere(&self, digest: Digest, size: u64, place: Option<Place>) -> Result<Box<dyn Source>> {
-        let mut trouble = None;
+        let (mut trouble, coding) = (None, &self.catalog.coding);
         if let Some(Place::Segment { id, offset }) = place
             && let Some(segment) = self.catalog.segment(id).filter(|segment| !segment.is_dead(offset))
         {
-            match RecordSource::load(&segment, offset, &digest, size) {
+            match RecordSource::load(&segment, offset, &digest, size, coding) {
                 Ok(Some(source)) => return Ok(Box::new(source)),
                 Ok(None) => {}
                 Err(error) => trouble = Some(error),
@@ -177,25 +202,25 @@ impl Inner {
                 self.catalog.refresh()?;
             }
             for (segment, slot) in self.catalog.find_all(&digest)? {
-                match RecordSource::load(&segment, slot.offset, &digest, size) {
+                match RecordSource::load(&segment, slot.offset, &digest, size, coding) {
                     Ok(Some(source)) => return Ok(Box::new(source)),
                     Ok(None) => {}
                     Err(error) => trouble = Some(error),
                 }
             }
-            match self.large.open(&self.catalog.layout, &digest) {
-                Ok(Some(file)) if file.footer.length == size => return Ok(Box::new(LargeSource(file))),
+            match self.large.open(&self.catalog.layout, &digest, coding) {
+                Ok(Some(file)) if file.footer.length == size => return Ok(self.reader(file)),
                 Ok(Some(file)) => return Err(wrong_size(&digest, file.footer.length, size)),
                 Ok(None) => {}
                 Err(error) => trouble = Some(error),
             }
         }
-        let root = self.catalog.layout.root().display();
-        Err(trouble.unwrap_or_else(|| Error::not_found(format!("the BLOB store {root} has no BLOB {digest}"))))
+        Err(trouble.unwrap_or_else(|| self.absent(&digest)))
     }
 
     /// Looks at the files themselves for a copy that no process has deleted. Blocks.
     fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
+        let coding = &self.catalog.coding;
         for refresh in [false, true] {
             if refresh {
                 self.catalog.refresh()?;
@@ -203,7 +228,7 @@ impl Inner {
             for (segment, slot) in self.catalog.find_all(&digest)? {
                 segment.refresh_deletions()?;
                 let is_there = !segment.is_dead(slot.offset) && segment.path().exists();
-                if is_there && RecordSource::load(&segment, slot.offset, &digest, size)?.is_some() {
+                if is_there && RecordSource::load(&segment, slot.offset, &digest, size, coding)?.is_some() {
                     return Ok(());
                 }
             }
@@ -211,16 +236,22 @@ impl Inner {
                 break;
             }
         }
-        match LargeFile::open(&self.catalog.layout.large_file(&digest), &digest)? {
+        match LargeFile::open(&self.catalog.layout.large_file(&digest), &digest, coding)? {
             Some(file) if file.footer.length == size => Ok(()),
             Some(file) => Err(wrong_size(&digest, file.footer.length, size)),
             None => {
                 // A copy that is in memory here alone is of no use to anybody else.
                 self.large.forget(&digest);
-                let root = self.catalog.layout.root().display();
-                Err(Error::not_found(format!("the BLOB store {root} has no BLOB {digest}")))
+                Err(self.absent(&digest))
             }
         }
+    }
+
+    /// Why a BLOB is nowhere to be found: a directory that went away, such as a share that is not mounted any more, tells nothing of it.
+    fn absent(&self, digest: &Digest) -> Error {
+        let layout = &self.catalog.layout;
+        let absent = || Error::not_found(format!("the BLOB store {} has no BLOB {digest}", layout.root().display()));
+        layout.require_present().err().unwrap_or_else(absent)
     }
 
     /// Deletes all copies, those of other processes too. Blocks.
@@ -283,7 +314,10 @@ impl Provider for DirectoryProvider {
 
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
         let catalog = self.0.catalog.clone();
-        Box::pin(blocking(move || listing::page(&catalog, after, limit)))
+        Box::pin(blocking(move || {
+            catalog.layout.require_present()?;
+            listing::page(&catalog, after, limit)
+        }))
     }
 
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {

@@ -7,19 +7,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, Error, Result};
 
+use super::coded::{Coding, Framed};
 use super::files::{failed, read_up_to};
 use super::large::corrupt;
 use super::mapping::Mapping;
-use super::record::{HEADER, RecordHeader, chunks_are_intact, span, table_length};
+use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_length};
 use super::segment::Segment;
 use crate::provider::{Pending, Source};
 
-/// A BLOB in a segment. It is small, so that all of it is verified before its first byte is delivered.
+/// A BLOB in a segment. It is small, so that all that is stored of it is verified before its first byte is delivered.
 pub enum RecordSource {
     /// In the page cache and not looked at yet.
     Mapped { segment: Arc<Segment>, mapping: Arc<Mapping>, offset: u64, digest: Digest, size: u64 },
     /// Verified.
     Whole(Bytes),
+    /// Encoded, in several frames; decoded as they are asked for.
+    Framed(Arc<Framed>),
 }
 
 impl RecordSource {
@@ -33,12 +36,12 @@ impl RecordSource {
             return None;
         }
         let header = RecordHeader::decode(mapping.slice(start..end)?, segment.id, offset)?;
-        let fits = header.digest == digest && header.length == size;
+        let fits = header.digest == digest && header.extent.length() == size && !header.extent.is_encoded();
         fits.then_some(Self::Mapped { segment, mapping, offset, digest, size })
     }
 
     /// Reads and verifies the record at this place. `None` when the segment is gone or another BLOB lies there. Blocks.
-    pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64) -> Result<Option<Self>> {
+    pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64, coding: &Coding) -> Result<Option<Self>> {
         let path = segment.path();
         let io = |e: io::Error| failed("read", path, e);
         let file = match File::open(path) {
@@ -58,23 +61,32 @@ impl RecordSource {
         if header.digest != *digest {
             return Ok(None);
         }
-        if header.length != size {
-            return Err(wrong_size(digest, header.length, size));
+        if header.extent.length() != size {
+            return Err(wrong_size(digest, header.extent.length(), size));
         }
+        let stored = header.extent.stored();
         let end = file.metadata().map_err(io)?.len();
-        let length = (size + table_length(size)) as usize;
-        if offset + span(size) > end {
+        let length = (stored + table_length(stored)) as usize;
+        if offset + span(stored) > end {
             return Err(corrupt(digest, path, &format!("the segment ends before the record at {offset} does")));
         }
         let mut bytes = vec![0; length];
         let read = read_up_to(&file, &mut bytes, offset + HEADER as u64).map_err(io)?;
-        let (data, table) = bytes.split_at(size as usize);
+        let (data, table) = bytes.split_at(stored as usize);
         if read < length || !chunks_are_intact(digest, data, table) {
             return Err(damaged(segment, offset, digest));
         }
         segment.map(&file)?;
-        bytes.truncate(size as usize);
-        Ok(Some(Self::Whole(Bytes::from(bytes))))
+        bytes.truncate(stored as usize);
+        let bytes = Bytes::from(bytes);
+        if !header.extent.is_encoded() {
+            return Ok(Some(Self::Whole(bytes)));
+        }
+        let framed = coding.open_record(&bytes, digest, size)?;
+        Ok(Some(match size <= CHUNK as u64 {
+            true => Self::Whole(framed.whole()?),
+            false => Self::Framed(Arc::new(framed)),
+        }))
     }
 
     /// Verifies a mapped record once.
@@ -95,12 +107,16 @@ impl RecordSource {
         match self {
             Self::Whole(bytes) => Ok(bytes),
             Self::Mapped { segment, offset, digest, .. } => Err(damaged(segment, *offset, digest)),
+            Self::Framed(_) => Err(Error::unavailable("an encoded BLOB was asked for as a plain one: read it again")),
         }
     }
 }
 
 impl Source for RecordSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        if matches!(self, Self::Framed(_)) {
+            return None;
+        }
         Some(self.verified().map(|bytes| {
             let start = (offset as usize).min(bytes.len());
             bytes.slice(start..(start + limit).min(bytes.len()))
@@ -108,6 +124,10 @@ impl Source for RecordSource {
     }
 
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        if let Self::Framed(framed) = self {
+            let framed = framed.clone();
+            return Box::pin(super::cold::cold(move || framed.content(offset..offset.saturating_add(limit as u64))));
+        }
         let answer = self.try_read(offset, limit);
         Box::pin(async move { answer.unwrap_or_else(|| Ok(Bytes::new())) })
     }
@@ -123,11 +143,16 @@ pub fn wrong_size(digest: &Digest, found: u64, believed: u64) -> Error {
 }
 
 /// Whether the record at this place holds exactly these bytes. Blocks.
-pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes]) -> Result<bool> {
+pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes], coding: &Coding) -> Result<bool> {
     let size = pieces.iter().map(|piece| piece.len() as u64).sum();
-    let found = match RecordSource::load(segment, offset, digest, size) {
-        Ok(Some(RecordSource::Whole(found))) => found,
-        Ok(_) => return Ok(false),
+    let loaded = RecordSource::load(segment, offset, digest, size, coding).and_then(|source| match source {
+        Some(RecordSource::Whole(found)) => Ok(Some(found)),
+        Some(RecordSource::Framed(framed)) => framed.whole().map(Some),
+        Some(RecordSource::Mapped { .. }) | None => Ok(None),
+    });
+    let found = match loaded {
+        Ok(Some(found)) => found,
+        Ok(None) => return Ok(false),
         Err(error) if error.kind() == model::ErrorKind::Corrupt => return Ok(false),
         Err(error) => return Err(error),
     };

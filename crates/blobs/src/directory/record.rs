@@ -15,7 +15,55 @@ pub const HEADER: usize = 128;
 pub const CHUNK: usize = 64 * 1024;
 
 const MAGIC: &[u8; 8] = b"SRrecord";
-const VERSION: u32 = 1;
+/// The BLOB's own bytes.
+const PLAIN: u32 = 1;
+/// Its encoded form: an envelope and frames.
+const ENCODED: u32 = 2;
+
+/// How many bytes a BLOB has, and how many its record holds for it. Small, since it is kept in memory for segments that grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    length: u32,
+    /// 0 when the record holds the BLOB's own bytes: an encoded form is never empty.
+    encoded: u32,
+}
+
+impl Extent {
+    /// Of a record with the BLOB's own bytes. Records have no more than about 16 MiB.
+    pub fn plain(length: u64) -> Self {
+        debug_assert!(length <= u64::from(u32::MAX));
+        Self { length: length as u32, encoded: 0 }
+    }
+
+    /// Of a record with `stored` bytes that are an encoded form of the BLOB.
+    pub fn encoded(length: u64, stored: u64) -> Self {
+        debug_assert!(stored > 0 && stored <= u64::from(u32::MAX));
+        Self { encoded: stored as u32, ..Self::plain(length) }
+    }
+
+    /// Bytes of the BLOB.
+    pub fn length(self) -> u64 {
+        u64::from(self.length)
+    }
+
+    /// Bytes between the header and the table.
+    pub fn stored(self) -> u64 {
+        u64::from(if self.encoded == 0 { self.length } else { self.encoded })
+    }
+
+    pub fn is_encoded(self) -> bool {
+        self.encoded != 0
+    }
+
+    /// In one number; that of a plain record is the length of the BLOB.
+    pub fn packed(self) -> u64 {
+        u64::from(self.encoded) << 32 | u64::from(self.length)
+    }
+
+    pub fn unpack(packed: u64) -> Self {
+        Self { length: packed as u32, encoded: (packed >> 32) as u32 }
+    }
+}
 
 /// What precedes the bytes of a BLOB in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +74,7 @@ pub struct RecordHeader {
     pub offset: u64,
     /// Where the batch begins that this record was written with.
     pub batch: u64,
-    pub length: u64,
+    pub extent: Extent,
     pub stored_at: Timestamp,
     pub digest: Digest,
 }
@@ -35,14 +83,18 @@ impl RecordHeader {
     pub fn encode(&self) -> [u8; HEADER] {
         let mut out = [0; HEADER];
         out[0..8].copy_from_slice(MAGIC);
-        out[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        let version = if self.extent.is_encoded() { ENCODED } else { PLAIN };
+        out[8..12].copy_from_slice(&version.to_le_bytes());
         out[12..16].copy_from_slice(&(CHUNK as u32).to_le_bytes());
         out[16..24].copy_from_slice(&self.segment.to_le_bytes());
         out[24..32].copy_from_slice(&self.offset.to_le_bytes());
         out[32..40].copy_from_slice(&self.batch.to_le_bytes());
-        out[40..48].copy_from_slice(&self.length.to_le_bytes());
+        out[40..48].copy_from_slice(&self.extent.length().to_le_bytes());
         out[48..56].copy_from_slice(&self.stored_at.micros().to_le_bytes());
         out[56..88].copy_from_slice(self.digest.as_bytes());
+        if self.extent.is_encoded() {
+            out[88..96].copy_from_slice(&self.extent.stored().to_le_bytes());
+        }
         seal(&mut out);
         out
     }
@@ -50,23 +102,25 @@ impl RecordHeader {
     /// The header in these bytes, if they are one and were written for this segment and offset.
     pub fn decode(bytes: &[u8], segment: u64, offset: u64) -> Option<Self> {
         let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
-        if &bytes[0..8] != MAGIC
-            || u32_at(bytes, 8) != VERSION
-            || u32_at(bytes, 12) != CHUNK as u32
-            || !is_sealed(bytes)
-        {
+        if &bytes[0..8] != MAGIC || u32_at(bytes, 12) != CHUNK as u32 || !is_sealed(bytes) {
             return None;
         }
+        let (length, stored) = (u64_at(bytes, 40), u64_at(bytes, 88));
+        let possible = |length: u64| length <= u64::from(u32::MAX);
+        let extent = match u32_at(bytes, 8) {
+            PLAIN if possible(length) => Extent::plain(length),
+            ENCODED if possible(length) && possible(stored) && stored > 0 => Extent::encoded(length, stored),
+            _ => return None,
+        };
         let header = Self {
             segment: u64_at(bytes, 16),
             offset: u64_at(bytes, 24),
             batch: u64_at(bytes, 32),
-            length: u64_at(bytes, 40),
+            extent,
             stored_at: Timestamp::from_micros(u64_at(bytes, 48) as i64),
             digest: digest_at(bytes, 56)?,
         };
-        // Lengths beyond any file would overflow the sums that callers make.
-        (header.segment == segment && header.offset == offset && header.length < 1 << 48).then_some(header)
+        (header.segment == segment && header.offset == offset).then_some(header)
     }
 
     /// Where these bytes may be a header at all; cheap, for searching.
@@ -75,12 +129,12 @@ impl RecordHeader {
     }
 }
 
-/// Bytes of the table of chunk checksums behind `length` bytes of content.
+/// Bytes of the table of chunk checksums behind `length` stored bytes.
 pub fn table_length(length: u64) -> u64 {
     length.div_ceil(CHUNK as u64) * 4
 }
 
-/// Bytes from the begin of the header to the end of the table.
+/// Bytes from the begin of the header to the end of the table, with `length` stored bytes between them.
 pub fn span(length: u64) -> u64 {
     HEADER as u64 + length + table_length(length)
 }
@@ -182,16 +236,20 @@ mod tests {
     fn a_header_is_only_read_where_it_was_written() {
         let digest = Digest::new([7; 32]);
         let stored_at = Timestamp::from_micros(-5);
-        let header = RecordHeader { segment: 3, offset: 4096, batch: 4096, length: 70_000, stored_at, digest };
-        let bytes = header.encode();
-        assert_eq!(RecordHeader::decode(&bytes, 3, 4096), Some(header));
-        assert_eq!(RecordHeader::decode(&bytes, 4, 4096), None);
-        assert_eq!(RecordHeader::decode(&bytes, 3, 4160), None);
-        for bit in 0..HEADER * 8 {
-            let mut bad = bytes;
-            bad[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(RecordHeader::decode(&bad, 3, 4096), None, "bit {bit}");
+        for extent in [Extent::plain(70_000), Extent::encoded(70_000, 900)] {
+            let header = RecordHeader { segment: 3, offset: 4096, batch: 4096, extent, stored_at, digest };
+            let bytes = header.encode();
+            assert_eq!(RecordHeader::decode(&bytes, 3, 4096), Some(header));
+            assert_eq!(RecordHeader::decode(&bytes, 4, 4096), None);
+            assert_eq!(RecordHeader::decode(&bytes, 3, 4160), None);
+            for bit in 0..HEADER * 8 {
+                let mut bad = bytes;
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(RecordHeader::decode(&bad, 3, 4096), None, "bit {bit}");
+            }
+            assert_eq!(Extent::unpack(extent.packed()), extent);
         }
+        assert_eq!(Extent::plain(70_000).packed(), 70_000, "as the first version has it");
     }
 
     #[test]

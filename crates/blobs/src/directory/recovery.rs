@@ -99,9 +99,9 @@ impl Inventory {
     /// Drops what lies behind the last good record and was therefore being written when the process died. Answers the length to cut to.
     fn cut_torn_tail(&mut self, path: &Path) -> u64 {
         let good = self.records.iter().rposition(|(_, intact)| *intact);
-        let end = good.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.length));
+        let end = good.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.extent.stored()));
         for (header, _) in self.records.drain(good.map_or(0, |at| at + 1)..) {
-            tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest, size = header.length,
+            tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest, size = header.extent.length(),
                 "dropped a BLOB that was only written in part");
         }
         self.gaps.retain(|gap| {
@@ -127,7 +127,7 @@ impl Inventory {
     fn entries(&self) -> Vec<(Digest, Slot)> {
         let mut slots: HashMap<Digest, Slot> = HashMap::new();
         for (header, intact) in self.records.iter().filter(|(header, _)| !self.dead.contains(&header.offset)) {
-            let slot = Slot { offset: header.offset, length: header.length, stored_at: header.stored_at };
+            let slot = Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at };
             // A damaged copy never takes the place of a good one.
             if *intact || !slots.contains_key(&header.digest) {
                 slots.insert(header.digest, slot);

@@ -34,7 +34,7 @@ pub fn walk(file: &File, path: &Path, id: u64, end: u64, mut show: impl FnMut(Fo
         if let Some(header) = header_at(file, id, at, end).map_err(io)? {
             let intact = is_intact(file, &header).map_err(io)?;
             show(Found::Record { header, intact })?;
-            at += footprint(header.length);
+            at += footprint(header.extent.stored());
             continue;
         }
         // Behind the last record of a batch lies nothing but zeros up to the next block.
@@ -77,8 +77,8 @@ pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut
             break;
         }
         // A damaged record keeps its place too: whoever reads it finds the damage.
-        each(header.digest, Slot { offset: header.offset, length: header.length, stored_at: header.stored_at });
-        at = header.offset + footprint(header.length);
+        each(header.digest, Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at });
+        at = header.offset + footprint(header.extent.stored());
     }
     Ok(at)
 }
@@ -100,7 +100,7 @@ fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Opti
         if header.batch > place {
             return Ok(Some(first));
         }
-        at += footprint(header.length) - ALIGN;
+        at += footprint(header.extent.stored()) - ALIGN;
     }
 }
 
@@ -109,20 +109,21 @@ pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<R
     let mut bytes = [0; HEADER];
     let read = read_up_to(file, &mut bytes, at)?;
     let header = RecordHeader::decode(&bytes[..read], id, at);
-    Ok(header.filter(|header| at + span(header.length) <= end))
+    Ok(header.filter(|header| at + span(header.extent.stored()) <= end))
 }
 
 /// Whether the bytes of a record have their checksums.
 pub fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
     let data_at = header.offset + HEADER as u64;
-    let mut table = vec![0; table_length(header.length) as usize];
-    if read_up_to(file, &mut table, data_at + header.length)? < table.len() {
+    let length = header.extent.stored();
+    let mut table = vec![0; table_length(length) as usize];
+    if read_up_to(file, &mut table, data_at + length)? < table.len() {
         return Ok(false);
     }
-    let mut buffer = vec![0; header.length.min(WINDOW as u64) as usize];
+    let mut buffer = vec![0; length.min(WINDOW as u64) as usize];
     let mut done = 0;
-    while done < header.length {
-        let want = (header.length - done).min(WINDOW as u64) as usize;
+    while done < length {
+        let want = (length - done).min(WINDOW as u64) as usize;
         let read = read_up_to(file, &mut buffer[..want], data_at + done)?;
         let sums = &table[(done / CHUNK as u64 * 4) as usize..];
         if read < want || !chunks_are_intact(&header.digest, &buffer[..want], sums) {

@@ -189,8 +189,8 @@ impl Segment {
         let mut live = Live::default();
         self.each_live(|_, slot| {
             live.blobs += 1;
-            live.content += slot.length;
-            live.footprint += footprint(slot.length);
+            live.content += slot.extent.length();
+            live.footprint += footprint(slot.extent.stored());
             Ok(())
         })?;
         Ok(live)

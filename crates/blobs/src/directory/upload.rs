@@ -12,11 +12,13 @@ use model::{Digest, Error, Result, Timestamp};
 use rustix::fs::FlockOperation;
 use tokio::task::JoinHandle;
 
+use super::coded::Coding;
 use super::files::{failed, free_bytes, sync_directory, try_lock, write_parts};
 use super::large::{Footer, LargeCache};
 use super::layout::Layout;
 use super::place::Place;
 use super::record::ChunkSums;
+use crate::coding::Encoder;
 use crate::provider::{Pending, Stored, Upload};
 
 /// Pieces are gathered to this many bytes before they are written; twice this is the memory of an upload. What ends before is
@@ -44,14 +46,19 @@ pub struct LargeUpload {
 struct Target {
     layout: Layout,
     cache: Arc<LargeCache>,
+    coding: Arc<Coding>,
 }
 
 /// What was written so far.
-#[derive(Default)]
 struct Progress {
     temporary: Option<Arc<Temporary>>,
+    /// Bytes in the file.
     written: u64,
     sums: ChunkSums,
+    /// Turns what comes into what is written, unless that is the same.
+    encoder: Option<Encoder>,
+    /// Bytes that the encoder took.
+    taken: u64,
 }
 
 /// The file, removed with its handle unless it got its final name.
@@ -87,14 +94,17 @@ impl Temporary {
 
 impl LargeUpload {
     /// Begins an upload; the file comes with the first bytes that are written.
-    pub fn begin(layout: Layout, cache: Arc<LargeCache>) -> Self {
-        let (target, progress) = (Target { layout, cache }, Some(Progress::default()));
-        Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None }
+    pub fn begin(layout: Layout, cache: Arc<LargeCache>, coding: Arc<Coding>, announced: Option<u64>) -> Result<Self> {
+        let encoder = coding.is_on().then(|| coding.encoder(announced.unwrap_or(0))).transpose()?;
+        let progress = Some(Progress { temporary: None, written: 0, sums: ChunkSums::default(), encoder, taken: 0 });
+        let target = Target { layout, cache, coding };
+        Ok(Self { target, gathered: Vec::new(), gathered_bytes: 0, progress, task: None })
     }
 
     /// Stores a BLOB that is in memory as a whole.
-    pub async fn store(self, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Stored> {
-        super::blocking(move || Progress::default().complete(&self.target, &pieces, digest, size)).await
+    pub async fn store(mut self, digest: Digest, size: u64, pieces: Vec<Bytes>) -> Result<Stored> {
+        self.gathered = pieces;
+        Box::new(self).complete(digest, size).await
     }
 
     /// Waits for the last group and hands the gathered one to the blocking pool.
@@ -103,7 +113,13 @@ impl LargeUpload {
         let pieces = std::mem::take(&mut self.gathered);
         self.gathered_bytes = 0;
         let layout = self.target.layout.clone();
-        self.task = Some(tokio::task::spawn_blocking(move || progress.append(&layout, &pieces).map(|()| progress)));
+        self.task = Some(tokio::task::spawn_blocking(move || {
+            match progress.encoder.is_some() {
+                true => progress.encode(&layout, &pieces)?,
+                false => progress.append(&layout, &pieces)?,
+            }
+            Ok(progress)
+        }));
         Ok(())
     }
 
@@ -138,6 +154,38 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
 }
 
 impl Progress {
+    /// Writes pieces of the BLOB in their encoded form, in groups.
+    fn encode(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
+        let (mut frames, mut unwritten) = (Vec::new(), 0);
+        for piece in pieces {
+            for start in (0..piece.len()).step_by(GROUP) {
+                let part = piece.slice(start..piece.len().min(start + GROUP));
+                let Some(encoder) = &mut self.encoder else { return Ok(()) };
+                encoder.push(&part, &mut frames)?;
+                self.taken += part.len() as u64;
+                unwritten += part.len();
+                if unwritten >= GROUP {
+                    self.append(layout, &std::mem::take(&mut frames))?;
+                    unwritten = 0;
+                }
+            }
+        }
+        if frames.is_empty() { Ok(()) } else { self.append(layout, &frames) }
+    }
+
+    /// Encodes the last pieces; answers what is still to be written and whether all of it is another form than the BLOB itself.
+    fn end(&mut self, target: &Target, pieces: &[Bytes], digest: &Digest, size: u64) -> Result<(Vec<Bytes>, bool)> {
+        self.encode(&target.layout, pieces)?;
+        let mut last = Vec::new();
+        let Some(encoder) = self.encoder.take() else { return Ok((last, false)) };
+        let encoded = encoder.finish(&mut last)?;
+        if encoded.is_plain() {
+            return Ok((last, false));
+        }
+        last.extend(target.coding.trailer(&encoded, digest, size)?);
+        Ok((last, true))
+    }
+
     /// Writes pieces to the end.
     fn append(&mut self, layout: &Layout, pieces: &[Bytes]) -> Result<()> {
         let temporary = self.open(layout)?;
@@ -166,15 +214,31 @@ impl Progress {
 
     /// Writes the last pieces and makes the bytes durable, then the name.
     fn complete(mut self, target: &Target, pieces: &[Bytes], digest: Digest, size: u64) -> Result<Stored> {
+        let (last, encoded);
+        let pieces = match self.encoder.is_some() {
+            true => {
+                (last, encoded) = self.end(target, pieces, &digest, size)?;
+                &last
+            }
+            false => {
+                encoded = false;
+                pieces
+            }
+        };
         let from = self.written;
         self.take(pieces);
-        if size != self.written {
-            return Err(Error::invalid(format!("an upload of {} bytes was finished as one of {size}", self.written)));
+        let received = if encoded { self.taken } else { self.written };
+        if size != received {
+            return Err(Error::invalid(format!("an upload of {received} bytes was finished as one of {size}")));
         }
         let temporary = self.open(&target.layout)?;
         let Temporary { path, file } = &*temporary;
         let table = self.sums.into_table(&digest);
-        let footer = Footer { length: size, stored_at: Timestamp::now(), digest }.encode(&table);
+        let footer = match encoded {
+            true => Footer::encoded(size, self.written, digest),
+            false => Footer::plain(size, digest),
+        };
+        let footer = footer.encode(&table);
         // In one call, so that the disk gets as few and as large writes as possible.
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         parts.extend([IoSlice::new(&table), IoSlice::new(&footer)]);

@@ -5,14 +5,16 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use bytes::Bytes;
 use model::{Digest, Result};
 
 use super::catalog::Catalog;
+use super::coded::{self, Coding};
 use super::files::{failed, read_up_to};
 use super::index::Slot;
 use super::large::LargeFile;
 use super::provider::is_damage;
-use super::record::HEADER;
+use super::record::{HEADER, RecordHeader, span};
 use super::scan::{self, Found};
 use super::segment::Segment;
 use crate::BlobHasher;
@@ -26,7 +28,7 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
         // Once more for what appeared meanwhile: compaction may have moved a BLOB there that was not looked at yet.
         let fresh: Vec<_> = catalog.segments().into_iter().filter(|segment| seen.insert(segment.id)).collect();
         for segment in &fresh {
-            match verify_segment(segment, reporter) {
+            match verify_segment(segment, &catalog.coding, reporter) {
                 Err(_) if !segment.path().exists() => {}
                 done => done?,
             }
@@ -38,13 +40,13 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
     for first in 0..=255 {
         let directory = catalog.layout.large_directory(first);
         for name in catalog.layout.large_names(first)? {
-            verify_large(&directory.join(&name), &name, reporter)?;
+            verify_large(&directory.join(&name), &name, &catalog.coding, reporter)?;
         }
     }
     Ok(())
 }
 
-fn verify_segment(segment: &Segment, reporter: &Reporter) -> Result<()> {
+fn verify_segment(segment: &Segment, coding: &Coding, reporter: &Reporter) -> Result<()> {
     let path = segment.path();
     let file = File::open(path).map_err(|e| failed("open", path, e))?;
     // Where records should be. Those that are written from now on are left out.
@@ -55,7 +57,7 @@ fn verify_segment(segment: &Segment, reporter: &Reporter) -> Result<()> {
     })?;
     let end = match segment.sealed() {
         Some(_) => file.metadata().map_err(|e| failed("look at", path, e))?.len(),
-        None => expected.values().map(|(_, slot)| slot.offset + super::record::span(slot.length)).max().unwrap_or(0),
+        None => expected.values().map(|(_, slot)| slot.offset + span(slot.extent.stored())).max().unwrap_or(0),
     };
     let mut seen = HashSet::new();
     let mut gaps = Vec::new();
@@ -65,8 +67,7 @@ fn verify_segment(segment: &Segment, reporter: &Reporter) -> Result<()> {
             Found::Record { header, .. } if segment.is_dead(header.offset) => {}
             Found::Record { header, intact } => {
                 seen.insert(header.offset);
-                let same =
-                    intact && has_digest(&file, path, header.offset + HEADER as u64, header.length, &header.digest)?;
+                let same = intact && record_has_digest(&file, path, &header, coding)?;
                 let place = || format!("{} at {}", path.display(), header.offset);
                 let outcome = match (intact, same) {
                     (true, true) => Outcome::Intact,
@@ -74,7 +75,7 @@ fn verify_segment(segment: &Segment, reporter: &Reporter) -> Result<()> {
                     (true, false) => Outcome::Damaged { place: place(), what: "its digest does not fit".into() },
                 };
                 let digest = Some(header.digest);
-                reporter.report_blocking(Checked { digest, size: header.length, outcome })?;
+                reporter.report_blocking(Checked { digest, size: header.extent.length(), outcome })?;
             }
         }
         Ok(())
@@ -99,7 +100,7 @@ fn report_hidden(
             Some(_) => Outcome::Damaged { place, what: "its header is damaged".into() },
             None => Outcome::Missing { place },
         };
-        reporter.report_blocking(Checked { digest: Some(*digest), size: slot.length, outcome })?;
+        reporter.report_blocking(Checked { digest: Some(*digest), size: slot.extent.length(), outcome })?;
     }
     for (_, gap) in gaps.into_iter().enumerate().filter(|(at, _)| !explained.contains(at)) {
         let place = format!("{} from {} to {}", path.display(), gap.start, gap.end);
@@ -109,32 +110,65 @@ fn report_hidden(
     Ok(())
 }
 
-fn verify_large(path: &Path, name: &str, reporter: &Reporter) -> Result<()> {
+fn verify_large(path: &Path, name: &str, coding: &Coding, reporter: &Reporter) -> Result<()> {
     let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
     let Ok(digest) = name.parse::<Digest>() else {
         let outcome = damaged("no file of this name belongs here");
         return reporter.report_blocking(Checked { digest: None, size: 0, outcome });
     };
-    let (size, outcome) = match LargeFile::open(path, &digest) {
-        Ok(Some(large)) => {
-            let file = File::open(path).map_err(|e| failed("open", path, e))?;
-            let same = has_digest(&file, path, 0, large.footer.length, &digest)?;
-            let tables_fit = large.checksums_fit()?;
-            let outcome = match (same, tables_fit) {
-                (true, true) => Outcome::Intact,
-                (true, false) => damaged("its checksums do not fit its bytes"),
-                (false, _) => damaged("its digest does not fit"),
-            };
-            (large.footer.length, outcome)
-        }
-        // Deleted meanwhile.
-        Ok(None) => return Ok(()),
+    let mut found = look_at_large(path, &digest, coding)?;
+    if matches!(found, Some((_, Outcome::Damaged { .. }))) {
+        // Another form of the BLOB may have taken the place of the one that was being read.
+        found = look_at_large(path, &digest, coding)?;
+    }
+    // Nothing when it was deleted meanwhile.
+    let Some((size, outcome)) = found else { return Ok(()) };
+    reporter.report_blocking(Checked { digest: Some(digest), size, outcome })
+}
+
+/// Size and state of the file of a BLOB; `None` when there is none.
+fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<(u64, Outcome)>> {
+    let damaged = |what: &str| Outcome::Damaged { place: path.display().to_string(), what: what.to_owned() };
+    let large = match LargeFile::open(path, digest, coding) {
+        Ok(Some(large)) => large,
+        Ok(None) => return Ok(None),
         Err(error) if is_damage(&error) => {
-            (std::fs::metadata(path).map_or(0, |meta| meta.len()), damaged(error.message()))
+            let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
+            return Ok(Some((size, damaged(error.message()))));
         }
         Err(error) => return Err(error),
     };
-    reporter.report_blocking(Checked { digest: Some(digest), size, outcome })
+    let length = large.footer.length;
+    let same = match large.footer.encoded {
+        true => coded::has_digest(length, digest, |range| large.content(range))?,
+        false => {
+            let file = File::open(path).map_err(|e| failed("open", path, e))?;
+            has_digest(&file, path, 0, length, digest)?
+        }
+    };
+    let outcome = match (same, large.checksums_fit()?) {
+        (true, true) => Outcome::Intact,
+        (true, false) => damaged("its checksums do not fit its bytes"),
+        (false, _) => damaged("its digest does not fit"),
+    };
+    Ok(Some((length, outcome)))
+}
+
+/// Whether what a record holds is the BLOB that it says.
+fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &Coding) -> Result<bool> {
+    let (from, digest, length) = (header.offset + HEADER as u64, &header.digest, header.extent.length());
+    if !header.extent.is_encoded() {
+        return has_digest(file, path, from, length, digest);
+    }
+    let mut bytes = vec![0; header.extent.stored() as usize];
+    if read_up_to(file, &mut bytes, from).map_err(|e| failed("read", path, e))? < bytes.len() {
+        return Ok(false);
+    }
+    match coding.open_record(&Bytes::from(bytes), digest, length) {
+        Ok(framed) => coded::has_digest(length, digest, |range| framed.content(range)),
+        Err(error) if is_damage(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether these bytes of a file have this digest.

@@ -16,24 +16,27 @@ use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use model::{Error, Result};
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
-    HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use tokio::time::{Instant, Sleep, timeout};
+use tokio::time::{Instant, Sleep};
 
 use super::options::Patience;
+use super::silence::{Movement, Silence, Watched};
 
 /// An answer that tells of an error, or a listing, may have this many bytes.
 const TEXT_LIMIT: u64 = 8 << 20;
+/// A list of parts names this many bytes of them, about four, for each second that assembling them may take.
+const LISTED_PARTS: u64 = 512;
 
 /// Makes the clients of one store.
 #[derive(Clone, Debug)]
 pub struct Connector {
     tls: Arc<rustls::ClientConfig>,
     patience: Patience,
+    silence: Silence,
 }
 
 impl Connector {
@@ -61,7 +64,7 @@ impl Connector {
             .map_err(|e| Error::unavailable("TLS cannot be set up").with_source(e))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self { tls: Arc::new(tls), patience })
+        Ok(Self { tls: Arc::new(tls), patience, silence: Silence::default() })
     }
 }
 
@@ -80,14 +83,44 @@ impl HttpConnector for Connector {
             .pool_idle_timeout(Duration::from_secs(30))
             .http1_max_buf_size(1 << 20)
             .build(tls.enable_http1().wrap_connector(tcp));
-        Ok(HttpClient::new(Service { client, patience: self.patience.clone() }))
+        let (patience, silence) = (self.patience.clone(), self.silence.clone());
+        Ok(HttpClient::new(Service { client, patience, silence }))
     }
 }
 
 #[derive(Debug)]
 struct Service {
-    client: Client<HttpsConnector<TcpConnector>, HttpRequestBody>,
+    client: Client<HttpsConnector<TcpConnector>, Watched>,
     patience: Patience,
+    silence: Silence,
+}
+
+impl Service {
+    /// Waits for the beginning of an answer.
+    async fn answer(&self, request: HttpRequest) -> Result<hyper::Response<Incoming>, HttpError> {
+        let bytes = request.body().content_length() as u64;
+        // A service assembles the parts of an upload before it answers.
+        let parts = if completes_upload(&request) { Duration::from_secs(bytes / LISTED_PARTS) } else { Duration::ZERO };
+        let still = self.silence.bound(self.patience.transfer(0)) + parts;
+        let deadline = Instant::now() + self.patience.transfer(bytes) + parts;
+        let movement = Movement::now();
+        let doubted = self.silence.is_on();
+        let watched = request.map(|body| Watched::new(body, movement.clone()));
+        let failure = tokio::select! {
+            answer = self.client.request(watched) => match answer {
+                Ok(answer) => {
+                    self.silence.set(false);
+                    return Ok(answer);
+                }
+                Err(error) => transport(error.is_connect(), error),
+            },
+            () = movement.ends(still, deadline) => too_slow(),
+        };
+        let silent = is_silence(&failure);
+        self.silence.set(silent);
+        // Silent twice running: nobody is made to wait for a third time.
+        if silent && doubted { Err(HttpError::new(HttpErrorKind::Unknown, failure)) } else { Err(failure) }
+    }
 }
 
 impl HttpService for Service {
@@ -96,15 +129,15 @@ impl HttpService for Service {
         request: HttpRequest,
     ) -> Pin<Box<dyn Future<Output = std::result::Result<HttpResponse, HttpError>> + Send + 'r>> {
         Box::pin(async move {
-            let bound = self.patience.transfer(request.body().content_length() as u64);
             let listing = listing_in(request.uri().query().unwrap_or_default());
-            let answer = timeout(bound, self.client.request(request)).await.map_err(|_| too_slow())?;
-            let (head, body) = answer.map_err(|error| transport(error.is_connect(), error))?.into_parts();
+            let (head, body) = self.answer(request).await?.into_parts();
             let is_object = head.status.is_success() && body.size_hint().exact().is_some();
             let limit = if is_object { u64::MAX } else { TEXT_LIMIT };
             let bound = self.patience.transfer(body.size_hint().exact().unwrap_or(TEXT_LIMIT));
-            let deadline = Box::pin(tokio::time::sleep_until(Instant::now() + bound));
-            let mut body = HttpResponseBody::new(Guarded { body, deadline, left: limit });
+            let still = self.patience.transfer(0);
+            let (deadline, timer) = (Instant::now() + bound, Box::pin(tokio::time::sleep(still)));
+            let (last, silence) = (Instant::now(), self.silence.clone());
+            let mut body = HttpResponseBody::new(Guarded { body, deadline, still, last, timer, silence, left: limit });
             if let Some(element) = listing.filter(|_| head.status.is_success()) {
                 let bytes = body.bytes().await?;
                 let text = String::from_utf8_lossy(&bytes);
@@ -119,6 +152,22 @@ impl HttpService for Service {
     }
 }
 
+/// Whether nothing came, not even a refusal.
+fn is_silence(failure: &HttpError) -> bool {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(failure);
+    let mut timed_out = failure.kind() == HttpErrorKind::Timeout;
+    while let Some(error) = cause {
+        timed_out |= error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::TimedOut);
+        cause = error.source();
+    }
+    timed_out
+}
+
+/// Whether this makes one object of the parts of an upload.
+fn completes_upload(request: &HttpRequest) -> bool {
+    request.method() == hyper::Method::POST && request.uri().query().is_some_and(|query| query.contains("uploadId="))
+}
+
 /// The element that a complete answer to a listing consists of; `None` for any other request.
 fn listing_in(query: &str) -> Option<&'static str> {
     let mut pairs = query.split('&');
@@ -129,10 +178,15 @@ fn listing_in(query: &str) -> Option<&'static str> {
     })
 }
 
-/// A body that must be complete in time and in bounds.
+/// A body that must keep coming, be complete in time, and in bounds.
 struct Guarded {
     body: Incoming,
-    deadline: Pin<Box<Sleep>>,
+    deadline: Instant,
+    still: Duration,
+    /// When some of it last came.
+    last: Instant,
+    timer: Pin<Box<Sleep>>,
+    silence: Silence,
     left: u64,
 }
 
@@ -146,6 +200,7 @@ impl Body for Guarded {
     ) -> Poll<Option<std::result::Result<Frame<Bytes>, HttpError>>> {
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.last = Instant::now();
             return Poll::Ready(frame.map(|frame| {
                 let frame = frame.map_err(|error| transport(false, error))?;
                 let length = frame.data_ref().map_or(0, |data| data.len() as u64);
@@ -155,8 +210,15 @@ impl Body for Guarded {
                 Ok(frame)
             }));
         }
-        ready!(this.deadline.as_mut().poll(cx));
-        Poll::Ready(Some(Err(too_slow())))
+        loop {
+            ready!(this.timer.as_mut().poll(cx));
+            let end = this.deadline.min(this.last + this.still);
+            if end <= Instant::now() {
+                this.silence.set(true);
+                return Poll::Ready(Some(Err(too_slow())));
+            }
+            this.timer.as_mut().reset(end);
+        }
     }
 
     fn is_end_stream(&self) -> bool {

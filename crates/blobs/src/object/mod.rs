@@ -12,11 +12,9 @@
 //! Knows nothing of who refers to a BLOB.
 
 mod bucket;
-mod envelope;
 mod failure;
-mod frames;
+mod gate;
 mod http;
-mod keys;
 mod listing;
 mod names;
 mod notes;
@@ -24,10 +22,10 @@ mod opening;
 mod options;
 mod provider;
 mod reading;
+mod silence;
 mod sweeping;
 mod upload;
 
-pub use keys::StoreKey;
 pub use notes::ObjectNotes;
 pub use options::{ObjectKind, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
 pub use provider::ObjectProvider;

@@ -2,13 +2,8 @@
 
 use model::{Digest, Timestamp};
 
-use super::keys::hex;
-
-/// Length of the identifier of a data object in bytes.
-pub const DATA_ID: usize = 16;
-
-/// The identifier of the object with a large BLOB's bytes.
-pub type DataId = [u8; DATA_ID];
+use crate::coding::{DataId, hex};
+use crate::directory::STORE_MARK;
 
 /// Names of all objects of a store below its prefix.
 #[derive(Clone, Debug)]
@@ -28,7 +23,7 @@ impl Names {
     }
 
     pub fn marker(&self) -> String {
-        format!("{}store.toml", self.prefix)
+        format!("{}{STORE_MARK}", self.prefix)
     }
 
     /// What the keys of all BLOBs begin with.
@@ -76,8 +71,8 @@ impl Names {
     /// The identifier of a data object from its key.
     pub fn parse_data(&self, key: &str) -> Option<DataId> {
         let text = key.strip_prefix(&self.all_data())?;
-        let digits =
-            text.len() == 2 * DATA_ID && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let digits = text.len() == 2 * size_of::<DataId>()
+            && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         let number = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
         Some(number.to_be_bytes())
     }

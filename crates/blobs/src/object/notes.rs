@@ -54,6 +54,12 @@ impl ObjectNotes {
         }
     }
 
+    /// The first few names of all that are there, in order.
+    pub async fn first(&self, count: usize) -> Result<Vec<String>> {
+        let found = self.bucket.list(&self.root, None, count, None).await?.objects;
+        Ok(found.iter().filter_map(|found| found.key.strip_prefix(&self.root)).map(str::to_owned).collect())
+    }
+
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.root)
     }

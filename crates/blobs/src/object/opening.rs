@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
-use super::envelope::{Envelope, is_enveloped, longest_object};
 use super::provider::{INLINE, Store, blocking};
+use crate::coding::{Envelope, is_enveloped, longest_object};
 
 /// From this length on, digests are computed on the blocking pool.
 const LONG: u64 = 256 << 10;

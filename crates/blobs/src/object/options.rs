@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::keys::StoreKey;
+use crate::coding::StoreKey;
 
 /// The interface that an object store speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,8 @@ pub enum ServerSideEncryption {
 pub struct Patience {
     /// Until a connection is there.
     pub connect_seconds: u64,
-    /// Until an answer is there and complete; each 64 KiB of body that is sent or received allow another second.
+    /// Nothing may stand still for longer: no body that is sent or received, and no answer that is waited for. Each 64 KiB of body allow
+    /// another second for the whole.
     pub answer_seconds: u64,
     /// A request that failed in a way that may pass is repeated, with growing pauses, while it is younger than this.
     pub retry_seconds: u64,
@@ -58,7 +59,7 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { connect_seconds: 5, answer_seconds: 30, retry_seconds: 60, retries: 5 }
+        Self { connect_seconds: 5, answer_seconds: 15, retry_seconds: 60, retries: 5 }
     }
 }
 

@@ -9,16 +9,15 @@ use model::{Digest, Error, ErrorKind, Result};
 use tokio::sync::Semaphore;
 
 use super::bucket::Bucket;
-use super::envelope::{CHUNK, encode, is_enveloped};
-use super::frames::Encoder;
-use super::keys::StoreKey;
+use super::gate::Gate;
 use super::names::Names;
 use super::opening::Opened;
 use super::options::{ObjectOptions, ObjectSecrets};
 use super::reading::{LargeSource, WholeSource};
 use super::upload::ObjectUpload;
 use super::{listing, sweeping};
-use crate::directory::{Owner, check_marker_text, marker_text};
+use crate::coding::{CHUNK, Encoder, StoreKey, encode, is_enveloped};
+use crate::directory::Owner;
 use crate::locator::Locator;
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
 use crate::verification::Reporter;
@@ -29,8 +28,6 @@ pub const INLINE: u64 = 16 << 20;
 pub const SENDING: u32 = 128;
 /// Pieces of all readers together that are read ahead have this many MiB.
 const AHEAD: usize = 128;
-/// The marker has some hundred bytes.
-const MARKER_LIMIT: u64 = 64 << 10;
 
 /// A store in a bucket.
 pub struct ObjectProvider(Arc<Store>);
@@ -46,11 +43,27 @@ pub struct Store {
     /// MiB that may still be read ahead.
     pub ahead: Arc<Semaphore>,
     closed: AtomicBool,
+    pub gate: Gate,
 }
 
 impl ObjectProvider {
-    /// Opens the store for `owner`; an empty place becomes one. `Conflict` when it belongs to another farm or holds something else.
+    /// Opens the store for `owner`; an empty place becomes one.
+    ///
+    /// Errors: those of [`Self::expect`] and [`Store::ready`].
     pub async fn open(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
+        let provider = Self::new(options, secrets, Gate::new(owner, true))?;
+        provider.0.ready().await?;
+        Ok(provider)
+    }
+
+    /// A store that `owner` has made before. The service is asked when it is first used.
+    ///
+    /// Errors: `Invalid` when the options cannot work.
+    pub fn expect(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<Self> {
+        Self::new(options, secrets, Gate::new(owner, false))
+    }
+
+    fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: Gate) -> Result<Self> {
         let store = Store {
             bucket: Bucket::new(options, secrets)?,
             names: Names::new(&options.prefix),
@@ -59,43 +72,18 @@ impl ObjectProvider {
             sending: Arc::new(Semaphore::new(SENDING as usize)),
             ahead: Arc::new(Semaphore::new(AHEAD)),
             closed: AtomicBool::new(false),
+            gate,
         };
-        store.claim(owner).await?;
         Ok(Self(Arc::new(store)))
     }
 }
 
 impl Store {
-    async fn claim(&self, owner: &Owner) -> Result<()> {
-        let (marker, label) = (self.names.marker(), self.bucket.label());
-        let mut found = self.bucket.get(&marker, MARKER_LIMIT).await?;
-        if found.is_none() {
-            let first = self.bucket.list(self.names.root(), None, 1, None).await?.objects.into_iter().next();
-            if let Some(first) = first.filter(|first| first.key != marker) {
-                let blobs = first.key.starts_with(&self.names.blobs());
-                let text = match blobs {
-                    true => format!("{label} holds BLOBs but its marker {marker} is missing: restore that object"),
-                    false => format!("{label} holds {}, which is no BLOB store's: choose another prefix", first.key),
-                };
-                let kind = if blobs { ErrorKind::Corrupt } else { ErrorKind::Conflict };
-                return Err(Error::new(kind, text).with_code("not_a_blob_store"));
-            }
-            let text = marker_text("docs/formats/object-store.md", owner);
-            if self.bucket.create(&marker, &[Bytes::from(text)]).await? {
-                return Ok(());
-            }
-            found = self.bucket.get(&marker, MARKER_LIMIT).await?;
-        }
-        let Some(found) = found else {
-            return Err(Error::unavailable(format!("{marker} in {label} is there and is not: try again")));
-        };
-        check_marker_text(&String::from_utf8_lossy(&found), &marker, label, owner)
-    }
-
-    pub fn check_open(&self) -> Result<()> {
+    /// What every change begins with.
+    pub async fn writable(&self) -> Result<()> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(Error::unavailable("the BLOB store is closed")),
-            false => Ok(()),
+            false => self.ready().await,
         }
     }
 
@@ -114,7 +102,7 @@ impl Store {
     }
 
     async fn put(self: &Arc<Self>, blob: Whole) -> Result<Stored> {
-        self.check_open()?;
+        self.writable().await?;
         let Whole { digest, size, pieces } = blob;
         if cfg!(debug_assertions) {
             let mut hasher = crate::BlobHasher::new();
@@ -207,13 +195,14 @@ impl Provider for ObjectProvider {
 
     fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
         Box::pin(async move {
-            self.0.check_open()?;
+            self.0.writable().await?;
             Ok(Box::new(ObjectUpload::begin(self.0.clone(), announced)?) as Box<dyn Upload>)
         })
     }
 
     fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
         Box::pin(async move {
+            self.0.ready().await?;
             Ok(match self.0.open(digest, size).await? {
                 Opened::Whole(bytes) => Box::new(WholeSource(bytes)) as Box<dyn Source>,
                 Opened::Large(envelope) => Box::new(LargeSource::new(self.0.clone(), envelope)),
@@ -226,15 +215,24 @@ impl Provider for ObjectProvider {
     }
 
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
-        Box::pin(listing::page(&self.0, after, limit))
+        Box::pin(async move {
+            self.0.ready().await?;
+            listing::page(&self.0, after, limit).await
+        })
     }
 
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
-        Box::pin(async move { listing::verify(&self.0, &reporter).await })
+        Box::pin(async move {
+            self.0.ready().await?;
+            listing::verify(&self.0, &reporter).await
+        })
     }
 
     fn usage(&self) -> Pending<'_, Usage> {
-        Box::pin(listing::usage(&self.0))
+        Box::pin(async move {
+            self.0.ready().await?;
+            listing::usage(&self.0).await
+        })
     }
 
     fn compact(&self, _limits: CompactLimits) -> Pending<'_, CompactReport> {

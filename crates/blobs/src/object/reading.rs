@@ -9,9 +9,9 @@ use model::{Error, ErrorKind, Result};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::envelope::Envelope;
 use super::opening::Opened;
 use super::provider::{Store, blocking};
+use crate::coding::Envelope;
 use crate::provider::{Pending, Source};
 
 /// The pieces of a steady reader grow to this many bytes.

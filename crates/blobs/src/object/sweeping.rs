@@ -6,15 +6,15 @@ use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result, Timestamp};
 
 use super::bucket::Listed;
-use super::envelope::{HEAD, is_enveloped, peek};
 use super::listing::Walk;
-use super::names::DataId;
 use super::provider::Store;
+use crate::coding::DataId;
+use crate::coding::{HEAD, is_enveloped, peek};
 use crate::provider::CompactReport;
 
 /// Removes a BLOB, whatever its size: first the key that makes it one, then its data.
 pub async fn delete(store: &Arc<Store>, digest: Digest) -> Result<()> {
-    store.check_open()?;
+    store.writable().await?;
     let mut walk = Walk::new(&store.bucket, store.names.of_digest(&digest), None);
     while let Some(objects) = walk.some(1000).await? {
         for object in objects {
@@ -39,7 +39,7 @@ async fn data_of(store: &Store, object: &Listed) -> Result<Option<DataId>> {
 
 /// Removes data objects older than the window that no BLOB leads to.
 pub async fn compact(store: &Arc<Store>) -> Result<CompactReport> {
-    store.check_open()?;
+    store.writable().await?;
     let mut report = CompactReport::default();
     let mut walk = Walk::new(&store.bucket, store.names.all_data(), None);
     let mut before = None;

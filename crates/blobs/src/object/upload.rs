@@ -8,12 +8,12 @@ use model::{Digest, Error, ErrorKind, Result};
 use object_store::multipart::PartId;
 use tokio::task::JoinSet;
 
-use super::envelope::{HEAD, chunk_for, encode};
-use super::frames::Encoder;
-use super::keys::fill_random;
-use super::names::DataId;
 use super::opening::Opened;
 use super::provider::{SENDING, Store, blocking};
+use crate::coding::DataId;
+use crate::coding::Encoder;
+use crate::coding::fill_random;
+use crate::coding::{HEAD, chunk_for, encode};
 use crate::provider::{Pending, Stored, Upload};
 
 /// What is compressed or encrypted goes to the blocking pool in batches of about this many bytes.
@@ -171,7 +171,7 @@ impl ObjectUpload {
     }
 
     async fn complete(mut self: Box<Self>, digest: Digest, size: u64) -> Result<Stored> {
-        self.store.check_open()?;
+        self.store.writable().await?;
         self.encode().await?;
         let encoder = self.encoder.take().ok_or_else(failed_before)?;
         let mut out = Vec::new();

@@ -25,6 +25,8 @@ pub enum Trouble {
     Cut(usize),
     /// The answer stops after so many bytes of its body and never goes on.
     Stall(usize),
+    /// The server never sees the request, and nothing is ever answered.
+    Silence,
     /// The lowest bit of this byte of the body is turned round (counted from the end of the body when it is shorter).
     Flip(usize),
     /// The same of the request's body, before the server sees it.
@@ -167,6 +169,9 @@ impl Shared {
         if let Some(Trouble::Status(status, code)) = trouble {
             return reply(&mut client, status, error_xml(code).as_bytes()).await;
         }
+        if trouble == Some(Trouble::Silence) {
+            never().await;
+        }
         if let Some(Trouble::FlipRequest(at)) = trouble {
             flip(&mut request.body, at);
         }
@@ -196,11 +201,15 @@ impl Shared {
         client.write_all(&answer.body[..sent]).await?;
         client.flush().await?;
         if let Some(Trouble::Stall(_)) = trouble {
-            // Longer than anybody should wait; ends with the test.
-            tokio::time::sleep(Duration::from_secs(300)).await;
+            never().await;
         }
         client.shutdown().await
     }
+}
+
+/// Longer than anybody should wait; ends with the test.
+async fn never() {
+    tokio::time::sleep(Duration::from_secs(300)).await;
 }
 
 fn flip(body: &mut [u8], at: usize) {

@@ -5,14 +5,59 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use blobs::testing::read_all;
-use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, Stored, digest_of};
+use blobs::testing::{random_bytes, read_all};
+use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, StoreKey, Stored, digest_of};
 use bytes::Bytes;
 use model::{Digest, Result};
 
 /// Small segments, one at a time, nothing written ahead.
 pub fn options() -> DirectoryOptions {
     DirectoryOptions { segment_bytes: 4 << 20, writers: 1, zero_fill: false, ..Default::default() }
+}
+
+/// How encoded stores in these tests are set up: name, level of compression, whether encrypted.
+pub const FORMS: [(&str, Option<i32>, bool); 3] =
+    [("compressed", Some(3), false), ("encrypted", None, true), ("both", Some(3), true)];
+
+pub fn key() -> StoreKey {
+    StoreKey::from_bytes(std::array::from_fn(|i| i as u8))
+}
+
+/// Options of a store of this form.
+pub fn encoding(form: (&str, Option<i32>, bool)) -> DirectoryOptions {
+    let encryption_keys = if form.2 { vec![key()] } else { Vec::new() };
+    DirectoryOptions { compression: form.1, encryption_keys, ..options() }
+}
+
+/// Bytes that compress, with random ones between, and differ by `seed`.
+pub fn text(seed: u64, length: usize) -> Bytes {
+    let mut out = Vec::with_capacity(length + 4096);
+    let mut part = 0;
+    while out.len() < length {
+        out.extend_from_slice(&random_bytes(seed << 20 | part, 64));
+        out.extend_from_slice(&b"Strongroom keeps what is written here. ".repeat(12));
+        part += 1;
+    }
+    out.truncate(length);
+    Bytes::from(out)
+}
+
+/// The paths of all files below a directory.
+pub fn all_files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(all_files(&path)),
+            false => found.push(path),
+        }
+    }
+    found
+}
+
+/// Whether these bytes are anywhere in a file below a directory.
+pub fn lies_open(root: &Path, secret: &[u8]) -> bool {
+    all_files(root).iter().any(|path| std::fs::read(path).unwrap().windows(secret.len()).any(|part| part == secret))
 }
 
 pub fn owner() -> Owner {

@@ -26,9 +26,8 @@ statements! {
         WHERE id = $1 AND state IN ('failed', 'finished', 'aborted', 'paused')";
     PUT_ERROR = "INSERT INTO job_error (job_id, item, message, attempts, at) VALUES ($1, $2, $3, 1, $4)
         ON CONFLICT (job_id, item) DO UPDATE SET message = excluded.message, attempts = job_error.attempts + 1, at = excluded.at";
-    REMOVE_ERROR = "DELETE FROM job_error WHERE job_id = $1 AND item = $2";
+    FORGET_ERRORS = "DELETE FROM job_error WHERE job_id = $1 AND at < $2";
     LIST_ERRORS = "SELECT item, message, attempts, at FROM job_error WHERE job_id = $1 AND item > $2 ORDER BY item LIMIT $3";
-    COUNT_ERRORS = "SELECT COUNT(*) FROM job_error WHERE job_id = $1";
     PURGE = "DELETE FROM job WHERE state IN ('finished', 'aborted') AND finished_at < $1";
 }
 
@@ -164,9 +163,9 @@ pub fn put_error(transaction: &mut Transaction<'_>, id: Id, item: &str, message:
     transaction.execute(PUT_ERROR, &params![id, item, message, now]).map(drop)
 }
 
-/// It could be done after all.
-pub fn remove_error(transaction: &mut Transaction<'_>, id: Id, item: &str) -> Result<()> {
-    transaction.execute(REMOVE_ERROR, &params![id, item]).map(drop)
+/// Forgets what could not be done before `before`, since it could be done after all.
+pub fn forget_errors(transaction: &mut Transaction<'_>, id: Id, before: Timestamp) -> Result<()> {
+    transaction.execute(FORGET_ERRORS, &params![id, before]).map(drop)
 }
 
 /// What a job could not do, by item, behind `after`.
@@ -174,11 +173,6 @@ pub fn errors(reader: &mut Reader<'_>, id: Id, after: &str, limit: usize) -> Res
     reader.query(LIST_ERRORS, &params![id, after, limit as i64], |row| {
         Ok(JobError { item: row.get(0)?, message: row.get(1)?, attempts: row.get(2)?, at: row.get(3)? })
     })
-}
-
-/// The number of things that a job could not do.
-pub fn count_errors(reader: &mut Reader<'_>, id: Id) -> Result<i64> {
-    Ok(reader.find(COUNT_ERRORS, &params![id], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Forgets jobs that ended well before `before`.

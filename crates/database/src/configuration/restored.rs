@@ -8,7 +8,9 @@ statements! {
     PLACE_DATABASE = "UPDATE content_database SET location = $2 WHERE id = $1";
     DROP_DATABASE = "DELETE FROM content_database WHERE id = $1";
     DROP_COLLECTIONS_OF = "DELETE FROM site_collection WHERE database_id = $1";
-    PLACE_STORE = "UPDATE blob_store SET kind = 'directory', location = $2, settings = $3, secret = NULL WHERE id = $1";
+    PLACE_STORE = "UPDATE blob_store SET location = $2,
+        settings = CASE WHEN kind = 'directory' THEN settings ELSE $3 END,
+        secret = CASE WHEN kind = 'directory' THEN secret END, kind = 'directory' WHERE id = $1";
     DROP_SESSIONS = "DELETE FROM web_session";
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";

@@ -14,6 +14,12 @@ statements! {
     LIST = "SELECT store_id, digest, state, detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE digest > $1
         ORDER BY digest LIMIT $2";
     COUNT = "SELECT COUNT(*) FROM blob_fault WHERE accepted_at IS NULL";
+    BY_STORE = "SELECT store_id, COUNT(*), COUNT(accepted_at) FROM blob_fault GROUP BY store_id";
+    FORGET_UNNEEDED = "DELETE FROM blob_fault WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = blob_fault.digest
+        AND b.store_id = blob_fault.store_id)";
+    LEAD = "INSERT INTO blob_fault (store_id, digest, state, detail, found_at, accepted_at, accepted_by)
+        SELECT $3, digest, 'missing', detail, found_at, accepted_at, accepted_by FROM blob_fault WHERE store_id = $1 AND digest = $2
+        ON CONFLICT (store_id, digest) DO UPDATE SET accepted_at = excluded.accepted_at, accepted_by = excluded.accepted_by";
     OF_NODE = "SELECT v.id, v.major, v.minor, v.working, f.state FROM version v JOIN blob b ON b.id = v.blob_id
         JOIN blob_fault f ON f.digest = b.digest AND f.store_id = b.store_id WHERE v.node_id = $1 ORDER BY v.id";
 }
@@ -79,6 +85,22 @@ pub fn list(reader: &mut Reader<'_>, after: Option<Digest>, limit: usize) -> Res
 /// Number of faults that nobody accepted.
 pub fn count(reader: &mut Reader<'_>) -> Result<i64> {
     Ok(reader.find(COUNT, &[], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// For each store: its identifier, the number of faults, and of those whose loss was accepted.
+pub fn by_store(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
+    reader.query(BY_STORE, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// Forgets the faults of copies that nothing leads to any more; their number.
+pub fn forget_unneeded(transaction: &mut Transaction<'_>) -> Result<u64> {
+    transaction.execute(FORGET_UNNEEDED, &[])
+}
+
+/// The reference to lost bytes leads to another store now, and so does the record of their loss.
+pub fn lead(transaction: &mut Transaction<'_>, from: Id, to: Id, digest: &Digest) -> Result<()> {
+    transaction.execute(LEAD, &params![from, *digest, to])?;
+    remove(transaction, from, digest)
 }
 
 /// A version whose BLOB is not as it must be.

@@ -15,6 +15,7 @@ pub mod library;
 pub mod listing;
 pub mod lock;
 pub mod node;
+pub mod progress;
 pub mod property;
 pub mod reclaim;
 pub mod recycle;

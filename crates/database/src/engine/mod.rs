@@ -214,7 +214,7 @@ impl Database {
 
     /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while those of one table
     /// are written; PostgreSQL writes them beside the old ones, and nobody waits. While others write, they have the database to
-    /// themselves for four times as long after each table.
+    /// themselves for eight times as long after each table.
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
             let start = Instant::now();
@@ -229,13 +229,13 @@ impl Database {
         Ok(())
     }
 
-    /// Leaves the database to those who write, if anybody does, for four times as long as a step took.
+    /// Leaves the database to those who write, if anybody does, for eight times as long as a step took.
     async fn give_way(&self, step: Duration) -> Result<()> {
         let before = self.position().await?;
         let look = step.min(LOOK);
         tokio::time::sleep(look).await;
         if self.position().await? != before {
-            tokio::time::sleep((step * 4).saturating_sub(look)).await;
+            tokio::time::sleep((step * 8).saturating_sub(look)).await;
         }
         Ok(())
     }

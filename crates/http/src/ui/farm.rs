@@ -65,7 +65,7 @@ pub async fn show(mut visit: Visit) -> Shown {
 
 async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {
     let page = &visit.page;
-    let (databases, _) = visit.session.storage_status().await?;
+    let databases = visit.session.database_status().await?;
     let choices = databases.iter().enumerate().map(|(i, database)| Choice::new(&database.name, &database.name, i == 0));
     let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
     let mut owner =

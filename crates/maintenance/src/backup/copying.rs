@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use database::content::{blob, fault};
-use model::{Digest, Error, ErrorKind, Id, Result};
+use model::{Digest, Error, ErrorKind, Id, Result, counted};
 use repository::{Storage, StorageDatabase};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::census::{Census, Needed};
 use super::destination::Destination;
+use super::documents::{Addresses, listed};
 use super::index::{Entry, List, PART, store_part};
 use super::manifest::BlobsPart;
 use super::pace::Pace;
@@ -89,7 +90,7 @@ impl Copying<'_> {
                 break;
             }
         }
-        if missing.is_empty() { Ok(copied) } else { Err(self.incomplete(&missing).await) }
+        if missing.is_empty() { Ok(copied) } else { Err(self.incomplete(&missing).await?) }
     }
 
     /// What an earlier set says of a BLOB. An index that is damaged counts as at its end.
@@ -173,7 +174,7 @@ impl Copying<'_> {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => {
                 if self.is_accepted(digest).await? {
                     copied.blobs.lost.push(digest.to_string());
-                } else if self.is_live && self.documents_of(digest).await?.is_empty() {
+                } else if self.is_live && !self.is_needed(digest).await? {
                     tracing::debug!(%digest, "a BLOB that no document needs went while the backup was taken");
                 } else if missing.len() <= 10_000 {
                     missing.push(Missing { digest, why: error.message().to_owned() });
@@ -195,12 +196,22 @@ impl Copying<'_> {
         Ok(false)
     }
 
-    /// Some documents that need a BLOB.
-    async fn documents_of(&self, digest: Digest) -> Result<Vec<(Id, String)>> {
+    /// Whether a document needs a BLOB.
+    async fn is_needed(&self, digest: Digest) -> Result<bool> {
+        for database in &self.databases {
+            let find = move |reader: &mut database::Reader<'_>| blob::documents_of(reader, &digest, 1);
+            if !database.database.read_long(find).await?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Paths of some documents that need a BLOB.
+    async fn documents_of(&self, digest: Digest, addresses: &Addresses) -> Result<Vec<String>> {
         let mut documents = Vec::new();
         for database in &self.databases {
-            let find = move |reader: &mut database::Reader<'_>| blob::documents_of(reader, &digest, 3);
-            documents.extend(database.database.read_long(find).await?);
+            documents.extend(addresses.of(&database.database, digest, 3).await?);
         }
         Ok(documents)
     }
@@ -219,25 +230,27 @@ impl Copying<'_> {
         self.destination.note(self.set, &copied.blobs.index).await
     }
 
-    async fn incomplete(&self, missing: &[Missing]) -> Error {
+    async fn incomplete(&self, missing: &[Missing]) -> Result<Error> {
+        let addresses = Addresses::read(self.storage.configuration()).await?;
         let mut text = format!(
-            "{} BLOBs that documents need are missing or damaged, so that the backup would not be complete:",
-            missing.len()
+            "{} that documents need {} missing or damaged, so that the backup would not be complete:",
+            counted(missing.len() as u64, "BLOB"),
+            if missing.len() == 1 { "is" } else { "are" }
         );
         for missing in missing.iter().take(NAMED) {
             let digest = missing.digest;
-            let names = self.documents_of(digest).await.unwrap_or_default();
-            let names: Vec<String> = names.into_iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();
-            let names = if names.is_empty() { "documents deleted meanwhile".to_owned() } else { names.join(", ") };
+            let names = self.documents_of(digest, &addresses).await?;
+            let names = listed(&names, "documents deleted meanwhile");
             text.push_str(&format!("\n  {digest}, needed by {names}: {}", missing.why));
         }
         if missing.len() > NAMED {
             text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
         }
         text.push_str(
-            "\nRestore them from an earlier backup or upload these documents again; see `strongroom blobs check`",
+            "\nBring them back from an earlier backup (`strongroom blobs repair --from-backup`) or upload these documents again, or accept the loss \
+             on record (`strongroom blobs check`, then `strongroom blobs accept-loss DIGEST`)",
         );
-        Error::corrupt(text).with_code("backup_incomplete")
+        Ok(Error::corrupt(text).with_code("backup_incomplete"))
     }
 }
 
@@ -273,6 +286,12 @@ async fn copy_from(
     size: u64,
     locator: Option<blobs::Locator>,
 ) -> Result<(Entry, u64)> {
-    let reader = storage.store(store, database)?.open(digest, size, locator.as_ref()).await?;
+    let name = storage.store_name(store);
+    let named = |error: Error| {
+        let text = format!("the BLOB store \"{name}\": {}", error.message());
+        Error::new(error.kind(), text).with_code(error.code()).with_source(error)
+    };
+    let store = storage.store(store, database)?;
+    let reader = store.open(digest, size, locator.as_ref()).await.map_err(named)?;
     vault.put_reader(digest, size, reader).await
 }

@@ -1,7 +1,5 @@
 //! Taking the databases of a farm: all content databases as of about one moment, the configuration database last.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use blobs::digest_of;
@@ -17,6 +15,7 @@ use super::clusters::Clusters;
 use super::index::Entry;
 use super::manifest::{DatabasePart, FilePart, Manifest, method};
 use super::papers::{blocking, failed};
+use super::scratch::Scratch;
 use super::vault::Vault;
 use crate::Progress;
 
@@ -26,37 +25,6 @@ pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
 pub(crate) const KEY_FILE: &str = "farm.key";
 /// No such file is longer.
 pub(crate) const LONGEST_FILE: u64 = 16 << 20;
-
-/// A directory for copies on their way; it is emptied before and after.
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    pub async fn new(path: PathBuf) -> Result<Self> {
-        let made = path.clone();
-        blocking(move || {
-            match std::fs::remove_dir_all(&made) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(failed("empty", &made, error));
-                }
-                _ => {}
-            }
-            DirBuilder::new().recursive(true).mode(0o700).create(&made).map_err(|e| failed("make", &made, e))
-        })
-        .await?;
-        Ok(Self(path))
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed now is removed by the next one.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A database that was taken and is still to be stored.
 enum Snapshot {

@@ -18,18 +18,18 @@ use std::sync::Arc;
 use blobs::{Owner, digest_of};
 use bytes::Bytes;
 use model::{Digest, Error, Id, Result, Timestamp};
+use repository::BACKUP_MARK;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{self, Codec, needs_key};
 use super::index::Entry;
 use super::key::{Derivation, Key};
-use super::lock::Lock;
+use super::lock::{LEASE, Lock};
 use super::manifest::Manifest;
 use super::papers::{Papers, blocking, failed};
 use super::place::BackupPlace;
 use super::vault::Vault;
 
-const MARKER: &str = "strongroom-backup.json";
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
 /// No set is described by more than this many bytes.
@@ -70,20 +70,29 @@ impl Destination {
             blocking(move || prepare(&root)).await?;
         }
         let papers = place.papers()?;
+        if place.directory().is_none() && papers.read(BACKUP_MARK).await?.is_none() {
+            require_empty(&papers).await?;
+        }
         let lock = Lock::take(&papers, Use::Change).await?;
-        if papers.read(MARKER).await?.is_none() {
-            if place.directory().is_none() {
-                require_empty(&papers).await?;
-            }
+        let opened = match Self::claim(&papers, farm, key_file).await {
+            Ok(marker) => Self::enter(place, &papers, marker, key_file).await,
+            Err(error) => Err(error),
+        };
+        Self::keep(papers, lock, opened).await
+    }
+
+    /// The mark of the place, which is made when there is none.
+    async fn claim(papers: &Papers, farm: Id, key_file: Option<&Path>) -> Result<Marker> {
+        if papers.read(BACKUP_MARK).await?.is_none() {
             let encryption = match key_file.map(Path::to_owned) {
                 Some(file) => Some(blocking(move || Key::create(&file)).await?.1),
                 None => None,
             };
             let created = Timestamp::now().micros();
             let marker = Marker { format: FORMAT, farm: farm.to_string(), created, encryption };
-            papers.write(MARKER, pretty(&marker)?).await?;
+            papers.write(BACKUP_MARK, pretty(&marker)?).await?;
         }
-        let marker = read_marker(&papers).await?;
+        let marker = read_marker(papers).await?;
         if marker.farm != farm.to_string() {
             return Err(Error::conflict(format!(
                 "{} holds the backups of another farm ({}): choose a place of its own for each farm",
@@ -98,7 +107,7 @@ impl Destination {
                 papers.place()
             )));
         }
-        Self::enter(place, papers, marker, key_file, lock).await
+        Ok(marker)
     }
 
     /// Opens a place that is there, whosoever farm it is.
@@ -106,16 +115,22 @@ impl Destination {
         let papers = place.papers()?;
         let marker = read_marker(&papers).await?;
         let lock = Lock::take(&papers, how).await?;
-        Self::enter(place, papers, marker, key_file, lock).await
+        let opened = Self::enter(place, &papers, marker, key_file).await;
+        Self::keep(papers, lock, opened).await
     }
 
-    async fn enter(
-        place: &BackupPlace,
-        papers: Papers,
-        marker: Marker,
-        key_file: Option<&Path>,
-        lock: Lock,
-    ) -> Result<Self> {
+    /// Gives a lock back when what it was for did not work.
+    async fn keep(papers: Papers, lock: Lock, opened: Result<Vault>) -> Result<Self> {
+        match opened {
+            Ok(vault) => Ok(Self { papers, vault, lock }),
+            Err(error) => {
+                lock.release().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn enter(place: &BackupPlace, papers: &Papers, marker: Marker, key_file: Option<&Path>) -> Result<Vault> {
         let key = match (&marker.encryption, key_file) {
             (Some(derivation), Some(file)) => {
                 let (derivation, file) = (derivation.clone(), file.to_owned());
@@ -129,7 +144,7 @@ impl Destination {
         // A note that cannot be read is written again by the next verification.
         let damaged: Vec<String> = serde_json::from_slice(&damaged).unwrap_or_default();
         let damaged = Arc::new(damaged.iter().filter_map(|text| text.parse().ok()).collect());
-        Ok(Self { papers, vault: Vault { store, key, damaged }, lock })
+        Ok(Vault { store, key, damaged })
     }
 
     /// Finishes what waits.
@@ -246,15 +261,15 @@ pub(crate) fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 async fn read_marker(papers: &Papers) -> Result<Marker> {
-    let bytes = papers.read(MARKER).await?.ok_or_else(|| {
-        Error::not_found(format!("there are no backups in {}: it has no file {MARKER}", papers.place()))
+    let bytes = papers.read(BACKUP_MARK).await?.ok_or_else(|| {
+        Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARK}", papers.place()))
     })?;
     parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
 }
 
 fn parse_marker(bytes: &[u8]) -> Result<Marker> {
     let marker: Marker =
-        serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {MARKER} cannot be read ({e})")))?;
+        serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {BACKUP_MARK} cannot be read ({e})")))?;
     if marker.format != FORMAT {
         return Err(Error::invalid(format!(
             "these backups have format {}, this program knows format {FORMAT}: use the version that made them",
@@ -266,35 +281,32 @@ fn parse_marker(bytes: &[u8]) -> Result<Marker> {
 
 /// Refuses a prefix that holds something else.
 async fn require_empty(papers: &Papers) -> Result<()> {
-    for folder in ["sets", "data/blobs"] {
-        if !papers.list(folder).await?.is_empty() {
-            return Err(Error::conflict(format!(
-                "{} holds something else: name an empty prefix or one that holds this farm's backups",
-                papers.place()
-            ))
-            .with_code("backup_not_empty"));
-        }
+    // What a first backup leaves that is cut short before there is a marker.
+    match papers.first(2).await?.iter().find(|name| *name != LEASE) {
+        Some(found) => Err(not_empty(&papers.place(), found, "prefix")),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn not_empty(place: &str, found: &str, kind: &str) -> Error {
+    Error::conflict(format!(
+        "{place} holds something else, such as \"{found}\": name an empty {kind} or one that holds this farm's backups"
+    ))
+    .with_code("backup_not_empty")
 }
 
 /// Makes the directory. Refuses one that holds something else.
 fn prepare(root: &Path) -> Result<()> {
     // All documents and the hashes of passwords lie below.
     DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|e| failed("make", root, e))?;
-    if root.join(MARKER).try_exists().map_err(|e| failed("look into", root, e))? {
+    if root.join(BACKUP_MARK).try_exists().map_err(|e| failed("look into", root, e))? {
         return Ok(());
     }
     for entry in fs::read_dir(root).map_err(|e| failed("look into", root, e))? {
         let name = entry.map_err(|e| failed("look into", root, e))?.file_name();
         // What a first backup leaves that is cut short before there is a marker, and what a file system makes itself.
         if !["lock", "lost+found", "strongroom-backup.new"].iter().any(|known| name == *known) {
-            return Err(Error::conflict(format!(
-                "{} holds something else, such as \"{}\": name an empty directory or one that holds this farm's backups",
-                root.display(),
-                name.to_string_lossy()
-            ))
-            .with_code("backup_not_empty"));
+            return Err(not_empty(&root.display().to_string(), &name.to_string_lossy(), "directory"));
         }
     }
     Ok(())

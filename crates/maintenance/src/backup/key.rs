@@ -127,7 +127,14 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     let failed = |e: std::io::Error| {
         Error::invalid(format!("the key file {} cannot be read: {e}", file.display())).with_source(e)
     };
-    if std::fs::metadata(file).map_err(failed)?.len() > LONGEST {
+    let found = std::fs::metadata(file).map_err(failed)?;
+    if found.is_dir() {
+        return Err(Error::invalid(format!(
+            "{} is a directory: --encrypt-with takes the file that holds the key or passphrase",
+            file.display()
+        )));
+    }
+    if found.len() > LONGEST {
         return Err(Error::invalid(format!("{} is too long for a key file", file.display())));
     }
     let mut secret = std::fs::read(file).map_err(failed)?;

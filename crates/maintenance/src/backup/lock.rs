@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 use super::key::{hex, random};
 use super::papers::{Papers, failed};
 
-const LEASE: &str = "lease.json";
+/// Its name.
+pub(super) const LEASE: &str = "lease.json";
 /// A lease that was not renewed for so long is nobody's; it is renewed five times as often.
 const TERM: Duration = Duration::from_secs(300);
 

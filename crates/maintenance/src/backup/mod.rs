@@ -11,6 +11,8 @@ mod codec;
 mod copying;
 mod databases;
 pub(crate) mod destination;
+pub(crate) mod documents;
+mod ground;
 pub(crate) mod index;
 mod key;
 mod listing;
@@ -21,6 +23,7 @@ pub(crate) mod papers;
 mod place;
 mod prune;
 mod run;
+mod scratch;
 pub(crate) mod vault;
 mod verify;
 
@@ -30,11 +33,12 @@ use std::str::FromStr;
 use database::Location;
 use model::Error;
 
-pub(crate) use databases::{FILES, KEY_FILE, LONGEST_FILE, Scratch};
+pub(crate) use databases::{FILES, KEY_FILE, LONGEST_FILE};
 pub use listing::{SetSummary, list_backups, prune_backups};
 pub use place::BackupPlace;
 pub use prune::{Pruned, Retain};
 pub use run::{BackupSummary, backup};
+pub(crate) use scratch::Scratch;
 pub use verify::{Verified, verify_backups};
 
 /// What to back up, and where to.

@@ -80,6 +80,14 @@ impl Papers {
         }
     }
 
+    /// The first few names of everything that is in a bucket; none of a directory.
+    pub async fn first(&self, count: usize) -> Result<Vec<String>> {
+        match self {
+            Self::Directory(_) => Ok(Vec::new()),
+            Self::Bucket(notes, _) => notes.first(count).await,
+        }
+    }
+
     /// The names in a folder, sorted, without those that are being written.
     pub async fn list(&self, folder: &str) -> Result<Vec<String>> {
         match self {

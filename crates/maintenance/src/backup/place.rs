@@ -33,6 +33,14 @@ impl fmt::Display for BackupPlace {
 }
 
 impl BackupPlace {
+    /// The same from the root on, for whoever is somewhere else.
+    pub(crate) fn absolute(&self) -> Self {
+        match self {
+            Self::Directory(path) => Self::Directory(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+            Self::Objects(..) => self.clone(),
+        }
+    }
+
     /// The directory, if it is one.
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {

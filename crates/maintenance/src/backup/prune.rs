@@ -133,8 +133,13 @@ pub(crate) async fn run(
         let manifest = destination.manifest(&set).await?;
         sets.push((set, manifest));
     }
-    let times: Vec<_> = sets.iter().map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
-    let kept = rules.kept(&times);
+    // A set without BLOBs takes the place of none that has them; one that has them takes the place of any.
+    let mut kept = HashSet::new();
+    for with_alone in [false, true] {
+        let counted = sets.iter().filter(|(_, manifest)| with_alone || !manifest.needs_stores);
+        let times: Vec<_> = counted.map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
+        kept.extend(rules.kept(&times));
+    }
     let mut pruned = Pruned::default();
     let mut manifests = Vec::new();
     for (set, manifest) in sets {

@@ -1,6 +1,5 @@
 //! One backup from its beginning to its end: the farm's note of it, signs of life, the databases, the BLOBs, the manifest.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,12 +15,13 @@ use repository::{Session, Storage};
 use super::census::Census;
 use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
-use super::databases::{Scratch, Snapshots, store_files};
+use super::databases::{Snapshots, store_files};
 use super::destination::Destination;
+use super::ground::require_own;
 use super::index::List;
 use super::manifest::{Manifest, StorePart};
-use super::place::BackupPlace;
 use super::prune::Pruned;
+use super::scratch::Scratch;
 use super::{BackupOptions, PostgresMethod, prune};
 use crate::Progress;
 
@@ -62,14 +62,7 @@ pub fn backup<'a>(
 ) -> BoxFuture<'a, Result<BackupSummary>> {
     Box::pin(async move {
         let storage = session.storage().await?;
-        let place = match options.destination.directory() {
-            Some(path) => {
-                let path = absolute(path)?;
-                refuse_within(&storage, &path)?;
-                BackupPlace::Directory(path)
-            }
-            None => options.destination.clone(),
-        };
+        let place = require_own(&options.destination, &storage).await?;
         let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
         let set = storage.next_id();
         let outcome = noted(&storage, &destination, set, options, progress).await;
@@ -269,40 +262,6 @@ fn summary(id: Id, started_at: Timestamp, manifest: &Manifest) -> BackupSummary 
 
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// Refuses a destination that is part of the farm: it would back up itself, and be lost with it.
-fn refuse_within(storage: &Storage, place: &Path) -> Result<()> {
-    let data = absolute(&storage.directory())?;
-    let mut parts = vec![data.clone()];
-    for (row, _) in storage.stores().iter().filter(|(row, _)| row.kind == "directory") {
-        parts.push(absolute(&data.join(&row.location))?);
-    }
-    match parts.iter().find(|part| place.starts_with(part) || part.starts_with(place)) {
-        Some(part) => Err(Error::conflict(format!(
-            "{} and {}, which belongs to the farm, lie within each other: choose a place outside, best on another disk",
-            place.display(),
-            part.display()
-        ))
-        .with_code("backup_within_farm")),
-        None => Ok(()),
-    }
-}
-
-/// A path without links, as far as it exists.
-fn absolute(path: &Path) -> Result<PathBuf> {
-    let whole = std::path::absolute(path)
-        .map_err(|e| Error::invalid(format!("{} is no usable path: {e}", path.display())).with_source(e))?;
-    let mut missing = Vec::new();
-    let mut present = whole.as_path();
-    loop {
-        if let Ok(found) = present.canonicalize() {
-            return Ok(missing.iter().rev().fold(found, |path, name| path.join(name)));
-        }
-        let (Some(parent), Some(name)) = (present.parent(), present.file_name()) else { return Ok(whole.clone()) };
-        missing.push(name);
-        present = parent;
-    }
 }
 
 /// Tells the farm that the backup is alive until it is dropped.

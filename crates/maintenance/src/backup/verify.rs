@@ -1,6 +1,6 @@
 //! Reading everything again that sets need, and comparing digests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub struct Verified {
     pub bytes: u64,
     /// What is wrong, and which sets it concerns; at most a thousand of them.
     pub faults: Vec<String>,
+    /// BLOBs whose loss was on record when a set was made, so that it has none of their bytes.
+    pub lost: u64,
     /// The number of all faults.
     pub fault_count: u64,
 }
@@ -55,7 +57,7 @@ pub fn verify_backups<'a>(
 async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Progress>) -> Result<Verified> {
     let (vault, running) = (destination.vault.clone(), JoinSet::new());
     let mut work = Verifying { vault, found: Verified::default(), running, damaged: Vec::new(), progress };
-    let mut lists: Vec<Source> = Vec::new();
+    let (mut lists, mut lost): (Vec<Source>, BTreeSet<String>) = Default::default();
     for set in destination.sets().await?.into_iter().filter(|set| only.is_none_or(|id| id == set.id)) {
         work.found.sets.push(set.id);
         let manifest = match destination.manifest(&set).await {
@@ -77,6 +79,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
                 work.take(entry, vec![set.id]).await?;
             }
         }
+        lost.extend(manifest.blobs.lost);
         lists.push(Source::new(set.id, manifest.blobs.index));
     }
     if work.found.sets.is_empty() {
@@ -85,6 +88,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
             None => format!("there are no finished sets in {}", destination.papers.place()),
         }));
     }
+    work.found.lost = lost.len() as u64;
     progress.counted_all();
     work.merge(lists).await?;
     work.settle(0).await?;

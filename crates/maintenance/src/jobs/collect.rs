@@ -4,6 +4,7 @@
 //! window, after asking again in the same transaction, and then the bytes. Orphan clean-up lists the stores and puts aside what no
 //! database knows. A collection that would delete an unlikely share of what there is stops and says so.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, CompactLimits, Entry};
@@ -55,6 +56,9 @@ struct Collection<'a> {
     work: &'a CollectWork,
     throttle: Throttle,
     until: Option<Instant>,
+    started: Timestamp,
+    /// What a dry run would have marked, by database: BLOBs and bytes.
+    would_mark: HashMap<Id, (u64, u64)>,
 }
 
 fn ago(seconds: u64) -> Timestamp {
@@ -64,8 +68,9 @@ fn ago(seconds: u64) -> Timestamp {
 pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;
     let until = work.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let throttle = Throttle::new(&storage, work.rate);
-    let mut collection = Collection { ticket, storage, work, throttle, until };
+    let throttle = Throttle::new(work.rate);
+    let (started, would_mark) = (Timestamp::now(), HashMap::new());
+    let mut collection = Collection { ticket, storage, work, throttle, until, started, would_mark };
     collection.run().await?;
     ticket.note(|figures| {
         figures.phase = String::new();
@@ -113,7 +118,7 @@ impl Collection<'_> {
             self.begin(Phase::Orphans, "looking for BLOBs that no database knows");
             self.orphans(&cursor).await?;
         }
-        if cursor.phase <= Phase::Release && !self.work.dry_run {
+        if cursor.phase <= Phase::Release {
             self.begin(Phase::Release, "deleting what was in quarantine");
             self.release().await?;
         }
@@ -160,8 +165,11 @@ impl Collection<'_> {
                 };
                 let Some((last, (count, bytes))) = database.database.read_long(read).await? else { break };
                 if self.work.dry_run {
-                    self.ticket.count("would_mark_blobs", count.max(0) as u64);
-                    self.ticket.count("would_mark_bytes", bytes.max(0) as u64);
+                    let (count, bytes) = (count.max(0) as u64, bytes.max(0) as u64);
+                    self.ticket.count("would_mark_blobs", count);
+                    self.ticket.count("would_mark_bytes", bytes);
+                    let marked = self.would_mark.entry(database.id).or_default();
+                    *marked = (marked.0 + count, marked.1 + bytes);
                 } else if count > 0 {
                     let now = Timestamp::now();
                     let mark = move |transaction: &mut Transaction<'_>| blob::mark(transaction, after, last, now);
@@ -182,7 +190,11 @@ impl Collection<'_> {
         let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { ago(window) };
         let before = release::limit(&self.storage, wanted).await?;
         for database in self.storage.databases()? {
-            let (due, due_bytes, all) = self.due(&database, before).await?;
+            let (mut due, mut due_bytes, all) = self.due(&database, before).await?;
+            // What this run marks is deleted by it when neither a window nor a backup keeps it.
+            if let Some((count, bytes)) = self.would_mark.get(&database.id).filter(|_| before >= self.started) {
+                (due, due_bytes) = (due + count, due_bytes + bytes);
+            }
             if self.work.dry_run {
                 self.ticket.count("would_delete_blobs", due);
                 self.ticket.count("would_delete_bytes", due_bytes);
@@ -249,20 +261,27 @@ impl Collection<'_> {
         let databases = self.storage.databases()?;
         for (row, store) in self.storage.clone().stores() {
             match store {
-                Some(store) => self.list_store(cursor, row.id, store, &databases).await?,
+                Some(store) => match self.list_store(cursor, row.id, store, &databases).await {
+                    Err(Halt::Fault(error)) if error.kind() == ErrorKind::Unavailable => {
+                        self.leave_out(&row.name, &error)
+                    }
+                    listed => listed?,
+                },
                 None if row.id == DATABASE_STORE => {
                     for database in &databases {
                         let only = std::slice::from_ref(database);
                         self.list_store(cursor, row.id, &database.own_store, only).await?;
                     }
                 }
-                None => {
-                    let error = Error::unavailable("it is not attached or does not answer, so that it was left out");
-                    self.ticket.fail(format!("store {}", row.name), &error);
-                }
+                None => self.leave_out(&row.name, &Error::unavailable("it is not there")),
             }
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, store: &str, error: &Error) {
+        let told = Error::unavailable(format!("it was left out: {}", error.message()));
+        self.ticket.fail(format!("store {store}"), &told);
     }
 
     async fn list_store(
@@ -318,8 +337,11 @@ impl Collection<'_> {
         if due > FEW {
             let mut all = 0;
             for (_, store) in self.storage.stores() {
-                if let Some(store) = store {
-                    all += store.usage().await?.blobs;
+                // Without one that does not answer the share is the greater.
+                if let Some(store) = store
+                    && let Ok(usage) = store.usage().await
+                {
+                    all += usage.blobs;
                 }
             }
             for database in self.storage.databases()? {
@@ -327,7 +349,10 @@ impl Collection<'_> {
             }
             self.refuse_unlikely(due, all, "BLOBs of all stores, which no database knows,")?;
         }
-        release::release(self.ticket, &mut self.throttle, now, orphans_before).await
+        match self.work.dry_run {
+            true => release::foretell(self.ticket, now, orphans_before).await,
+            false => release::release(self.ticket, &mut self.throttle, now, orphans_before).await,
+        }
     }
 
     async fn compact(&mut self) -> Flow<()> {

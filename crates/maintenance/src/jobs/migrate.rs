@@ -5,16 +5,21 @@
 //! new one. A job that was cut short goes on behind the last page that was written down; what it copied twice is found to be
 //! there already.
 
-use blobs::{BlobHasher, BlobStore, Stored};
+use std::pin::pin;
+
+use blobs::{BlobStore, Stored};
+use database::configuration::job;
 use database::content::blob::{self, BlobRow, Selection};
+use database::content::fault;
+use database::content::progress::{self, Moved};
 use database::content::reclaim::{self, ReclaimRow, Standing, reason};
 use database::{Reader, Transaction};
-use futures_util::stream::{self, StreamExt};
-use model::{Error, ErrorKind, Id, Result, Timestamp, counted};
-use repository::{DATABASE_STORE, MigrateWork, Storage, StorageDatabase};
+use futures_util::StreamExt;
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
+use repository::{DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 
+use super::copying::{self, NOT_WHOLE};
 use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
@@ -22,12 +27,11 @@ use super::ticket::{Flow, Ticket};
 /// BLOBs of one transaction, and of one that a rate makes wait for the next.
 const PAGE: usize = 256;
 const PAGE_AT_RATE: usize = 8;
-/// BLOBs that are on their way at once, and how many bytes of them into a content database: uploads stand in the same line.
-const AT_ONCE: usize = 32;
-const BYTES_AT_ONCE: u32 = 4 << 20;
-/// Microseconds of a day.
+/// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
+/// The result that counts references to lost bytes.
+const LOST: &str = "accepted_losses";
 /// Where a migration goes on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Cursor {
@@ -49,29 +53,25 @@ struct Leg<'a> {
 
 pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;
-    let mut throttle = Throttle::new(&storage, work.rate);
+    let mut throttle = Throttle::new(work.rate);
     let databases: Vec<StorageDatabase> = storage
         .databases()?
         .into_iter()
         .filter(|database| work.database.as_ref().is_none_or(|name| *name == database.name))
         .collect();
+    let cursor = begin(ticket, &databases, work).await?;
     let mut legs = Vec::new();
     for database in &databases {
-        legs.extend(plan(ticket, &storage, database, work)?);
+        legs.extend(plan(ticket, &storage, database, work, cursor.after == 0)?);
     }
-    let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
-    let again = work.limit.is_none() && cursor.after == i64::MAX;
-    if again {
-        // Asked to go on after its end: what could not be moved is tried again.
-        ticket.forget_failures();
-        ticket.note(|figures| figures.cursor = serde_json::Value::Null);
+    let is_here = |leg: &Leg<'_>| leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
+    if !matches!(cursor.after, 0 | i64::MAX) && !legs.iter().any(is_here) {
+        return Err(Error::unavailable("the store that BLOBs were being moved out of gives no answer").into());
     }
-    let cursor = if again { Cursor::default() } else { cursor };
     measure(ticket, &legs, &cursor, work).await?;
     let mut is_before = cursor.after != 0;
     for leg in &legs {
-        let here = leg.database.id.get() == cursor.database && leg.from.0.get() == cursor.store;
-        if is_before && !here {
+        if is_before && !is_here(leg) {
             continue;
         }
         let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
@@ -94,8 +94,15 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
         figures.cursor = serde_json::to_value(end).unwrap_or_default();
     });
     let figures = ticket.figures();
-    let moved = figures.items - figures.failed.min(figures.items);
+    let moved = moved_by(&figures);
     let mut message = format!("{} {} moved", counted(moved, "BLOB"), if moved == 1 { "was" } else { "were" });
+    match figures.results.get(LOST) {
+        None | Some(0) => {}
+        Some(1) => message.push_str("; the reference to 1 more, whose loss was accepted, left its store too"),
+        Some(lost) => {
+            message.push_str(&format!("; the references to {lost} more, whose loss was accepted, left their store too"))
+        }
+    }
     if figures.failed > 0 {
         message.push_str(&format!(", {} could not be", figures.failed));
     }
@@ -109,12 +116,65 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     Ok(message)
 }
 
-/// The legs of one database.
+/// Where to begin, with figures that fit.
+async fn begin(ticket: &Ticket, databases: &[StorageDatabase], work: &MigrateWork) -> Result<Cursor> {
+    let cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
+    recount(ticket, databases).await?;
+    if work.limit.is_some() || cursor.after != i64::MAX {
+        return Ok(cursor);
+    }
+    // Asked to go on after its end: what could not be moved is tried again.
+    let failed = ticket.figures().failed;
+    ticket.forget_failures();
+    ticket.note(|figures| {
+        figures.cursor = serde_json::Value::Null;
+        (figures.items, figures.failed) = (figures.items.saturating_sub(failed), 0);
+    });
+    Ok(Cursor::default())
+}
+
+/// BLOBs that a job has moved by its figures.
+fn moved_by(figures: &Figures) -> u64 {
+    figures.items.saturating_sub(figures.failed + figures.results.get(LOST).copied().unwrap_or(0))
+}
+
+/// Brings the figures up to what the databases say was moved: a job that was killed did not write its last pages down. Forgets what jobs
+/// did that the farm does not know any more.
+async fn recount(ticket: &Ticket, databases: &[StorageDatabase]) -> Result<()> {
+    let job = ticket.id;
+    let mut sum = Moved::default();
+    for database in databases {
+        let (of_this, known) =
+            database.database.read(move |reader| Ok((progress::find(reader, job)?, progress::jobs(reader)?))).await?;
+        sum.blobs += of_this.blobs;
+        sum.bytes += of_this.bytes;
+        sum.lost += of_this.lost;
+        for other in known {
+            if ticket.storage().configuration().read(move |reader| job::find(reader, other)).await?.is_none() {
+                database.database.write_vital(move |transaction| progress::forget(transaction, other)).await?;
+            }
+        }
+    }
+    let failed = ticket.figures().failed;
+    ticket.note(|figures| {
+        let moved = moved_by(figures).max(sum.blobs.max(0) as u64);
+        let lost = figures.results.get(LOST).copied().unwrap_or(0).max(sum.lost.max(0) as u64);
+        figures.items = moved + lost + failed;
+        figures.bytes = figures.bytes.max(sum.bytes.max(0) as u64);
+        if lost > 0 {
+            figures.results.insert(LOST.to_owned(), lost);
+        }
+    });
+    Ok(())
+}
+
+/// The legs of one database. A store that gives no answer is noted when the job begins, and left out, unless it alone is meant.
 fn plan<'a>(
     ticket: &'a Ticket,
     storage: &Storage,
     database: &'a StorageDatabase,
     work: &MigrateWork,
+    begins: bool,
 ) -> Result<Vec<Leg<'a>>> {
     let to = match &work.to {
         Some(name) => storage.store_named(name)?.id,
@@ -123,9 +183,20 @@ fn plan<'a>(
     let only = work.from.as_ref().map(|name| storage.store_named(name)).transpose()?.map(|row| row.id);
     let mut legs = Vec::new();
     for (row, _) in storage.stores() {
-        if row.id == to || only.is_some_and(|only| only != row.id) {
+        if row.id == to || only.is_some_and(|only| only != row.id) || work.not_from.contains(&row.name) {
             continue;
         }
+        let source = match storage.store(row.id, database) {
+            Ok(source) => source,
+            Err(error) if only.is_some() => return Err(error),
+            Err(_) if begins => {
+                let error = Error::unavailable("it gives no answer, so that nothing was moved out of it");
+                ticket.fail(format!("store {} for {}", row.name, database.name), &error);
+                ticket.note(|figures| figures.items += 1);
+                continue;
+            }
+            Err(_) => continue,
+        };
         let least = if row.id == DATABASE_STORE { database.minimum_size } else { 0 };
         // What is uploaded from now on is left where the policy put it: a migration beside people at work comes to an end.
         let now = Timestamp::now();
@@ -134,7 +205,7 @@ fn plan<'a>(
         legs.push(Leg {
             ticket,
             database,
-            from: (row.id, storage.store(row.id, database)?),
+            from: (row.id, source),
             to: (to, storage.store(to, database)?),
             which: Selection {
                 store_id: row.id,
@@ -191,113 +262,85 @@ impl Leg<'_> {
             let read = move |reader: &mut Reader<'_>| blob::select(reader, &which, after, size);
             let page = self.database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
-            let bytes = self.page(page, throttle).await?;
+            let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
+            let done = self.page(page).await?;
             after = last;
+            // All at once, so that whatever is written down goes together.
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
-            self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+            self.ticket.note(|figures| {
+                figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
+                figures.items += (done.moved.blobs + done.moved.lost) as u64 + done.failed.len() as u64;
+                figures.bytes += done.moved.bytes as u64;
+                if done.moved.lost > 0 {
+                    *figures.results.entry(LOST.to_owned()).or_default() += done.moved.lost as u64;
+                }
+            });
+            for (digest, error) in &done.failed {
+                self.ticket.fail(digest.to_string(), error);
+            }
+            metrics::counter!("strongroom_blobs_migrated_total").increment(done.moved.blobs as u64);
+            // Old copies in the content database are deleted page by page, so that its file does not grow meanwhile.
+            if self.from.0 == DATABASE_STORE {
+                release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+            }
             throttle.after(self.ticket, bytes).await?;
         }
     }
 
-    async fn page(&self, page: Vec<BlobRow>, throttle: &mut Throttle) -> Flow<u64> {
-        let room = &Semaphore::new(BYTES_AT_ONCE as usize);
-        let mut copies = stream::iter(page)
-            .map(|row| async move {
-                let part = u32::try_from(row.size).map_or(BYTES_AT_ONCE, |size| size.min(BYTES_AT_ONCE));
-                let part = if self.to.0 == DATABASE_STORE { part } else { 0 };
-                let _part = room.acquire_many(part).await;
-                let copied = self.copy(&row).await;
-                (row, copied)
-            })
-            .buffer_unordered(AT_ONCE);
-        let (mut copied, mut bytes) = (Vec::new(), 0);
+    async fn page(&self, page: Vec<BlobRow>) -> Flow<Done> {
+        let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page));
+        let (mut copied, mut done) = (Vec::new(), Done::default());
         while let Some((row, outcome)) = copies.next().await {
-            let size = row.size.max(0) as u64;
-            bytes += size;
             match outcome {
-                Ok(stored) => copied.push((row, stored)),
+                Ok(stored) => copied.push((row, Some(stored))),
                 // The whole store is full or away: the next BLOB would fare no better.
                 Err(error) if ends_all(&error) => return Err(error.into()),
-                Err(error) => {
-                    self.ticket.fail(row.digest.to_string(), &error);
-                    self.ticket.note(|figures| figures.items += 1);
-                }
+                Err(error) if error.code() == NOT_WHOLE && self.is_accepted(&row).await? => copied.push((row, None)),
+                Err(error) => done.failed.push((row.digest, error)),
             }
         }
-        drop(copies);
-        self.redirect(copied).await?;
-        // Old copies in the content database are deleted page by page, so that its file does not grow meanwhile.
-        if self.from.0 == DATABASE_STORE {
-            release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
-        }
-        Ok(bytes)
+        self.redirect(copied, &mut done).await?;
+        Ok(done)
     }
 
-    /// Copies one BLOB and reads it back.
-    async fn copy(&self, row: &BlobRow) -> Result<Stored> {
-        let size = row.size.max(0) as u64;
-        let locator = row.locator.as_deref().map(blobs::Locator::from_bytes).transpose()?;
-        let mut source = self.from.1.open(row.digest, size, locator.as_ref()).await.map_err(|error| {
-            if error.kind() != ErrorKind::NotFound {
-                return error;
-            }
-            Error::corrupt("its bytes are missing where they should be: run `strongroom blobs check`")
-                .with_source(error)
-        })?;
-        let mut writer = self.to.1.writer(Some(size)).await?;
-        while let Some(bytes) = source.next_chunk().await? {
-            writer.write(bytes).await?;
-        }
-        let stored = writer.finish().await?;
-        if stored.digest != row.digest {
-            return Err(Error::corrupt("its bytes are not those that were stored: run `strongroom blobs check`"));
-        }
-        let mut copy = self.to.1.open(row.digest, size, Some(&stored.locator)).await?;
-        let mut hasher = BlobHasher::new();
-        while let Some(bytes) = copy.next_chunk().await? {
-            hasher.update(&bytes);
-        }
-        if hasher.finish() != row.digest {
-            return Err(Error::corrupt("its copy was not read back as it was written"));
-        }
-        Ok(stored)
+    /// Whether it is on record that these bytes are lost, and that somebody accepted it.
+    async fn is_accepted(&self, row: &BlobRow) -> Result<bool> {
+        let (digest, from) = (row.digest, self.from.0);
+        let faults = self.database.database.read(move |reader| fault::find(reader, &digest)).await?;
+        Ok(faults.iter().any(|fault| fault.store_id == from && fault.accepted_at.is_some()))
     }
 
     /// Leads references to their copies and puts the old ones into quarantine. A copy that was there before, or whose like was
     /// deleted a short time ago, may be gone: it is looked for while nobody deletes copies, and then stays there.
-    async fn redirect(&self, copied: Vec<(BlobRow, Stored)>) -> Flow<()> {
-        let (count, bytes) = (copied.len() as u64, copied.iter().map(|(row, _)| row.size.max(0) as u64).sum::<u64>());
-        let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(|(_, stored)| stored.existed);
-        uncertain.extend(self.lead(fresh, false).await?);
+    async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> Flow<()> {
+        let existed = |copied: &Copied| copied.1.is_some_and(|stored| stored.existed);
+        let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(existed);
+        uncertain.extend(self.lead(fresh, false, done).await?);
         if !uncertain.is_empty() {
             let _alone = self.ticket.deleting().await?;
             let mut there = Vec::with_capacity(uncertain.len());
             for (row, stored) in uncertain {
-                match self.to.1.confirm(row.digest, stored.size).await {
+                match self.to.1.confirm(row.digest, row.size.max(0) as u64).await {
                     Ok(()) => there.push((row, stored)),
                     Err(error) if ends_all(&error) => return Err(error.into()),
-                    Err(error) => self.ticket.fail(row.digest.to_string(), &error),
+                    Err(error) => done.failed.push((row.digest, error)),
                 }
             }
-            self.lead(there, true).await?;
+            self.lead(there, true, done).await?;
         }
-        self.ticket.note(|figures| {
-            figures.items += count;
-            figures.bytes += bytes;
-        });
-        metrics::counter!("strongroom_blobs_migrated_total").increment(count);
         Ok(())
     }
 
-    /// Leads references to copies in one transaction, and answers with those that were left where they are because their copy may be
-    /// gone. `found` says that all of them were looked for.
-    async fn lead(&self, copied: Vec<(BlobRow, Stored)>, found: bool) -> Result<Vec<(BlobRow, Stored)>> {
-        let (from, to) = (self.from.0, self.to.0);
+    /// Leads references to copies in one transaction, which counts them too, and answers with those that were left where they are because
+    /// their copy may be gone. `found` says that all of them were looked for. Where there is no copy, because the bytes are lost and
+    /// that was accepted, the record of the loss goes along.
+    async fn lead(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
+        let (from, to, job) = (self.from.0, self.to.0, self.ticket.id);
         let write = move |transaction: &mut Transaction<'_>| {
-            let (mut refused, mut uncertain) = (Vec::new(), Vec::new());
+            let (mut refused, mut uncertain, mut count) = (Vec::new(), Vec::new(), Moved::default());
             for (row, stored) in &copied {
                 match reclaim::require_not_deleting(transaction, to, &row.digest) {
-                    Ok(Standing::DeletedLately) if !found => {
+                    Ok(Standing::DeletedLately) if !found && stored.is_some() => {
                         uncertain.push((row.clone(), *stored));
                         continue;
                     }
@@ -308,19 +351,45 @@ impl Leg<'_> {
                     }
                     Err(error) => return Err(error),
                 }
-                let moved = blob::relocate(transaction, row.id, from, to, Some(stored.locator.as_bytes()))?;
-                // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
-                let unneeded = if moved { aside(row, from, reason::MOVED) } else { aside(row, to, reason::ORPHAN) };
+                let locator = stored.as_ref().map(|stored| stored.locator.as_bytes());
+                let unneeded = match (blob::relocate(transaction, row.id, from, to, locator)?, stored) {
+                    (true, Some(_)) => {
+                        fault::remove(transaction, from, &row.digest)?;
+                        count = Moved { blobs: count.blobs + 1, bytes: count.bytes + row.size, ..count };
+                        aside(row, from, reason::MOVED)
+                    }
+                    (true, None) => {
+                        fault::lead(transaction, from, to, &row.digest)?;
+                        count.lost += 1;
+                        aside(row, from, reason::MOVED)
+                    }
+                    // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
+                    (false, Some(_)) => aside(row, to, reason::ORPHAN),
+                    (false, None) => continue,
+                };
                 reclaim::quarantine(transaction, &unneeded)?;
             }
-            Ok((refused, uncertain))
+            progress::add(transaction, job, count)?;
+            Ok((refused, uncertain, count))
         };
-        let (refused, uncertain) = self.database.database.write_vital(write).await?;
-        for (digest, message) in refused {
-            self.ticket.fail(digest.to_string(), &Error::unavailable(message));
-        }
+        let (refused, uncertain, count) = self.database.database.write_vital(write).await?;
+        let refused = refused.into_iter().map(|(digest, message)| (digest, Error::unavailable(message)));
+        done.failed.extend(refused);
+        done.moved.blobs += count.blobs;
+        done.moved.bytes += count.bytes;
+        done.moved.lost += count.lost;
         Ok(uncertain)
     }
+}
+
+/// A reference and the copy that it is to lead to; none where the bytes are lost, and that was accepted.
+type Copied = (BlobRow, Option<Stored>);
+
+/// What became of a page.
+#[derive(Default)]
+struct Done {
+    moved: Moved,
+    failed: Vec<(Digest, Error)>,
 }
 
 /// A copy of a BLOB that is put into quarantine now.

@@ -3,6 +3,7 @@
 
 mod check;
 mod collect;
+mod copying;
 mod migrate;
 mod reclaim;
 mod runner;

@@ -32,6 +32,58 @@ pub(super) async fn limit(storage: &Storage, wanted: Timestamp) -> Result<Timest
     Ok(held.map_or(wanted, |held| wanted.min(held)))
 }
 
+/// Which copies in quarantine are deleted now.
+struct Due {
+    moved_before: Timestamp,
+    orphans_before: Timestamp,
+    /// What waits since later than this is needed by a backup.
+    held: Timestamp,
+}
+
+/// Behind which copy a page begins.
+type Place = (Id, Vec<u8>);
+
+impl Due {
+    async fn of(storage: &Storage, moved_before: Timestamp, orphans_before: Timestamp) -> Result<Self> {
+        let held = limit(storage, moved_before.max(orphans_before)).await?;
+        Ok(Self { moved_before, orphans_before, held })
+    }
+
+    fn includes(&self, row: &ReclaimRow) -> bool {
+        let wanted = if row.reason == reason::MOVED { self.moved_before } else { self.orphans_before };
+        // What lies in a database itself is in each backup of that database.
+        let before = if row.store_id == DATABASE_STORE { wanted } else { wanted.min(self.held) };
+        row.deleting || row.since < before
+    }
+
+    /// A page of what is due, and where the next one begins; none at the end.
+    async fn page(&self, database: &StorageDatabase, after: Place) -> Result<Option<(Vec<ReclaimRow>, Option<Place>)>> {
+        let wanted = self.moved_before.max(self.orphans_before);
+        let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, after, PAGE);
+        let page = database.database.read(read).await?;
+        let Some(last) = page.last() else { return Ok(None) };
+        let next = (page.len() == PAGE).then(|| (last.store_id, last.digest.as_bytes().to_vec()));
+        Ok(Some((page.into_iter().filter(|row| self.includes(row)).collect(), next)))
+    }
+}
+
+/// Counts what [`release`] would delete, in the results `would_delete_blobs` and `would_delete_bytes`.
+pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_before: Timestamp) -> Flow<()> {
+    let storage = ticket.storage().clone();
+    let due = Due::of(&storage, moved_before, orphans_before).await?;
+    for database in storage.databases()? {
+        let mut after = Some((Id::NONE, Vec::new()));
+        while let Some(from) = after {
+            ticket.go_on()?;
+            let Some((page, next)) = due.page(&database, from).await? else { break };
+            ticket.count("would_delete_blobs", page.len() as u64);
+            ticket.count("would_delete_bytes", page.iter().map(|row| row.size.max(0) as u64).sum());
+            after = next;
+        }
+    }
+    Ok(())
+}
+
 /// Deletes copies in quarantine since before a time, which differs by reason, and those whose deletion was cut short.
 pub(super) async fn release(
     ticket: &Ticket,
@@ -40,14 +92,7 @@ pub(super) async fn release(
     orphans_before: Timestamp,
 ) -> Flow<()> {
     let storage = ticket.storage().clone();
-    let wanted = moved_before.max(orphans_before);
-    let held = limit(&storage, wanted).await?;
-    let due = move |row: &ReclaimRow| {
-        let wanted = if row.reason == reason::MOVED { moved_before } else { orphans_before };
-        // What lies in a database itself is in each backup of that database.
-        let before = if row.store_id == DATABASE_STORE { wanted } else { wanted.min(held) };
-        row.deleting || row.since < before
-    };
+    let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.databases()? {
         let long_ago = Timestamp::now().before(REMEMBERED);
         database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
@@ -55,12 +100,9 @@ pub(super) async fn release(
         loop {
             let alone = ticket.deleting().await?;
             let from = after.clone();
-            let read = move |reader: &mut Reader<'_>| reclaim::due(reader, wanted, from, PAGE);
-            let page = database.database.read(read).await?;
-            let Some(last) = page.last() else { break };
-            after = (last.store_id, last.digest.as_bytes().to_vec());
-            let is_last = page.len() < PAGE;
-            let page: Vec<ReclaimRow> = page.into_iter().filter(due).collect();
+            let Some((page, next)) = due.page(&database, from).await? else { break };
+            let is_last = next.is_none();
+            after = next.unwrap_or(after);
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
             delete(ticket, &alone, &storage, &database, page).await?;
             drop(alone);

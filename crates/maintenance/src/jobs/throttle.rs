@@ -1,14 +1,14 @@
-//! How much of the machine a job takes: a given number of bytes a second, and less than half of the time while people work.
+//! How much of the machine a job takes: a given number of bytes a second, and a sixth of the time while people work.
 
 use std::time::{Duration, Instant};
 
-use repository::Storage;
+use repository::Watch;
 
 use super::ticket::{Flow, Ticket};
 
-/// Requests of people between two steps of a job from which on it makes room.
-const BUSY: u64 = 2;
-/// The longest that a job makes room at once.
+/// A step is followed by so many times its own time of rest, for as long as people go on working.
+const ROOM: u32 = 5;
+/// The longest that one of these times is.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// Paces one job.
@@ -17,14 +17,14 @@ pub(super) struct Throttle {
     rate: Option<u64>,
     started: Instant,
     bytes: u64,
-    activity: u64,
+    watch: Watch,
     step: Instant,
 }
 
 impl Throttle {
-    pub(super) fn new(storage: &Storage, rate: Option<u64>) -> Self {
+    pub(super) fn new(rate: Option<u64>) -> Self {
         let now = Instant::now();
-        Self { rate, started: now, bytes: 0, activity: storage.activity(), step: now }
+        Self { rate, started: now, bytes: 0, watch: Watch::default(), step: now }
     }
 
     /// Waits after a step that moved so many bytes.
@@ -35,15 +35,16 @@ impl Throttle {
             let due = Duration::from_secs_f64(self.bytes as f64 / rate.max(1) as f64);
             wait = due.saturating_sub(self.started.elapsed());
         }
-        let activity = ticket.storage().activity();
-        if activity.wrapping_sub(self.activity) >= BUSY {
-            // As long as the step took, so that at most half of the time is the job's.
-            wait = wait.max(self.step.elapsed().min(LONGEST));
-        }
         if !wait.is_zero() {
             ticket.wait(wait).await?;
         }
-        self.activity = ticket.storage().activity();
+        let rest = self.step.elapsed().saturating_sub(wait).min(LONGEST);
+        for _ in 0..ROOM {
+            if !ticket.storage().is_busy(&mut self.watch) {
+                break;
+            }
+            ticket.wait(rest).await?;
+        }
         self.step = Instant::now();
         ticket.go_on()
     }

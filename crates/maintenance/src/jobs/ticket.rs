@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use database::configuration::job;
@@ -59,6 +59,8 @@ pub(super) struct Ticket {
     /// Items that could not be done, since the last time that they were written down.
     unwritten: Mutex<Vec<(String, String)>>,
     failures: AtomicU64,
+    /// When everything that could not be done before began to be tried again, in microseconds.
+    tried_again: AtomicI64,
 }
 
 impl Ticket {
@@ -73,6 +75,7 @@ impl Ticket {
             started: Instant::now(),
             wish: watch::Sender::new(Wish::Run),
             unwritten: Mutex::default(),
+            tried_again: AtomicI64::default(),
         })
     }
 
@@ -139,9 +142,11 @@ impl Ticket {
         unwritten.push((item.into(), error.message().to_owned()));
     }
 
-    /// Forgets the errors of an earlier run, because everything is tried again.
+    /// Forgets the errors of an earlier run, because everything is tried again: the count now, each of them at the end, unless it came
+    /// again.
     pub(super) fn forget_failures(&self) {
         self.failures.store(0, Ordering::Relaxed);
+        self.tried_again.store(Timestamp::now().micros(), Ordering::Relaxed);
     }
 
     /// Writes down how far the job is; called before work that must not be done twice is forgotten.
@@ -200,8 +205,12 @@ impl Ticket {
             Err(Halt::Lost) => return Ok(()),
             Err(Halt::Asked) => ("", String::new()),
         };
+        let tried_again = Timestamp::from_micros(self.tried_again.load(Ordering::Relaxed));
         let write = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
+            if state == "finished" {
+                job::forget_errors(transaction, id, tried_again)?;
+            }
             let wish = job::find(transaction, id)?.map(|row| row.wish).unwrap_or_default();
             let state = match (state, wish.as_str()) {
                 ("", "abort") => "aborted",

@@ -1,19 +1,23 @@
 //! The BLOBs of a content database, from a backup into the stores that the database says.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ::blobs::{BlobStore, Locator, Stored};
 use database::content::blob::{self, BlobRow};
 use database::content::census;
+use database::content::fault::{self, FaultRow};
 use database::{Database, Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::DATABASE_STORE;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::stores::Store;
 use crate::Progress;
+use crate::backup::documents::Addresses;
 use crate::backup::index::{Entry, List};
+use crate::backup::manifest::Manifest;
 use crate::backup::vault::{Vault, WHOLE};
 
 const PAGE: usize = 2_000;
@@ -27,11 +31,10 @@ const BATCH: usize = 500;
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
     pub database: String,
-    pub store_id: Id,
     pub digest: Digest,
     pub why: String,
-    /// Documents that need it.
-    pub documents: Vec<(Id, String)>,
+    /// Paths of some documents that need it.
+    pub documents: Vec<String>,
 }
 
 /// What became of the BLOBs.
@@ -39,7 +42,10 @@ pub(super) struct Missing {
 pub(super) struct Outcome {
     pub copied: (u64, u64),
     pub present: (u64, u64),
+    /// Those whose loss was not accepted.
     pub missing: Vec<Missing>,
+    /// BLOBs whose loss was on record when the backup was taken.
+    pub lost: u64,
 }
 
 /// Restores the BLOBs of one database.
@@ -48,7 +54,15 @@ pub(super) struct Restoring<'a> {
     pub name: &'a str,
     pub database: &'a Database,
     pub stores: &'a [Store],
+    /// Digests whose loss was on record when the set was made.
+    pub lost: &'a BTreeSet<Digest>,
+    pub addresses: &'a Addresses,
     pub progress: &'a Arc<Progress>,
+}
+
+/// The digests whose loss was on record when a set was made.
+pub(super) fn lost(manifest: &Manifest) -> BTreeSet<Digest> {
+    manifest.blobs.lost.iter().filter_map(|text| text.parse().ok()).collect()
 }
 
 enum Done {
@@ -128,14 +142,43 @@ impl Restoring<'_> {
                 self.note(moved, BATCH).await?;
             }
             Done::Missing(why) => {
+                if self.note_loss(&row, &why).await? {
+                    outcome.lost += 1;
+                    return Ok(());
+                }
                 let digest = row.digest;
-                let find = move |reader: &mut Reader<'_>| blob::documents_of(reader, &digest, 5);
-                let documents = self.database.read_long(find).await?;
-                let (database, store_id) = (self.name.to_owned(), row.store_id);
-                outcome.missing.push(Missing { database, store_id, digest, why, documents });
+                let documents = self.addresses.of(self.database, digest, 5).await?;
+                outcome.missing.push(Missing { database: self.name.to_owned(), digest, why, documents });
             }
         }
         Ok(())
+    }
+
+    /// Puts on record that a BLOB is not there; whether its loss was accepted before.
+    async fn note_loss(&self, row: &BlobRow, why: &str) -> Result<bool> {
+        let now = Timestamp::now();
+        let noted = FaultRow {
+            store_id: row.store_id,
+            digest: row.digest,
+            state: "missing".to_owned(),
+            detail: format!("restored without it: {why}"),
+            found_at: now,
+            accepted_at: None,
+            accepted_by: None,
+        };
+        let is_lost = self.lost.contains(&row.digest);
+        let write = move |transaction: &mut Transaction<'_>| {
+            if fault::find(transaction, &noted.digest)?.iter().any(|fault| fault.accepted_at.is_some()) {
+                return Ok(true);
+            }
+            fault::put(transaction, &noted)?;
+            if is_lost {
+                // Accepted in another content database, or between the copy of this one and the end of the backup.
+                fault::accept(transaction, &noted.digest, now, Id::NONE)?;
+            }
+            Ok(is_lost)
+        };
+        self.database.write(write).await
     }
 
     /// Writes down where BLOBs are now, once there are more than `most`.

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Repository, Session};
 
-use super::blobs::{Outcome, Restoring};
+use super::blobs::{Outcome, Restoring, lost};
 use super::cluster::require_whole;
 use super::farm::{Work, incomplete};
 use super::place::Ground;
@@ -18,6 +18,7 @@ use super::{RestoreOptions, RestoreSummary, choose};
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::destination::{Destination, Use};
+use crate::backup::documents::Addresses;
 use crate::backup::papers::blocking;
 
 /// Replaces one content database of the farm by what a set has of it. Its BLOBs are copied as far as their stores lack them. The file
@@ -58,11 +59,10 @@ async fn restore(
     let part =
         part.ok_or_else(|| Error::not_found(format!("the set {} has no content database \"{name}\"", set.id)))?;
     require_whole(part)?;
-    let directory = options.directory.clone();
-    let ground = blocking(move || Ground::prepare(&directory, set.id, true)).await?;
+    let ground = Ground::enter(options, set.id, Some(name)).await?;
     let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
     progress.count(0, part.bytes);
-    let work = Work { destination, options, manifest: &manifest, scratch: &scratch, progress };
+    let work = Work { destination, options, manifest: &manifest, ground: &ground, scratch: &scratch, progress };
     let rows = storage.configuration().read_long(|reader: &mut Reader<'_>| farm::databases(reader)).await?;
     let row = rows.into_iter().find(|row| row.id == live.id);
     let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
@@ -75,28 +75,36 @@ async fn restore(
     });
     let stores: Vec<Store> = opened.collect();
     let mut notes = work.prepare(&restored.database, &row, &stores).await?;
-    let mut outcome = Outcome::default();
+    let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
+    let addresses = Addresses::read(storage.configuration()).await?;
     let (vault, database) = (&destination.vault, &restored.database);
-    let restoring = Restoring { vault, name, database, stores: &stores, progress };
+    let restoring = Restoring { vault, name, database, stores: &stores, lost: &lost, addresses: &addresses, progress };
     restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
     if !outcome.missing.is_empty() && !options.accept_missing {
         return Err(incomplete(&outcome.missing));
     }
     let there = restored.database.read_long(content::collections).await?;
     restored.database.close().await;
-    let lost = settle(&storage, live.id, there, &restored.location, restored.file.is_none()).await?;
+    let was_whole = ground.unfinished.begin().await?;
+    let settled = settle(&storage, live.id, there, &restored.location, restored.file.is_none()).await;
+    if settled.is_err() && was_whole {
+        ground.unfinished.end().await?;
+    }
+    let gone = settled?;
     notes.extend(
-        lost.into_iter().map(|path| format!("the site collection \"/{path}\" was not in this backup and is gone")),
+        gone.into_iter().map(|path| format!("the site collection \"/{path}\" was not in this backup and is gone")),
     );
     // The file can only be replaced when nobody has it open.
     repository.close().await;
     if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, live.location) {
+        let ground = Arc::clone(&ground);
         blocking(move || {
             Database::settle_file(&from)?;
             ground.put(&from, &to)
         })
         .await?;
     }
+    ground.unfinished.end().await?;
     Ok(RestoreSummary {
         set: set.id,
         started_at: Timestamp::from_micros(manifest.started),
@@ -104,6 +112,7 @@ async fn restore(
         copied: outcome.copied,
         present: outcome.present,
         missing: outcome.missing.len() as u64,
+        lost: outcome.lost,
         notes,
     })
 }

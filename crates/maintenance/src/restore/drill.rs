@@ -5,16 +5,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use database::content::census;
+use ::blobs::{BlobHasher, BlobStore};
+use database::content::census::{self, VersionBlob};
+use database::content::fault;
 use database::{CopiedServer, Reader};
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result};
-use repository::Repository;
+use model::{Digest, Error, ErrorKind, Id, Result};
+use repository::{Repository, StorageDatabase};
 use tokio::task::JoinSet;
 
 use super::cluster::{ClusterOptions, NO_SERVERS, restore_clusters};
 use super::{RestoreOptions, restore_farm};
 use crate::Progress;
+use crate::backup::documents::Addresses;
 use crate::backup::papers::{blocking, failed};
 
 const PAGE: usize = 2_000;
@@ -29,6 +32,8 @@ pub struct Drilled {
     pub versions: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Versions without their bytes, whose loss was accepted before the backup was taken.
+    pub lost: u64,
 }
 
 /// Restores a set below `scratch`, compares, and removes it again. Copies of whole PostgreSQL servers are started there, each reached by
@@ -132,6 +137,7 @@ async fn compare(options: &RestoreOptions, progress: Arc<Progress>) -> Result<Dr
 
 async fn read_all(repository: &Repository, drilled: &mut Drilled) -> Result<()> {
     let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
+    let addresses = Arc::new(Addresses::read(storage.configuration()).await?);
     for database in storage.databases()? {
         let mut after = Id::NONE;
         loop {
@@ -141,26 +147,23 @@ async fn read_all(repository: &Repository, drilled: &mut Drilled) -> Result<()> 
                 .await?;
             let Some(last) = page.last() else { break };
             after = last.version_id;
-            let mut running: JoinSet<Result<u64>> = JoinSet::new();
+            let mut running: JoinSet<Result<Option<u64>>> = JoinSet::new();
             for version in page {
                 while running.len() >= AT_ONCE {
                     count(&mut running, drilled).await?;
                 }
                 let store = storage.store(version.store_id, &database)?;
+                let (database, addresses) = (database.clone(), Arc::clone(&addresses));
                 running.spawn(async move {
-                    let size = version.size.max(0) as u64;
-                    let mut reader = store.open(version.digest, size, None).await?;
-                    let mut hasher = ::blobs::BlobHasher::new();
-                    while let Some(piece) = reader.next_chunk().await? {
-                        hasher.update(&piece);
+                    match read(&store, &version).await {
+                        Err(error) if is_lost(&error, &database, version.digest).await? => Ok(None),
+                        Err(error) => {
+                            let path = addresses.path(&database.database, version.node_id).await?;
+                            let text = format!("a version of {path} was not restored as it was: {}", error.message());
+                            Err(Error::new(error.kind(), text).with_source(error))
+                        }
+                        read => read.map(Some),
                     }
-                    if hasher.finish() == version.digest {
-                        return Ok(size);
-                    }
-                    Err(Error::corrupt(format!(
-                        "version {} of document {} was not restored as it was",
-                        version.version_id, version.node_id
-                    )))
                 });
             }
             while !running.is_empty() {
@@ -171,10 +174,35 @@ async fn read_all(repository: &Repository, drilled: &mut Drilled) -> Result<()> 
     Ok(())
 }
 
-async fn count(running: &mut JoinSet<Result<u64>>, drilled: &mut Drilled) -> Result<()> {
+/// Reads a version and compares its digest; its bytes.
+async fn read(store: &BlobStore, version: &VersionBlob) -> Result<u64> {
+    let size = version.size.max(0) as u64;
+    let mut reader = store.open(version.digest, size, None).await?;
+    let mut hasher = BlobHasher::new();
+    while let Some(piece) = reader.next_chunk().await? {
+        hasher.update(&piece);
+    }
+    if hasher.finish() == version.digest {
+        return Ok(size);
+    }
+    Err(Error::corrupt(format!("the bytes of the BLOB {} are others", version.digest)))
+}
+
+/// Whether an error says that bytes are not there whose loss was accepted.
+async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
+    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) {
+        return Ok(false);
+    }
+    let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+    Ok(faults.iter().any(|fault| fault.accepted_at.is_some()))
+}
+
+async fn count(running: &mut JoinSet<Result<Option<u64>>>, drilled: &mut Drilled) -> Result<()> {
     if let Some(read) = running.join_next().await {
-        drilled.bytes += read.map_err(|e| Error::unavailable("a drill was interrupted").with_source(e))??;
-        drilled.versions += 1;
+        match read.map_err(|e| Error::unavailable("a drill was interrupted").with_source(e))?? {
+            Some(bytes) => (drilled.versions, drilled.bytes) = (drilled.versions + 1, drilled.bytes + bytes),
+            None => drilled.lost += 1,
+        }
     }
     Ok(())
 }

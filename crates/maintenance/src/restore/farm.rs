@@ -7,20 +7,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::configuration::{restored, site_collection};
-use database::content::fault::{self, FaultRow};
 use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction};
 use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp, counted};
 use repository::DATABASE_STORE;
 
-use super::blobs::{Missing, Outcome, Restoring};
+use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
 use super::place::Ground;
 use super::stores::{Opening, Store};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
 use crate::Progress;
 use crate::backup::destination::{Destination, Use};
+use crate::backup::documents::{Addresses, listed};
 use crate::backup::manifest::{DatabasePart, Manifest, method};
 use crate::backup::papers::blocking;
 use crate::backup::{KEY_FILE, LONGEST_FILE, Scratch};
@@ -60,13 +60,12 @@ async fn restore(
 ) -> Result<RestoreSummary> {
     let (set, manifest) = choose(destination, options.set).await?;
     require_places(&manifest, options)?;
-    let (directory, force) = (options.directory.clone(), options.force);
-    let ground = blocking(move || Ground::prepare(&directory, set.id, force)).await?;
+    let ground = Ground::enter(options, set.id, None).await?;
     let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
     let databases = manifest.databases.iter().chain([&manifest.configuration]);
     progress.count(manifest.blobs.count, manifest.blobs.bytes + databases.map(|part| part.bytes).sum::<u64>());
     progress.counted_all();
-    let work = Work { destination, options, manifest: &manifest, scratch: &scratch, progress };
+    let work = Work { destination, options, manifest: &manifest, ground: &ground, scratch: &scratch, progress };
 
     let configuration = work.bring(&manifest.configuration, Schema::Configuration, "configuration.sqlite").await?;
     let (rows, store_rows) =
@@ -79,7 +78,8 @@ async fn restore(
     };
     let stores = opening.open(&store_rows).await?;
     let mut notes = moved_stores(&stores);
-    let mut outcome = Outcome::default();
+    let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
+    let addresses = Addresses::read(&configuration.database).await?;
     let mut contents: Vec<(Id, Restored)> = Vec::new();
     for part in &manifest.databases {
         let id: Id = part.id.parse()?;
@@ -87,21 +87,28 @@ async fn restore(
         let restored = work.bring(part, Schema::Content, &place_of(row)?).await?;
         notes.extend(work.prepare(&restored.database, row, &stores).await?);
         let (vault, database) = (&destination.vault, &restored.database);
-        let restoring = Restoring { vault, name: &row.name, database, stores: &stores, progress };
+        let restoring = Restoring {
+            vault,
+            name: &row.name,
+            database,
+            stores: &stores,
+            lost: &lost,
+            addresses: &addresses,
+            progress,
+        };
         restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
         contents.push((id, restored));
     }
     if !outcome.missing.is_empty() && !options.accept_missing {
         return Err(incomplete(&outcome.missing));
     }
-    work.note_missing(&contents, &rows, &outcome.missing).await?;
     notes.extend(work.settle(&configuration.database, &rows, &contents, &stores).await?);
     for store in &stores {
         if let Some(open) = &store.open {
             open.close().await;
         }
     }
-    work.finish(ground, configuration, contents).await?;
+    work.finish(configuration, contents).await?;
     Ok(RestoreSummary {
         set: manifest.id.parse()?,
         started_at: Timestamp::from_micros(manifest.started),
@@ -109,6 +116,7 @@ async fn restore(
         copied: outcome.copied,
         present: outcome.present,
         missing: outcome.missing.len() as u64,
+        lost: outcome.lost,
         notes,
     })
 }
@@ -118,6 +126,7 @@ pub(super) struct Work<'a> {
     pub destination: &'a Destination,
     pub options: &'a RestoreOptions,
     pub manifest: &'a Manifest,
+    pub ground: &'a Arc<Ground>,
     pub scratch: &'a Scratch,
     pub progress: &'a Arc<Progress>,
 }
@@ -136,13 +145,22 @@ impl Work<'_> {
         }
         let url = self.options.database_urls.get(&part.name).ok_or_else(|| needs_url(part))?;
         let location = Location::parse(url)?;
+        let (unfinished, shown) = (&self.ground.unfinished, location.to_string());
+        let replaces = self.options.force || unfinished.was_loaded(&shown).await;
         if part.cluster.is_none() {
-            assemble::load(vault, part, &location, self.options.force, self.progress).await?;
+            let was_whole = replaces && unfinished.begin().await?;
+            let loaded = assemble::load(vault, part, &location, replaces, self.progress).await;
+            if loaded.is_err() && was_whole {
+                // It is loaded in one transaction: nothing was replaced.
+                unfinished.end().await?;
+            }
+            loaded?;
         }
         let database = Database::open(&location, schema, &limits).await?;
         if part.cluster.is_some() && part.name == CONFIGURATION {
-            require_restored(&database, self.manifest.id.parse()?, self.options.force).await?;
+            require_restored(&database, self.manifest.id.parse()?, replaces).await?;
         }
+        unfinished.loaded(shown).await?;
         Ok(Restored { database, file: None, location: url.clone() })
     }
 
@@ -174,34 +192,6 @@ impl Work<'_> {
             Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
             None => Ok(None),
         }
-    }
-
-    async fn note_missing(
-        &self,
-        contents: &[(Id, Restored)],
-        rows: &[ContentDatabaseRow],
-        missing: &[Missing],
-    ) -> Result<()> {
-        for (id, restored) in contents {
-            let name = rows.iter().find(|row| row.id == *id).map_or("", |row| row.name.as_str());
-            let faults: Vec<FaultRow> = missing
-                .iter()
-                .filter(|missing| missing.database == name)
-                .map(|missing| FaultRow {
-                    store_id: missing.store_id,
-                    digest: missing.digest,
-                    state: "missing".to_owned(),
-                    detail: format!("restored without it: {}", missing.why),
-                    found_at: Timestamp::now(),
-                    accepted_at: None,
-                    accepted_by: None,
-                })
-                .collect();
-            let write =
-                move |transaction: &mut Transaction<'_>| faults.iter().try_for_each(|row| fault::put(transaction, row));
-            restored.database.write(write).await?;
-        }
-        Ok(())
     }
 
     /// Puts the configuration right: where everything is now, and nothing that the content databases do not have.
@@ -257,7 +247,7 @@ impl Work<'_> {
     }
 
     /// Moves everything into its place, the configuration last: only then there is a farm.
-    async fn finish(&self, ground: Ground, configuration: Restored, contents: Vec<(Id, Restored)>) -> Result<()> {
+    async fn finish(&self, configuration: Restored, contents: Vec<(Id, Restored)>) -> Result<()> {
         let mut moves = Vec::new();
         for (_, restored) in contents {
             restored.database.close().await;
@@ -276,6 +266,8 @@ impl Work<'_> {
             }
         }
         let text = settings::moved(before.as_deref(), address.as_deref())?;
+        let ground = Arc::clone(self.ground);
+        ground.unfinished.begin().await?;
         blocking(move || {
             for (name, content) in &files {
                 ground.write(name, content)?;
@@ -289,7 +281,8 @@ impl Work<'_> {
                 None => Ok(()),
             }
         })
-        .await
+        .await?;
+        self.ground.unfinished.end().await
     }
 }
 
@@ -365,8 +358,7 @@ pub(super) fn incomplete(missing: &[Missing]) -> Error {
     let mut text =
         format!("{} that documents need, missing or damaged in the backup:", counted(missing.len() as u64, "BLOB"));
     for missing in missing.iter().take(NAMED) {
-        let names: Vec<String> = missing.documents.iter().map(|(id, name)| format!("\"{name}\" ({id})")).collect();
-        let names = if names.is_empty() { "no document".to_owned() } else { names.join(", ") };
+        let names = listed(&missing.documents, "no document");
         text.push_str(&format!(
             "\n  {} of \"{}\", needed by {names}: {}",
             missing.digest, missing.database, missing.why

@@ -1,7 +1,7 @@
 //! Bringing backups back: a whole farm into a directory, its stores first, then its databases, the configuration last.
 //!
-//! Until the configuration is in its place there is no farm, so that a restoration that was cut short is simply begun again; what
-//! is in the stores by then is not copied a second time.
+//! While it is under way a note in the directory keeps everything else away from it, so that a restoration that was cut short is simply
+//! begun again; what is in the stores by then is not copied a second time.
 
 mod assemble;
 mod blobs;
@@ -14,6 +14,7 @@ mod place;
 mod repair;
 mod settings;
 mod stores;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub use drill::{Drilled, drill};
 pub use farm::restore_farm;
 pub use items::{ItemsOptions, ItemsSummary, restore_items};
 pub use repair::{RepairOptions, RepairSummary, repair_from_backup};
+pub use unfinished::refuse_unfinished;
 
 /// What to bring back, and where to.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +72,8 @@ pub struct RestoreSummary {
     pub present: (u64, u64),
     /// BLOBs that documents need and that are nowhere; only when that was accepted.
     pub missing: u64,
+    /// BLOBs that documents need and whose loss was accepted before the backup was taken.
+    pub lost: u64,
     /// What was changed on the way, for a person.
     pub notes: Vec<String>,
 }

@@ -4,52 +4,66 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ::blobs::STORE_MARK;
 use model::{Error, Id, Result};
+use repository::SERVER_LOCK;
 
-use crate::backup::papers::failed;
+use super::RestoreOptions;
+use super::unfinished::{Note, Unfinished};
+use crate::backup::papers::{blocking, failed};
 
-/// What a database consists of beside its file.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-reserve"];
+/// What a database consists of: its file, and what lies beside it.
+const ENDS: [&str; 4] = ["", "-wal", "-shm", "-reserve"];
+
+/// What shows that there is a farm.
+const SIGNS: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
 
 /// A data directory that no server uses as long as this is held.
 pub(super) struct Ground {
     directory: PathBuf,
     set: Id,
+    pub unfinished: Unfinished,
     _lock: File,
 }
 
 impl Ground {
-    /// Makes the directory, or takes the one that is there. Blocks.
+    /// Makes the directory, or takes the one that is there, for a farm or one content database of the farm that is there.
     ///
     /// # Errors
-    /// Conflict when a server runs on it, or when it holds a farm that is not to be replaced.
-    pub fn prepare(directory: &Path, set: Id, force: bool) -> Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| failed("make", directory, e))?;
-        let path = directory.join("server.lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.map_err(|e| failed("open", &path, e))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::conflict(format!(
-                    "a server is running on {}: stop it first, or restore into another directory",
-                    directory.display()
-                )));
-            }
-            Err(TryLockError::Error(error)) => return Err(failed("lock", &path, error)),
+    /// Conflict when a server runs on it, or when it holds something else or a farm that is not to be replaced.
+    pub async fn enter(options: &RestoreOptions, set: Id, content_database: Option<&str>) -> Result<Arc<Self>> {
+        let directory = options.directory.clone();
+        let enter = move || {
+            require_room(&directory)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&directory)
+                .map_err(|e| failed("make", &directory, e))?;
+            let lock = lock(&directory)?;
+            Ok((lock, sign_of_farm(&directory)?))
+        };
+        let (lock, has_farm) = blocking(enter).await?;
+        let directory = options.directory.clone();
+        let (set_text, source) = (set.to_string(), options.source.absolute().to_string());
+        let content_database = content_database.map(str::to_owned);
+        let is_whole = content_database.is_none();
+        let note = Note { set: set_text, source, content_database, databases: Vec::new() };
+        let unfinished = Unfinished::open(&directory, note).await?;
+        if is_whole && has_farm && !options.force && !unfinished.goes_on() {
+            return Err(Error::conflict(format!(
+                "{} holds a farm already: restore into an empty directory, or add --force to replace it; its databases are then set aside, and BLOBs that are still there are not copied again",
+                directory.display()
+            ))
+            .with_code("farm_exists"));
         }
-        let ground = Self { directory: directory.to_owned(), set, _lock: lock };
-        for sign in ["configuration.sqlite", "strongroom.toml"] {
-            if !force && exists(&directory.join(sign))? {
-                return Err(Error::conflict(format!(
-                    "{} holds a farm already: restore into an empty directory, or add --force to replace it; its databases are then set aside, and BLOBs that are still there are not copied again",
-                    directory.display()
-                ))
-                .with_code("farm_exists"));
-            }
+        // A farm that is there is whole until something of it is replaced.
+        if !has_farm || unfinished.goes_on() {
+            unfinished.begin().await?;
         }
-        Ok(ground)
+        Ok(Arc::new(Self { directory, set, unfinished, _lock: lock }))
     }
 
     /// Puts a file into its place; what is there is set aside. Blocks.
@@ -74,17 +88,83 @@ impl Ground {
         self.put(&from, &to)
     }
 
+    /// Gives a database that is there a name that none has yet.
     fn set_aside(&self, path: &Path) -> Result<()> {
-        for end in [&[""][..], &BESIDE].concat() {
+        let mut aside = format!(".before-restore-{}", self.set);
+        let mut attempt = 1;
+        while any_exists(path, &aside)? {
+            attempt += 1;
+            aside = format!(".before-restore-{}-{attempt}", self.set);
+        }
+        for end in ENDS {
             let present = with_end(path, end);
             if !exists(&present)? {
                 continue;
             }
-            let aside = with_end(path, &format!(".before-restore-{}{end}", self.set));
+            let aside = with_end(path, &format!("{aside}{end}"));
             let moved = if end == "-reserve" { fs::remove_file(&present) } else { fs::rename(&present, aside) };
             moved.map_err(|e| failed("set aside", &present, e))?;
         }
         Ok(())
+    }
+}
+
+fn any_exists(path: &Path, aside: &str) -> Result<bool> {
+    for end in ENDS {
+        if exists(&with_end(path, &format!("{aside}{end}")))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn sign_of_farm(directory: &Path) -> Result<bool> {
+    for sign in SIGNS {
+        if exists(&directory.join(sign))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Refuses a directory with something else in it. What a farm was in before, or a restoration that was cut short, has the lock, and stores
+/// that outlived their farm are welcome. Blocks.
+fn require_room(directory: &Path) -> Result<()> {
+    if exists(&directory.join(SERVER_LOCK))? || sign_of_farm(directory)? {
+        return Ok(());
+    }
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|e| failed("look into", directory, e))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(|e| failed("look into", directory, e))?;
+        let path = entry.path();
+        let is_store = path.is_dir() && exists(&path.join(STORE_MARK))?;
+        if entry.file_name() != "lost+found" && !is_store {
+            return Err(Error::conflict(format!(
+                "{} holds something else, such as \"{}\": restore into an empty directory or one that is not there yet",
+                directory.display(),
+                entry.file_name().to_string_lossy()
+            ))
+            .with_code("restore_not_empty"));
+        }
+    }
+    Ok(())
+}
+
+/// Keeps servers and other restorations away. Blocks.
+fn lock(directory: &Path) -> Result<File> {
+    let path = directory.join(SERVER_LOCK);
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.map_err(|e| failed("open", &path, e))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Error::conflict(format!(
+            "a server is running on {}, or another restoration into it: stop it first, or restore into another directory",
+            directory.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
     }
 }
 

@@ -6,7 +6,7 @@ use ::blobs::{BlobStore, DirectoryOptions, Owner};
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
-use repository::{DATABASE_STORE, open_object_store};
+use repository::{DATABASE_STORE, open_directory_store, open_object_store};
 
 /// A store that is open, or that of the databases themselves.
 pub(super) struct Store {
@@ -46,21 +46,25 @@ impl Opening<'_> {
 
     async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<String>)> {
         let is_directory = row.kind == "directory";
-        let location = Path::new(&row.location);
+        let (location, key_file) = (Path::new(&row.location), self.key_file.as_deref());
         if is_directory && (self.use_stores || location.is_relative() && !row.location.contains("..")) {
-            return Ok((self.directory(&self.directory.join(location)).await?, None));
+            let place = self.directory.join(location);
+            return Ok((open_directory_store(row, self.farm, key_file, &place).await?, None));
         }
         if self.use_stores {
-            let store = open_object_store(row, self.farm, self.key_file.as_deref()).await?;
-            return Ok((store, None));
+            return Ok((open_object_store(row, self.farm, key_file).await?, None));
         }
         let moved = format!("stores/{}", row.id);
-        Ok((self.directory(&self.directory.join(&moved)).await?, Some(moved)))
-    }
-
-    async fn directory(&self, place: &Path) -> Result<BlobStore> {
-        let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-        BlobStore::open_directory(place, &Owner::new(self.farm)?, options).await
+        let place = self.directory.join(&moved);
+        let store = match is_directory {
+            // With its settings and keys, as the row keeps them.
+            true => open_directory_store(row, self.farm, key_file, &place).await?,
+            false => {
+                let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+                BlobStore::open_directory(&place, &Owner::new(self.farm)?, options).await?
+            }
+        };
+        Ok((store, Some(moved)))
     }
 
     fn named(&self, row: &StoreRow, error: &Error) -> Error {

@@ -1,7 +1,6 @@
 //! Following documents, and what happened to documents that the caller may open.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use database::content::{event, followed, node};
@@ -74,7 +73,7 @@ impl Session {
     /// and of work on drafts only hears who may see drafts; everybody hears of what made a version for all. Bounded: when time
     /// is up, what was found is the answer.
     pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
-        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        self.repository.inner.activity.note();
         let map = self.map().await?;
         let mut all = Vec::new();
         for content in &map.databases {

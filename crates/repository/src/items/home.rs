@@ -2,7 +2,6 @@
 //! sites they know. Its cost is bounded whatever the size of the farm.
 
 use std::cmp::Reverse;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -61,7 +60,7 @@ impl Session {
     }
 
     async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {
-        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        self.repository.inner.activity.note();
         let map = self.map().await?;
         let mut home = Home::default();
         for content in &map.databases {

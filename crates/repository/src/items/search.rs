@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -106,7 +105,7 @@ impl Session {
     }
 
     async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<Found> {
-        self.repository.inner.activity.fetch_add(1, Ordering::Relaxed);
+        self.repository.inner.activity.note();
         let map = self.map().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
         let mut found = Found { whole: true, ..Found::default() };

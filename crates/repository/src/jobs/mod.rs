@@ -25,7 +25,8 @@ pub struct Job {
     pub id: Id,
     /// What it does.
     pub work: Work,
-    /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
+    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it came to its end, but could not do everything), `failed` or
+    /// `aborted`.
     pub state: String,
     /// What its runner was asked for last: `run`, `pause` or `abort`.
     pub wish: String,
@@ -45,12 +46,14 @@ pub struct Job {
 
 impl Job {
     fn read(row: JobRow) -> Result<Self> {
+        let figures = Figures::from_text(&row.progress)?;
+        let is_incomplete = row.state == "finished" && figures.failed > 0;
         Ok(Self {
             id: row.id,
             work: Work::from_text(&row.payload)?,
-            state: row.state,
+            state: if is_incomplete { "incomplete".to_owned() } else { row.state },
             wish: row.wish,
-            figures: Figures::from_text(&row.progress)?,
+            figures,
             message: row.message,
             created_at: row.created_at,
             created_by: row.created_by,
@@ -61,7 +64,7 @@ impl Job {
 
     /// Whether nothing happens any more unless somebody asks for it.
     pub fn has_ended(&self) -> bool {
-        matches!(self.state.as_str(), "finished" | "failed" | "aborted")
+        matches!(self.state.as_str(), "finished" | "incomplete" | "failed" | "aborted")
     }
 }
 

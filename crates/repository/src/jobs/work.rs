@@ -57,6 +57,9 @@ pub struct MigrateWork {
     pub rate: Option<u64>,
     /// Stop after so many BLOBs.
     pub limit: Option<u64>,
+    /// Nothing that is in one of these stores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_from: Vec<String>,
 }
 
 /// How to collect.
@@ -213,6 +216,9 @@ impl MigrateWork {
         if let Some(to) = to.filter(|to| to.state != "active") {
             return Err(Error::conflict(format!("the BLOB store \"{}\" is {}: activate it first", to.name, to.state))
                 .with_code("store_not_active"));
+        }
+        for name in &self.not_from {
+            storage.store_named(name)?;
         }
         if let (Some(from), Some(to)) = (from, to)
             && from.id == to.id

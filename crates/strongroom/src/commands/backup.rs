@@ -105,6 +105,9 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Action::Verify { destination, access, set, drill, scratch, database_url }) => {
             let urls = database_urls(&database_url)?;
             let place = access.place(&destination)?;
+            if let Some(scratch) = &scratch {
+                require_directory(scratch)?;
+            }
             let sound = verify(json, &place, &access, set).await?;
             if drill && sound {
                 let scratch = scratch.unwrap_or_else(std::env::temp_dir);
@@ -179,17 +182,19 @@ fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
         time(summary.started_at),
         size(summary.new_bytes),
     );
-    if summary.lost > 0 {
-        text.push_str(&format!(
-            "{} whose loss was accepted {} not in it.\n",
-            counted(summary.lost, "BLOB"),
-            are(summary.lost)
-        ));
-    }
+    text.push_str(&lost_text(summary.lost));
     if let Some(pruned) = &summary.pruned {
         text.push_str(&pruned_text(pruned, false));
     }
     text
+}
+
+/// What is said of BLOBs whose loss is on record.
+pub(super) fn lost_text(lost: u64) -> String {
+    match lost {
+        0 => String::new(),
+        _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
+    }
 }
 
 fn set_json(set: &SetSummary) -> Value {
@@ -238,6 +243,7 @@ async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Opt
         "sets": found.sets.iter().map(Id::to_string).collect::<Vec<_>>(),
         "things": found.things,
         "bytes": found.bytes,
+        "lost": found.lost,
         "fault_count": found.fault_count,
         "faults": found.faults,
     });
@@ -255,8 +261,24 @@ async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Opt
             text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
         }
     }
+    text.push_str(&lost_text(found.lost));
     show(json, &value, &text);
     Ok(found.fault_count == 0)
+}
+
+/// Refuses a scratch place that is no directory. It is not made: what is not there is mostly a disk that is not mounted.
+fn require_directory(scratch: &Path) -> Result<()> {
+    let why = match std::fs::metadata(scratch) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "is no directory".to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
+        Err(error) => format!("cannot be looked at ({error})"),
+    };
+    Err(Error::invalid(format!(
+        "--scratch: {} {why}: make a directory, mount its disk, or leave out --scratch to drill in {}",
+        scratch.display(),
+        std::env::temp_dir().display()
+    )))
 }
 
 async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()> {
@@ -266,11 +288,14 @@ async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()
     drop(bar);
     let drilled = outcome?;
     if !json {
-        let text = format!(
+        let mut text = format!(
             "Drill: restored into a scratch place, {} of documents ({}) with all the bytes that must be there.\n",
             counted(drilled.versions, "version"),
             size(drilled.bytes)
         );
+        if drilled.lost > 0 {
+            text.push_str(&format!("{} without bytes, whose loss was accepted.\n", counted(drilled.lost, "version")));
+        }
         show(false, &Value::Null, &text);
     }
     Ok(())

@@ -8,7 +8,7 @@ use model::{Id, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
-use super::blobs::{ended, job_json, watcher};
+use super::blobs::{Verdict, ended, job_json, watcher};
 use super::output::{show, table, time};
 use super::transfer::size;
 use crate::commands;
@@ -60,22 +60,22 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let (repository, session) = commands::open(&arguments.place).await?;
     let outcome = act(&session, arguments.action, arguments.place.json).await;
     repository.close().await;
-    let (value, text, is_sound) = outcome?;
+    let (value, text, verdict) = outcome?;
     show(arguments.place.json, &value, &text);
-    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(verdict.into())
 }
 
-async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value, String, bool)> {
-    let asked = |job: Job| (job_json(&job), listed(std::slice::from_ref(&job)), true);
+async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value, String, Verdict)> {
+    let asked = |job: Job| (job_json(&job), listed(std::slice::from_ref(&job)), Verdict::Good);
     match action {
         Action::List => {
             let jobs = session.jobs(None, LISTED).await?;
-            Ok((jobs.iter().map(job_json).collect(), listed(&jobs), true))
+            Ok((jobs.iter().map(job_json).collect(), listed(&jobs), Verdict::Good))
         }
         Action::Show { id } => {
             let job = session.job(id).await?;
             let (value, text, _) = ended(session, &job).await?;
-            Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, true))
+            Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, Verdict::Good))
         }
         Action::Pause { id } => session.ask_job(id, JobRequest::Pause).await.map(asked),
         Action::Abort { id } => session.ask_job(id, JobRequest::Abort).await.map(asked),

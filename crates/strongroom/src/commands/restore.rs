@@ -11,6 +11,7 @@ use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
 use model::{Error, Id, NodeKind, NodePath, Result, counted};
 use serde_json::json;
 
+use super::backup::lost_text;
 use super::backup_place::Access;
 use super::output::{are, show, time};
 use super::restore_servers;
@@ -98,7 +99,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let outcome = match &arguments.content_database {
         Some(name) => {
-            let (_, session) = commands::open(&arguments.place).await?;
+            let (_, session) = commands::open_to_restore(&arguments.place, name).await?;
             maintenance::restore_content_database(session, &options, name, progress).await
         }
         None => maintenance::restore_farm(&options, progress).await,
@@ -115,6 +116,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "present_blobs": summary.present.0,
         "present_bytes": summary.present.1,
         "missing_blobs": summary.missing,
+        "lost_blobs": summary.lost,
         "notes": summary.notes,
         "seconds": seconds,
     });
@@ -180,6 +182,7 @@ fn text(summary: &RestoreSummary, seconds: f64) -> String {
     for note in &summary.notes {
         text.push_str(&format!("Note: {note}.\n"));
     }
+    text.push_str(&lost_text(summary.lost));
     if summary.missing > 0 {
         text.push_str(&format!(
             "{} {} missing; `strongroom blobs check` names the documents.\n",

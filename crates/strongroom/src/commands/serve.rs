@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use http_edge::TlsFiles;
 use model::{Error, Result};
-use repository::Repository;
+use repository::{Repository, SERVER_LOCK};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::configuration::{FILE, Place, Settings};
@@ -87,10 +87,11 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));
+    let telling = tokio::spawn(repository.clone().tell_activity());
     let served = http_edge::serve(repository.clone(), options, ready, stop).await;
-    cleaning.abort();
-    working.abort();
-    scheduling.abort();
+    for task in [cleaning, working, scheduling, telling] {
+        task.abort();
+    }
     served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)
@@ -127,7 +128,7 @@ fn lock(directory: &Path) -> Result<File> {
     };
     // Passwords' hashes and all documents lie below: nobody but the server's own user looks in.
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
-    let path = directory.join("server.lock");
+    let path = directory.join(SERVER_LOCK);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -198,7 +198,7 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
 }
 
 async fn databases(session: &Session) -> Result<(Value, String)> {
-    let (databases, _) = session.storage_status().await?;
+    let databases = session.database_status().await?;
     let rows: Vec<_> = databases.iter().map(|row| [row.name.clone(), row.engine.to_owned(), size(row.bytes)]).collect();
     let value = databases.iter().map(|row| json!({ "name": row.name, "engine": row.engine, "bytes": row.bytes }));
     Ok((value.collect(), table(["NAME", "ENGINE", "SIZE"], &rows)))

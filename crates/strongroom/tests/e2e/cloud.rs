@@ -1,6 +1,5 @@
 //! A farm whose BLOBs lie in a real S3 server: work goes on beside its troubles, and nothing is lost or taken for lost.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +9,7 @@ use database::Engine;
 use reqwest::StatusCode;
 
 use crate::support::backups::{Place, compare, fill};
-use crate::support::{Farm, Ledger, Random, bytes, files_below};
+use crate::support::{Farm, Ledger, Random, bytes, empty, files_below};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
@@ -115,17 +114,6 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     // The secrets are nowhere in the open.
     let database = std::fs::read(farm.data.join("configuration.sqlite")).unwrap();
     assert!(!database.windows(8).any(|window| window == b"testtest"), "the credential lies open in the database");
-}
-
-/// Takes everything away that a directory holds.
-fn empty(directory: &Path) {
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => std::fs::remove_dir_all(&path).unwrap(),
-            false => std::fs::remove_file(&path).unwrap(),
-        }
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,20 +6,28 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
 mod backup;
+mod backup_losses;
+mod backup_places;
 mod backup_troubles;
+mod backup_words;
 mod base_backup;
 mod cloud;
 mod deletion;
+mod encoded;
 mod faults;
 mod full;
 mod kill;
+mod losses;
 mod older_states;
 mod places;
 mod power;
+mod readiness;
 mod refusals;
 mod repair;
+mod restore_cut;
 mod restored_parts;
 mod resumable;
+mod silence;
 mod storage;
 mod support;
 mod webdav;

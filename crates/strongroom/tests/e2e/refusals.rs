@@ -140,3 +140,42 @@ async fn an_upload_that_is_cut_short_leaves_nothing() {
     let incoming: Vec<_> = files_below(&farm.data.join("blobs/incoming"));
     assert!(incoming.is_empty(), "left behind: {incoming:?}");
 }
+
+/// Sends this on a connection and reads the head of the answer.
+fn head_of_answer(stream: &mut TcpStream, sent: &str) -> String {
+    stream.write_all(sent.as_bytes()).unwrap();
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap().to_lowercase()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_before_the_body_says_that_the_connection_ends() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    for path in ["/api/v1/content/Nowhere/a.bin", "/dav/Nowhere/a.bin"] {
+        let put = |length: usize, more: &str| {
+            format!(
+                "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n{more}\r\n",
+                server.host()
+            )
+        };
+        let mut stream = TcpStream::connect(server.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        // Nothing is asked for that nobody wants, and nothing more is sent on this connection.
+        let head = head_of_answer(&mut stream, &put(50_000_000, "Expect: 100-continue\r\n"));
+        assert!(head.starts_with("http/1.1 4"), "{head}");
+        assert!(head.contains("connection: close"), "{head}");
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).unwrap();
+        // A body that was sent leaves the connection as it is.
+        let mut stream = TcpStream::connect(server.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let head = head_of_answer(&mut stream, &format!("{}body", put(4, "")));
+        assert!(head.starts_with("http/1.1 4") && !head.contains("connection: close"), "{head}");
+    }
+}

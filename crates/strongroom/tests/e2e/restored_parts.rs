@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Client, Farm, Server, bytes};
+use crate::support::{Client, Farm, Server, bytes, file_with};
 
 /// A farm with a site, a library with columns, a document with three versions, and a backup of all that.
 struct Rig {
@@ -242,6 +242,67 @@ async fn sites_come_back_with_columns_and_permissions_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sites_come_back_with_columns_and_permissions_on_postgres() {
     sites_come_back(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_restoration_that_was_cut_short_left_is_finished_before_content_comes_into_it() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    rig.farm.json(&["user", "add", "otto", "--without-password"]);
+    let otto = rig.farm.json(&["user", "show", "otto"])["id"].as_str().unwrap().to_owned();
+    let library = item(&rig, "Contracts").await["id"].as_str().unwrap().to_owned();
+    let roles = rig.call(Method::GET, "/api/v1/roles", Value::Null).await;
+    rig.call(Method::POST, &format!("/api/v1/items/{library}/permissions/break"), json!({ "copy": false })).await;
+    let grant = json!({ "principal": otto, "role": roles["items"][0]["id"] });
+    let grants = |at: &str| format!("/api/v1/items/{at}/permissions/grants");
+    rig.call(Method::POST, &grants(&library), grant.clone()).await;
+    let before = permissions(&rig, "Contracts").await;
+    rig.farm.json(&["backup", &rig.backups()]);
+    let stale = rig.farm.data.join("restore-items-1");
+    std::fs::create_dir(&stale).unwrap();
+    std::fs::write(stale.join("main.sqlite"), "all secrets").unwrap();
+
+    // Made, and open to everybody who may see the site; then with some of its permissions.
+    for has_some in [false, true] {
+        let there = item(&rig, "Contracts").await["id"].as_str().unwrap().to_owned();
+        rig.call(Method::DELETE, &format!("/api/v1/items/{there}"), Value::Null).await;
+        let root = item(&rig, "").await["id"].as_str().unwrap().to_owned();
+        let new = json!({ "name": "Contracts", "settings": { "versioning": "major" } });
+        let made = rig.call(Method::POST, &format!("/api/v1/items/{root}/libraries"), new).await;
+        let made = made["id"].as_str().unwrap();
+        if has_some {
+            rig.call(Method::POST, &format!("/api/v1/items/{made}/permissions/break"), json!({ "copy": false })).await;
+        }
+        assert_ne!(permissions(&rig, "Contracts").await, before);
+        rig.restore(&["--library", "Contracts"]).await;
+        assert_eq!(permissions(&rig, "Contracts").await, before);
+        assert_eq!(rig.get("Contracts/2026/small.txt").await.unwrap(), b"small");
+    }
+    assert!(!stale.exists(), "what a killed restoration left is removed");
+
+    // One that people use has the permissions that they gave it.
+    let there = item(&rig, "Contracts").await["id"].as_str().unwrap().to_owned();
+    rig.call(Method::POST, &format!("/api/v1/items/{there}/permissions/restore"), Value::Null).await;
+    rig.restore(&["--library", "Contracts"]).await;
+    assert!(!permissions(&rig, "Contracts").await.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_comes_back_without_the_versions_whose_loss_was_accepted() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    // A version whose bytes are a file of their own, so that they can be lost alone.
+    for round in 0..2 {
+        rig.put("Contracts/plan.bin", bytes(round, 3_000_000)).await;
+    }
+    std::fs::remove_file(file_with(&rig.farm.data.join("blobs"), &bytes(0, 3_000_000)).0).unwrap();
+    assert!(rig.farm.run(&["blobs", "check"]).is_err());
+    rig.farm.json(&["blobs", "accept-loss", &blobs::digest_of(&bytes(0, 3_000_000)).to_string()]);
+    rig.farm.json(&["backup", &rig.backups()]);
+    rig.delete("Contracts/plan.bin").await;
+    let back = rig.restore(&["--document", "Contracts/plan.bin"]).await;
+    assert_eq!((&back["versions"], &back["faults"]), (&json!(1), &json!([])), "{back:#}");
+    assert!(back["notes"][0].as_str().unwrap().contains("without version 1.0"), "{back:#}");
+    assert_eq!(rig.versions("Contracts/plan.bin").await, ["2.0"]);
+    assert!(rig.get("Contracts/plan.bin").await.unwrap() == bytes(1, 3_000_000));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -120,7 +120,7 @@ async fn damaged_blobs_are_listed_by_pages_and_resolved() {
     }
     let farm = farm.damaged().await;
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
-    assert_eq!(admin.check_blobs(|_, _| {}).await.unwrap().faults.len(), 5);
+    assert_eq!(crate::damage::find(&admin).await, 5);
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
         let page = farm.get(&format!("/api/v1/farm/faults?limit=2{cursor}")).await.expect(200).json();
@@ -133,6 +133,7 @@ async fn damaged_blobs_are_listed_by_pages_and_resolved() {
     assert_eq!(found.len(), 5, "{found:?}");
     assert!(found.is_sorted_by_key(|fault| fault["digest"].as_str().unwrap().to_owned()));
     let one = &found[0];
+    assert!(one["documents"][0]["path"].as_str().unwrap().starts_with("Documents/"), "{one}");
     assert!(one["documents"][0]["name"].as_str().unwrap().ends_with(".bin") && one["accepted_at"].is_null(), "{one}");
     let at = format!("/api/v1/farm/faults/{}", one["digest"].as_str().unwrap());
     farm.send("POST", &format!("{at}/repair"), &[], "").await.expect(404);

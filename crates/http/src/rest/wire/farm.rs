@@ -60,7 +60,11 @@ pub struct StoreJson {
     pub location: String,
     /// Whether it answers.
     pub available: bool,
-    /// Number of BLOBs; null when it does not answer.
+    /// Why it does not answer, when it does not.
+    pub trouble: Option<String>,
+    /// When its BLOBs were counted.
+    pub counted_at: Option<String>,
+    /// Number of BLOBs; null when it does not answer or is being counted for the first time.
     pub blobs: Option<u64>,
     /// Bytes of all BLOBs.
     pub content_bytes: Option<u64>,
@@ -98,7 +102,9 @@ impl From<StoreStatus> for StoreJson {
             kind: status.kind,
             state: status.state,
             location: status.location,
-            available: status.usage.is_some(),
+            available: status.trouble.is_none(),
+            trouble: status.trouble,
+            counted_at: status.counted_at.map(super::time::format),
             blobs: status.usage.as_ref().map(|usage| usage.blobs),
             content_bytes: status.usage.as_ref().map(|usage| usage.content_bytes),
             disk_bytes: status.usage.as_ref().map(|usage| usage.disk_bytes),

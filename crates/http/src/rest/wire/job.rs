@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Result;
-use repository::{BlobFault, CheckWork, CollectWork, Job, JobError, MigrateWork, PendingReclaim, Work};
+use repository::{BlobFault, CheckWork, CollectWork, FaultyDocument, Job, JobError, MigrateWork, PendingReclaim, Work};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -47,6 +47,8 @@ pub struct MigrateJson {
     pub rate: Option<u64>,
     /// Stop after so many BLOBs.
     pub limit: Option<u64>,
+    /// Nothing that is in one of these stores.
+    pub not_from: Vec<String>,
 }
 
 /// How to collect.
@@ -106,6 +108,7 @@ impl From<Work> for WorkJson {
                 library: work.library.map(|library| library.to_string()),
                 rate: work.rate,
                 limit: work.limit,
+                not_from: work.not_from,
             }),
             Work::Collect(work) => Self::Collect(work.into()),
             Work::Check(CheckWork { store, rate }) => Self::Check(CheckJson { store, rate }),
@@ -128,6 +131,7 @@ impl WorkJson {
                 library: form.library.map(|id| extract::id(&id)).transpose()?.map(model::Id::get),
                 rate: form.rate,
                 limit: form.limit,
+                not_from: form.not_from,
             }),
             Self::Collect(form) => {
                 let CollectJson { window_days, orphan_hours, quarantine_days, dry_run, share, time_limit, rate } = form;
@@ -153,7 +157,8 @@ pub struct JobJson {
     pub id: String,
     /// What it does.
     pub work: WorkJson,
-    /// `waiting`, `running`, `paused`, `finished`, `failed` or `aborted`.
+    /// `waiting`, `running`, `paused`, `finished`, `incomplete` (it came to its end, but could not do everything), `failed` or
+    /// `aborted`.
     pub state: String,
     /// What its runner was asked for last: `run`, `pause` or `abort`.
     pub wish: String,
@@ -293,22 +298,24 @@ pub struct FaultJson {
     /// By whom.
     pub accepted_by: Option<PersonJson>,
     /// Documents that have a version with these bytes, at most 20.
-    pub documents: Vec<DocumentName>,
+    pub documents: Vec<FaultyDocumentJson>,
 }
 
-/// A document by identifier and name.
+/// A document that has a version with missing or damaged bytes.
 #[derive(Serialize, ToSchema)]
-pub struct DocumentName {
+pub struct FaultyDocumentJson {
     /// Identifier.
     pub id: String,
     /// Name.
     pub name: String,
+    /// Site, library and path; null for what lies in a recycle bin, or what the caller may not see.
+    pub path: Option<String>,
 }
 
 impl FaultJson {
     /// A fault with the name of who accepted it.
     pub fn new(fault: BlobFault, names: &Names) -> Self {
-        let document = |(id, name): (model::Id, String)| DocumentName { id: id.to_string(), name };
+        let document = |FaultyDocument { id, name, path }| FaultyDocumentJson { id: id.to_string(), name, path };
         Self {
             digest: fault.digest.to_string(),
             database: fault.database,

@@ -23,7 +23,7 @@ pub struct NewStoreJson {
     /// Credentials and keys by name. They are kept sealed, and never told again.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
-    /// Whether BLOBs are encrypted before they leave, with a key that the farm makes and keeps. Object storage only.
+    /// Whether BLOBs are encrypted before they are stored, with a key that the farm makes and keeps.
     #[serde(default)]
     pub encrypt: bool,
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, Query};
 use model::{Digest, Error, Id};
-use repository::{BlobFault, Session};
+use repository::BlobFault;
 use serde::Deserialize;
 
 use crate::ui::caller::{Sent, Visit};
@@ -56,7 +56,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     for fault in faults {
         rows.push(FaultRow {
             state: if fault.state == "missing" { page.s("faults.missing") } else { page.s("faults.damaged") },
-            documents: documents(&visit.session, &fault).await,
+            documents: documents(&fault),
             more: fault.documents.len().saturating_sub(NAMED),
             accepted_by: fault
                 .accepted
@@ -68,15 +68,14 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     Ok(html(&FaultsPage { page, rows, next }))
 }
 
-async fn documents(session: &Session, fault: &BlobFault) -> Vec<(String, Option<String>)> {
-    let mut found = Vec::new();
-    for (id, name) in fault.documents.iter().take(NAMED) {
-        found.push(match session.item(&(*id).into()).await {
-            Ok(item) => (item.path.clone(), Some(address::browse(&item.path))),
-            Err(_) => (name.clone(), None),
-        });
-    }
-    found
+fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {
+    let shown = fault.documents.iter().take(NAMED);
+    shown
+        .map(|document| match &document.path {
+            Some(path) => (path.clone(), Some(address::browse(path))),
+            None => (document.name.clone(), None),
+        })
+        .collect()
 }
 
 /// Brings a BLOB back, or accepts its loss.

@@ -74,10 +74,15 @@ impl JobRow {
             note: match is_running {
                 true => words::phase(page, &figures.phase),
                 // What a job says at its end is English; its results are shown in every language.
-                false if job.state == "finished" && page.language != Language::English => String::new(),
+                false
+                    if matches!(job.state.as_str(), "finished" | "incomplete")
+                        && page.language != Language::English =>
+                {
+                    String::new()
+                }
                 false => sentence(&job.message),
             },
-            percent: percent.filter(|_| !matches!(job.state.as_str(), "finished" | "waiting")),
+            percent: percent.filter(|_| !matches!(job.state.as_str(), "finished" | "incomplete" | "waiting")),
             done,
             rate: rate.filter(|_| is_running).unwrap_or_default(),
             left: left.filter(|_| is_running).unwrap_or_default(),
@@ -103,7 +108,7 @@ fn state(page: &Page, job: &Job) -> (&'static str, &'static str) {
         ("paused", _) => (page.s("job-state.paused"), "warn"),
         ("failed", _) => (page.s("job-state.failed"), "bad"),
         ("aborted", _) => (page.s("job-state.aborted"), ""),
-        _ if job.figures.failed > 0 => (page.s("job-state.incomplete"), "warn"),
+        ("incomplete", _) => (page.s("job-state.incomplete"), "warn"),
         _ => (page.s("job-state.finished"), ""),
     }
 }

@@ -29,7 +29,7 @@ const SETTINGS: [(&str, bool, &[&str]); 9] = [
     ("session_token", true, &["s3"]),
     ("path_style", false, &["s3"]),
     ("server_side_encryption", false, &["s3"]),
-    ("compression", false, &["s3", "azure", "gcs"]),
+    ("compression", false, &KINDS),
     ("cache_bytes", false, &["s3", "azure", "gcs"]),
 ];
 
@@ -83,10 +83,8 @@ fn new_form<'a>(page: &'a Page, kind: &str, fields: Option<&Fields>) -> Form<'a>
         Field::line("location", label(page, kind, place), typed("location")).required().hint(hint(page, place)),
     ];
     all.extend(provider_fields(page, kind, &BTreeMap::new(), fields));
-    if kind != "directory" {
-        let ticked = fields.is_some_and(|fields| fields.yes("encrypt"));
-        all.push(Field::of("encrypt", page.s("store.encrypt"), Input::Tick(ticked)).hint(page.s("store.encrypt-hint")));
-    }
+    let ticked = fields.is_some_and(|fields| fields.yes("encrypt"));
+    all.push(Field::of("encrypt", page.s("store.encrypt"), Input::Tick(ticked)).hint(page.s("store.encrypt-hint")));
     Form {
         page,
         title: page.f1("store.new-of", words::kind(page, kind)),
@@ -130,7 +128,7 @@ pub async fn add(Path(kind): Path<String>, sent: Sent) -> Shown {
         location: fields.trimmed("location"),
         settings: typed(&fields, shown(&kind, false)),
         secrets: typed(&fields, shown(&kind, true)),
-        encrypt: kind != "directory" && fields.yes("encrypt"),
+        encrypt: fields.yes("encrypt"),
     };
     match visit.session.add_store(new).await {
         Ok(_) => Ok(done(HERE, &Flash::new("toast.created", fields.trimmed("name")))),
@@ -140,7 +138,7 @@ pub async fn add(Path(kind): Path<String>, sent: Sent) -> Shown {
 
 fn change_form<'a>(page: &'a Page, store: &StoreStatus, fields: Option<&Fields>) -> Form<'a> {
     let mut all = Vec::new();
-    if store.has_secrets {
+    if store.has_secrets && shown(&store.kind, true).next().is_some() {
         all.push(Field::paragraph(page.s("store.secrets-text")));
     }
     all.extend(provider_fields(page, &store.kind, &store.settings, fields));

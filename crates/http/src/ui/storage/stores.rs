@@ -36,7 +36,8 @@ struct StoreRow {
     /// Whether it is in the content databases, which always take BLOBs.
     inside: bool,
     /// Whether it has settings and credentials.
-    remote: bool,
+    /// Whether it may have a key that new BLOBs are encrypted with.
+    keyed: bool,
     store: StoreStatus,
 }
 
@@ -51,15 +52,16 @@ pub async fn list(mut visit: Visit) -> Shown {
     let (_, stores) = visit.session.storage_status().await?;
     let page = &visit.page;
     let rows = stores.into_iter().map(|store| {
-        let (state, tone) = match (store.usage.is_some(), store.state.as_str()) {
-            (false, _) => (page.s("store-state.silent"), "bad"),
+        let (state, tone) = match (&store.trouble, store.state.as_str()) {
+            (Some(_), _) => (page.s("store-state.silent"), "bad"),
             (_, "read-only") => (page.s("store-state.read-only"), ""),
             (_, "draining") => (page.s("store-state.draining"), "warn"),
             _ => (page.s("store-state.active"), "accent"),
         };
         let (href, kind) = (address(&store.name), words::kind(page, &store.kind));
         let inside = store.id == DATABASE_STORE;
-        StoreRow { href, kind, state, tone, inside, remote: !inside && store.kind != "directory", store }
+        let keyed = !inside && (store.kind != "directory" || store.has_secrets);
+        StoreRow { href, kind, state, tone, inside, keyed, store }
     });
     let stores = rows.collect();
     let kinds = KINDS.map(|kind| (kind, words::kind(page, kind))).into();

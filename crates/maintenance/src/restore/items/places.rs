@@ -6,7 +6,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
 use model::{ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
-use repository::{ColumnChange, Item, Target};
+use repository::{ColumnChange, Item, Sort, Target};
 
 use super::walk::Walk;
 
@@ -35,7 +35,7 @@ impl Walk<'_> {
     /// The site at a path, made when it is missing: as a site collection if it was one.
     pub async fn make_site(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
         if self.present(path, NodeKind::Site).await?.is_some() {
-            return Ok(());
+            return if self.is_unfinished(path, row).await? { self.grants(path, row).await } else { Ok(()) };
         }
         if row.parent_id.is_none() {
             let address = SitePath::parse(&path.to_string())?;
@@ -56,11 +56,14 @@ impl Walk<'_> {
         };
         let (settings, columns, types) = self.source.database.read_long(read).await?;
         let target = Target::Path(path.clone());
-        let is_new = self.present(path, NodeKind::Library).await?.is_none();
-        if is_new {
+        let is_there = self.present(path, NodeKind::Library).await?.is_some();
+        let is_new = !is_there || self.is_unfinished(path, row).await?;
+        if !is_there {
             let (parent, name) = split(path)?;
             let settings = settings.ok_or_else(|| Error::corrupt("the backup has a library without settings"))?;
             self.session.create_library(&Target::Path(parent), &name, settings).await?;
+        }
+        if is_new {
             self.grants(path, row).await?;
         }
         let (present, present_types) = self.session.columns(&target).await?;
@@ -97,6 +100,22 @@ impl Walk<'_> {
             found.columns.insert(old.id, (id, old.kind));
         }
         Ok(found)
+    }
+
+    /// Whether a place that is there is one that an earlier restoration had just made when it was cut short: nothing is in it, and it has no
+    /// permissions but those of its making and some of the set. What comes into it would be for others than it was.
+    async fn is_unfinished(&mut self, path: &NodePath, row: &NodeRow) -> Result<bool> {
+        let target = Target::Path(path.clone());
+        let (_, page) = self.session.list(&target, Sort::Name, false, None, 1).await?;
+        if !page.items.is_empty() {
+            return Ok(false);
+        }
+        let table = self.session.permissions(&target).await?;
+        let made = (self.session.principal().id, model::Role::FULL_CONTROL);
+        let wanted = self.own_grants(row).await?.unwrap_or_default();
+        let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
+        let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
+        Ok(!table.own || present.contains(&made) && present.iter().all(is_ours))
     }
 
     /// Gives a place that was just made the permissions that it had, if it had its own.

@@ -1,6 +1,6 @@
 //! A set that is looked into: the content database that holds a path, and the bytes of its versions from wherever they are nearest.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use ::blobs::{BlobReader, BlobStore};
@@ -9,7 +9,7 @@ use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::version::VersionRow;
 use database::{Database, Location, Options, Reader, Schema};
-use model::{Digest, Error, Id, NodePath, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, NodePath, Result, Timestamp};
 use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
 
 use super::ItemsOptions;
@@ -19,6 +19,7 @@ use crate::backup::destination::Destination;
 use crate::backup::index::{Entry, List};
 use crate::backup::manifest::{DatabasePart, Manifest, method};
 use crate::backup::vault::{Opened, Vault};
+use crate::restore::blobs::lost;
 use crate::restore::cluster::require_whole;
 use crate::restore::{assemble, choose};
 
@@ -35,6 +36,7 @@ pub(super) struct Source<'a> {
     live: Option<StorageDatabase>,
     vault: &'a Vault,
     index: Vec<Entry>,
+    lost: BTreeSet<Digest>,
 }
 
 /// The bytes of a version on their way.
@@ -70,8 +72,9 @@ impl<'a> Source<'a> {
         let database = bring(vault, part, Schema::Content, folder, options, progress).await?;
         let live = storage.databases()?.into_iter().find(|live| live.id == collection.database_id);
         let (started, index) = (Timestamp::from_micros(manifest.started), manifest.blobs.index.clone());
+        let lost = lost(&manifest);
         let (own, database_name) = (session.store_within(&database)?, part.name.clone());
-        Ok(Self { set: set.id, started, collection, database_name, database, own, storage, live, vault, index })
+        Ok(Self { set: set.id, started, collection, database_name, database, own, storage, live, vault, index, lost })
     }
 
     pub async fn close(&self) {
@@ -107,6 +110,11 @@ impl<'a> Source<'a> {
             }
         }
         Ok(entries)
+    }
+
+    /// Whether an error says of bytes that they are not there, and their loss was on record when the set was made.
+    pub fn is_lost(&self, error: &Error, digest: &Digest) -> bool {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) && self.lost.contains(digest)
     }
 
     /// The bytes of a version: from the database of the set, from the farm's store where it still has them, or from the backup.

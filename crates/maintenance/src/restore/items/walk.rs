@@ -216,10 +216,21 @@ impl<'a> Walk<'a> {
         let mut returning = Vec::with_capacity(versions.len());
         let mut bytes = 0;
         for version in versions {
+            let content = match self.content(folder, &name, version, entries).await {
+                Err(error) if version.id != latest.id && self.source.is_lost(&error, &version.digest) => {
+                    let number = version.number;
+                    self.note(format!(
+                        "\"{}/{name}\" is back without version {number}, whose loss was accepted",
+                        folder.path()
+                    ));
+                    continue;
+                }
+                content => content?,
+            };
             bytes += version.size.max(0) as u64;
             returning.push(ReturningVersion {
                 number: version.number,
-                content: self.content(folder, &name, version, entries).await?,
+                content,
                 media_type: version.media_type.clone(),
                 comment: version.comment.clone(),
                 created_at: version.created_at,
@@ -227,7 +238,7 @@ impl<'a> Walk<'a> {
                 modified_at: version.modified_at,
             });
         }
-        let id = row.id;
+        let (id, count) = (row.id, returning.len() as u64);
         let values = self.source.database.read_long(move |reader: &mut Reader<'_>| column::values(reader, id)).await?;
         let values = values.into_iter().filter_map(|(column, value)| {
             let (new, kind) = columns.columns.get(&column)?;
@@ -252,7 +263,7 @@ impl<'a> Walk<'a> {
         match self.session.return_document(document).await? {
             Returned::Created(_) => {
                 self.summary.created += 1;
-                self.summary.versions += versions.len() as u64;
+                self.summary.versions += count;
                 self.summary.bytes += bytes;
             }
             Returned::NewVersion(_) => {

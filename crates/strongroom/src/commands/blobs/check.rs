@@ -1,102 +1,110 @@
 //! `strongroom blobs check`: re-reads everything and names the documents of what is missing or damaged.
 
-use std::io::IsTerminal;
-use std::time::Instant;
-
-use model::{Result, counted};
-use repository::{CheckReport, CheckedBlob, Session};
+use clap::Args;
+use model::{Digest, Result, counted};
+use repository::{BlobFault, CheckWork, Job, Session, Work};
 use serde_json::{Value, json};
 
-use super::Shown;
-use crate::commands::output::table;
-use crate::commands::transfer::{new_bar, pace, size};
+use super::faults::{fault_json, fault_table};
+use super::{Shown, parse_size, work};
+use crate::commands::transfer::size;
 
-pub async fn check(session: &Session, as_json: bool) -> Result<Shown> {
-    let bar = (!as_json && std::io::stderr().is_terminal()).then(new_bar);
-    let started = Instant::now();
-    let progress = |bytes, all| {
-        if let Some(bar) = &bar {
-            bar.set_length(all);
-            bar.set_position(bytes);
-            bar.set_message(pace(bytes, all, started.elapsed(), true).trim_start_matches(", ").to_owned());
-        }
-    };
-    let report = session.check_blobs(progress).await;
-    if let Some(bar) = &bar {
-        bar.finish_and_clear();
-    }
-    let report = report?;
-    let mut rows = Vec::new();
-    let mut faults = Vec::new();
-    for fault in &report.faults {
-        let documents = named(session, fault).await;
-        let shown: Vec<&str> = documents.iter().map(|(_, path)| path.as_str()).collect();
-        let shown = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
-        rows.push([fault.state.to_owned(), fault.store.clone(), shown, digest(fault), fault.detail.clone()]);
-        faults.push(json!({
-            "digest": fault.digest.map(|digest| digest.to_string()),
-            "store": fault.store,
-            "state": fault.state,
-            "detail": fault.detail,
-            "documents": documents.iter().map(|(id, path)| json!({ "id": id, "path": path })).collect::<Value>(),
-        }));
-    }
-    let value = json!({
-        "blobs": report.blobs,
-        "bytes": report.bytes,
-        "references": report.references,
-        "unreferenced_blobs": report.unreferenced.0,
-        "unreferenced_bytes": report.unreferenced.1,
-        "faults": faults,
-    });
-    Ok((value, summary(&report) + &fault_table(&rows), report.faults.is_empty()))
+/// Faults of one page.
+const PAGE: usize = 500;
+/// Faults that are listed.
+const LISTED: usize = 2_000;
+
+/// What to check, and how fast.
+#[derive(Args)]
+pub struct Check {
+    /// Only this store
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Bytes a second, such as 20M; as fast as it goes when absent
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    rate: Option<u64>,
+    /// Leave the work to a server of the farm
+    #[arg(long)]
+    background: bool,
 }
 
-fn summary(report: &CheckReport) -> String {
-    let mut text = format!(
-        "{} ({}) re-read, {} followed: {}.\n",
-        counted(report.blobs, "BLOB"),
-        size(report.bytes),
-        counted(report.references, "reference"),
-        match report.faults.len() {
-            0 => "all are there and undamaged".to_owned(),
-            n => counted(n as u64, "fault"),
+impl Check {
+    pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
+        let check = Work::Check(CheckWork { store: self.store.clone(), rate: self.rate });
+        if self.background {
+            return work::run(session, check, true, as_json).await;
         }
-    );
-    if report.unreferenced.0 > 0 {
+        let job = work::here(session, check, as_json).await?;
+        let (mut value, mut text, is_sound) = work::ended(session, &job).await?;
+        let faults = faults(session, self.store.as_deref()).await?;
+        let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+        let (accepted, open): (Vec<_>, Vec<_>) = faults.into_iter().partition(|fault| fault.accepted.is_some());
+        for (name, value_of) in [
+            ("blobs", job.figures.items.into()),
+            ("references", of("references").into()),
+            ("unchecked", of("unchecked").into()),
+            ("unreferenced_blobs", of("unreferenced_blobs").into()),
+            ("unreferenced_bytes", of("unreferenced_bytes").into()),
+            ("damaged_unreferenced", of("damaged_unreferenced").into()),
+            ("faults", open.iter().map(fault_json).collect::<Value>()),
+            ("accepted", accepted.iter().map(fault_json).collect::<Value>()),
+        ] {
+            value[name] = json!(value_of);
+        }
+        text.push_str(&unneeded(&job));
+        text.push_str(&listed(&open, &accepted));
+        Ok((value, text, is_sound))
+    }
+}
+
+/// What is on record of the stores that were checked.
+async fn faults(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>> {
+    let (mut found, mut after): (Vec<BlobFault>, Option<Digest>) = (Vec::new(), None);
+    while found.len() < LISTED {
+        let (page, next) = session.blob_faults(after, PAGE).await?;
+        found.extend(page.into_iter().filter(|fault| store.is_none_or(|store| store == fault.store)));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What lies in stores without harm.
+fn unneeded(job: &Job) -> String {
+    let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+    let mut text = String::new();
+    if of("unreferenced_blobs") > 0 {
         text.push_str(&format!(
             "{} ({}) of no document: from uploads that did not come to their end, or what was deleted. That does no harm.\n",
-            counted(report.unreferenced.0, "BLOB"),
-            size(report.unreferenced.1)
+            counted(of("unreferenced_blobs"), "BLOB"),
+            size(of("unreferenced_bytes"))
+        ));
+    }
+    if of("damaged_unreferenced") > 0 {
+        text.push_str(&format!(
+            "{} of no document and not whole. That does no harm; `strongroom blobs collect` deletes what nothing needs.\n",
+            counted(of("damaged_unreferenced"), "BLOB")
         ));
     }
     text
 }
 
-fn fault_table(rows: &[[String; 5]]) -> String {
-    if rows.is_empty() {
-        return String::new();
+fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
+    let mut text = String::new();
+    if !open.is_empty() {
+        text.push_str(&format!(
+            "\n{}\n`strongroom blobs repair --from-backup PLACE` brings back from a backup what documents need; a new upload of the same bytes does as well. \
+             `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
+            fault_table(open)
+        ));
     }
-    format!(
-        "\n{}\n`strongroom blobs repair --from-backup PLACE` brings back from a backup what documents need; a new upload of the same bytes does as well. \
-         What is damaged and needed by no document, such as a file that belongs elsewhere, is removed by hand.\n",
-        table(["STATE", "STORE", "DOCUMENTS", "BLOB", "WHERE AND WHAT"], rows)
-    )
-}
-
-/// Identifiers and paths of the documents that need a BLOB; of what lies in a recycle bin, the name.
-async fn named(session: &Session, fault: &CheckedBlob) -> Vec<(String, String)> {
-    let mut documents = Vec::with_capacity(fault.documents.len());
-    for (id, name) in &fault.documents {
-        let path = match session.item(&(*id).into()).await {
-            Ok(item) => item.path,
-            Err(_) => format!("{name} (in a recycle bin)"),
-        };
-        documents.push((id.to_string(), path));
+    if !accepted.is_empty() {
+        text.push_str(&format!("\nLost, and accepted:\n{}", fault_table(accepted)));
     }
-    documents
-}
-
-fn digest(fault: &CheckedBlob) -> String {
-    fault.digest.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string())
+    if open.len() + accepted.len() >= LISTED {
+        text.push_str("There may be more than these.\n");
+    }
+    text
 }

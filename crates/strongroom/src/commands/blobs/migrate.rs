@@ -60,6 +60,7 @@ impl Migrate {
             library: within.map(Id::get),
             rate: self.rate,
             limit: self.limit,
+            not_from: Vec::new(),
         };
         work::run(session, Work::Migrate(migrate), self.background, as_json).await
     }

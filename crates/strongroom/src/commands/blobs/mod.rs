@@ -37,8 +37,9 @@ pub struct Arguments {
 enum Action {
     /// Show content databases and BLOB stores, what they hold, and what waits to be deleted
     Status,
-    /// Re-read every BLOB and follow every reference; exit status 1 when anything is missing or damaged
-    Check,
+    /// Re-read every BLOB and follow every reference; exit status 1 when anything is missing or damaged and its loss is not accepted, 3
+    /// when a store gave no answer and nothing is known to be missing elsewhere
+    Check(check::Check),
     /// Where new BLOBs go
     Policy {
         #[command(subcommand)]
@@ -72,7 +73,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let as_json = arguments.place.json;
     let outcome = match arguments.action {
         Action::Status => status::status(&session).await,
-        Action::Check => check::check(&session, as_json).await,
+        Action::Check(check) => check.run(&session, as_json).await,
         Action::Policy { action } => policy::run(&session, action).await,
         Action::Stores { action } => stores::run(&session, action, as_json).await,
         Action::Migrate(migrate) => migrate.run(&session, as_json).await,
@@ -83,10 +84,35 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::AcceptLoss { digest } => faults::accept(&session, digest).await,
     };
     repository.close().await;
-    let (value, text, is_sound) = outcome?;
+    let (value, text, verdict) = outcome?;
     show(as_json, &value, &text);
-    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(verdict.into())
 }
 
 /// What a command found: for programs, for people, and whether all is well.
-type Shown = (Value, String, bool);
+type Shown = (Value, String, Verdict);
+
+/// Whether all is well.
+#[derive(Clone, Copy)]
+pub enum Verdict {
+    Good,
+    Bad,
+    /// Nothing is known to be wrong, but not everything could be looked at.
+    Incomplete,
+}
+
+impl From<bool> for Verdict {
+    fn from(is_good: bool) -> Self {
+        if is_good { Self::Good } else { Self::Bad }
+    }
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Good => Self::SUCCESS,
+            Verdict::Bad => Self::from(1),
+            Verdict::Incomplete => Self::from(3),
+        }
+    }
+}

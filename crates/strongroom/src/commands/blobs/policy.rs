@@ -5,7 +5,7 @@ use model::{Error, NodePath, Result, TierBasis, counted};
 use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, Target};
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::{Shown, Verdict};
 use crate::commands::output::table;
 use crate::commands::transfer::parse_size;
 
@@ -94,7 +94,7 @@ pub async fn run(session: &Session, action: Action) -> Result<Shown> {
         reset: set.reset,
     };
     let policy = session.set_storage_policy(&set.target.target()?, change).await?;
-    Ok((policy_json(&policy), shown(std::slice::from_ref(&policy)).1, true))
+    Ok((policy_json(&policy), shown(std::slice::from_ref(&policy)).1, Verdict::Good))
 }
 
 fn policy_json(policy: &StoragePolicy) -> Value {
@@ -127,5 +127,5 @@ fn shown(policies: &[StoragePolicy]) -> Shown {
     };
     let rows: Vec<_> = policies.iter().map(row).collect();
     let text = table(["FOR", "NAME", "ACTIVE STORE", "MINIMUM SIZE", "TYPES", "TIERS"], &rows);
-    (policies.iter().map(policy_json).collect(), text, true)
+    (policies.iter().map(policy_json).collect(), text, Verdict::Good)
 }

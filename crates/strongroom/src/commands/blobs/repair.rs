@@ -8,7 +8,7 @@ use model::{Digest, Result, counted};
 use repository::Session;
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::{Shown, Verdict};
 use crate::commands::backup_place::Access;
 use crate::commands::output::are;
 use crate::commands::transfer::{Bar, shows_progress, size};
@@ -44,14 +44,14 @@ impl Repair {
         let outcome = maintenance::repair_from_backup(session, &options, progress).await;
         drop(bar);
         let summary = outcome?;
-        Ok((value(&summary), text(&summary), summary.failed.is_empty()))
+        Ok((value(&summary), text(&summary), summary.failed.is_empty().into()))
     }
 }
 
 async fn from_stores(session: &Session, digest: Digest) -> Result<Shown> {
     let from = session.repair_blob(digest).await?;
     let value = json!({ "digest": digest.to_string(), "state": "repaired", "from": from });
-    Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), true))
+    Ok((value, format!("The BLOB is whole again; it came from {from}.\n"), Verdict::Good))
 }
 
 fn value(summary: &RepairSummary) -> Value {

@@ -4,7 +4,7 @@ use model::Result;
 use repository::Session;
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::transfer::size;
 
@@ -37,6 +37,9 @@ pub async fn status(session: &Session) -> Result<Shown> {
         .collect();
     text.push('\n');
     text.push_str(&table(["STORE", "KIND", "STATE", "BLOBS", "CONTENT", "ON DISK", "PLACE"], &store_rows));
+    for (store, trouble) in stores.iter().filter_map(|store| Some((store, store.trouble.as_ref()?))) {
+        text.push_str(&format!("{}: {trouble}\n", store.name));
+    }
     let pending = session.pending_reclaim().await?;
     if !pending.is_empty() {
         let rows: Vec<_> = pending
@@ -79,7 +82,8 @@ pub async fn status(session: &Session) -> Result<Shown> {
             "kind": store.kind,
             "state": store.state,
             "location": store.location,
-            "answers": store.usage.is_some(),
+            "answers": store.trouble.is_none(),
+            "trouble": store.trouble,
             "blobs": store.usage.map(|usage| usage.blobs),
             "content_bytes": store.usage.map(|usage| usage.content_bytes),
             "disk_bytes": store.usage.map(|usage| usage.disk_bytes),
@@ -87,7 +91,7 @@ pub async fn status(session: &Session) -> Result<Shown> {
             "free_bytes": store.usage.and_then(|usage| usage.free_bytes),
         })).collect::<Value>(),
     });
-    Ok((value, text, true))
+    Ok((value, text, Verdict::Good))
 }
 
 /// What the health rules find.
@@ -111,5 +115,5 @@ pub async fn health(session: &Session) -> Result<Shown> {
             })
         })
         .collect();
-    Ok((value, text, findings.is_empty()))
+    Ok((value, text, findings.is_empty().into()))
 }

@@ -7,16 +7,32 @@ use model::Result;
 use repository::{MigrateWork, NewStore, Session, StoreState, Work};
 use serde_json::{Value, json};
 
-use super::{Shown, work};
+use super::{Shown, Verdict, work};
 use crate::commands::output::{line_from_stdin, table};
+
+/// What can be set, for the help.
+const SETTINGS: &str = "\
+Settings of the kinds s3, azure and gcs; a directory has compression only:
+  endpoint                address of the service [default: the provider's own]
+  region                  region that requests are signed for (s3) [default: us-east-1]
+  path_style              true or false: the bucket is in the path, or in the host [default: true]
+  allow_http              true or false: take an http:// address [default: on the same machine only]
+  ca_certificates         text of a PEM file with more authorities to trust
+  server_side_encryption  aes256 or kms:KEY, asked of the service
+  compression             level of zstd from 1 to 19, for BLOBs that shrink by it
+  cache_bytes             bytes of the cache on the server's disk; 0 for none [default: 1 GiB]
+  retention_days          1 to 36500: days for which the service keeps objects
+Secrets: key_id, secret, session_token (s3); of all kinds: encryption_keys, of 64 hexadecimal digits each, the newest first, commas between";
 
 #[derive(Subcommand)]
 pub enum Action {
     /// List all stores
     List,
     /// Add a store
+    #[command(after_help = SETTINGS)]
     Add(Add),
     /// Change settings or credentials of a store while it is in use
+    #[command(after_help = SETTINGS)]
     Set {
         /// The store
         name: String,
@@ -82,7 +98,7 @@ pub struct Add {
     /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (bucket/prefix)
     #[arg(long, visible_alias = "path", visible_alias = "bucket", value_name = "PLACE")]
     location: String,
-    /// Encrypt BLOBs before they leave, with a key that the farm makes and keeps (object storage only)
+    /// Encrypt BLOBs before they are stored, with a key that the farm makes and keeps
     #[arg(long)]
     encrypt: bool,
     #[command(flatten)]
@@ -140,7 +156,7 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
                 .map(|step| json!({ "what": step.what, "micros": step.time.as_micros() as u64, "bytes": step.bytes }));
             let failure = report.failure.as_ref().map(|(what, error)| json!({ "what": what, "error": error.report() }));
             let value = json!({ "store": name, "steps": steps.collect::<Value>(), "failure": failure });
-            Ok((value, report.to_string(), report.is_good()))
+            Ok((value, report.to_string(), report.is_good().into()))
         }
         Action::RotateKey { name } => {
             session.rotate_store_key(&name).await?;
@@ -177,7 +193,7 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
 }
 
 fn done(name: &str, state: &str, text: String) -> Result<Shown> {
-    Ok((json!({ "store": name, "state": state }), text, true))
+    Ok((json!({ "store": name, "state": state }), text, Verdict::Good))
 }
 
 async fn list(session: &Session) -> Result<Shown> {
@@ -192,5 +208,5 @@ async fn list(session: &Session) -> Result<Shown> {
             "name": row.name, "kind": row.kind, "state": row.state, "location": row.location, "answers": answers,
         }));
     }
-    Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "PLACE"], &rows), true))
+    Ok((Value::Array(values), table(["STORE", "KIND", "STATE", "PLACE"], &rows), Verdict::Good))
 }

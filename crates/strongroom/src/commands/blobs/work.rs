@@ -1,4 +1,4 @@
-//! What `migrate`, `collect` and `drain` share: a job that is run here with a progress bar, or left to a server.
+//! What `migrate`, `collect`, `check` and `drain` share: a job that is run here with a progress bar, or left to a server.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use model::Result;
 use repository::{Figures, Job, Session, Work};
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::transfer::{new_bar, pace, shows_progress};
 
@@ -22,12 +22,16 @@ pub async fn run(session: &Session, work: Work, background: bool, as_json: bool)
             "Job {} waits for a server of the farm: `strongroom jobs show {}` tells how it goes.\n",
             job.id, job.id
         );
-        return Ok((job_json(&job), text, true));
+        return Ok((job_json(&job), text, Verdict::Good));
     }
-    let watch = watcher(as_json);
-    let job = jobs::run_here(session, work, &watch.0).await?;
-    drop(watch);
+    let job = here(session, work, as_json).await?;
     ended(session, &job).await
+}
+
+/// Runs a job to its end.
+pub async fn here(session: &Session, work: Work, as_json: bool) -> Result<Job> {
+    let watch = watcher(as_json);
+    jobs::run_here(session, work, &watch.0).await
 }
 
 /// How a job ended, with what it could not do.
@@ -48,8 +52,17 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
         .iter()
         .map(|error| json!({ "item": error.item, "attempts": error.attempts, "message": error.message }))
         .collect();
-    let is_sound = job.state == "finished" && job.figures.failed == 0;
-    Ok((value, text, is_sound))
+    Ok((value, text, outcome(job)))
+}
+
+/// A check is as good as what it found; one that could not look at everything has its own status.
+fn outcome(job: &Job) -> Verdict {
+    let faults = job.figures.results.get("faults").copied().unwrap_or(0);
+    match (&job.work, job.state.as_str()) {
+        (_, "finished") if faults == 0 => Verdict::Good,
+        (Work::Check(_), "incomplete") if faults == 0 => Verdict::Incomplete,
+        _ => Verdict::Bad,
+    }
 }
 
 fn capital(word: &str) -> String {

@@ -66,6 +66,15 @@ impl Client {
         self.send(Method::GET, &format!("/api/v1/content/Documents/{path}"), Vec::new()).await
     }
 
+    /// Downloads `count` bytes of a document from `from` on.
+    pub async fn get_range(&self, path: &str, from: usize, count: usize) -> Result<Answer, reqwest::Error> {
+        let request = self.http.get(format!("{}/api/v1/content/Documents/{path}", self.address));
+        let range = format!("bytes={from}-{}", from + count - 1);
+        let response = request.bearer_auth(&self.token).header(reqwest::header::RANGE, range).send().await?;
+        let status = response.status();
+        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+    }
+
     /// Deletes a document by its path below the library Documents.
     pub async fn delete(&self, path: &str) -> Result<Answer, reqwest::Error> {
         self.send(Method::DELETE, &format!("/api/v1/content/Documents/{path}"), Vec::new()).await

@@ -275,3 +275,14 @@ pub fn files_below(directory: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+/// Takes everything away that a directory holds.
+pub fn empty(directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => std::fs::remove_dir_all(&path).unwrap(),
+            false => std::fs::remove_file(&path).unwrap(),
+        }
+    }
+}

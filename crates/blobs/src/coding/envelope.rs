@@ -9,7 +9,6 @@ use model::{Digest, Error, Result, Timestamp};
 
 use super::frames::{Cipher, decode_frame};
 use super::keys::{KEY_ID, SALT, StoreKey};
-use super::names::{DATA_ID, DataId};
 use crate::directory::{u32_at, u64_at};
 
 /// Length of the header.
@@ -19,8 +18,12 @@ pub const CHUNK: u64 = 64 << 10;
 const LARGEST_CHUNK: u64 = 16 << 20;
 /// Tables have about this many entries at most.
 const ENTRIES: u64 = 1 << 20;
+/// Length of the identifier of a data object in bytes.
+const DATA_ID: usize = 16;
+/// The identifier of an object with a large BLOB's bytes.
+pub type DataId = [u8; DATA_ID];
 /// Bytes by which encryption makes a frame longer.
-pub const TAG: usize = 16;
+const TAG: usize = 16;
 
 const MAGIC: &[u8; 8] = b"SRobject";
 const VERSION: u32 = 1;
@@ -89,6 +92,13 @@ pub struct Encoded {
     pub framed: bool,
     pub frames: Vec<Frame>,
     pub sealing: Option<Sealing>,
+}
+
+impl Encoded {
+    /// Whether the frames one after another are the BLOB itself.
+    pub fn is_plain(&self) -> bool {
+        self.sealing.is_none() && !self.frames.iter().any(|frame| frame.compressed)
+    }
 }
 
 /// The first bytes of an object: header and table.
@@ -167,12 +177,11 @@ impl Envelope {
     /// Reads header and table of the object of a BLOB; answers what follows them as well. `Corrupt` when they are not those of
     /// this BLOB.
     pub fn decode(bytes: &Bytes, digest: &Digest, size: u64, keys: &[StoreKey]) -> Result<(Self, Bytes)> {
-        let wrong = |what: &str| Error::corrupt(format!("the object of BLOB {digest} is damaged ({what}): restore it"));
+        let wrong = |what: &str| Error::corrupt(format!("BLOB {digest} is damaged in its store ({what}): restore it"));
         let Some((found, content, data)) = peek(bytes) else { return Err(wrong("its header")) };
         let flags = u32_at(bytes, 16);
         if flags & !(FRAMED | ENCRYPTED | ELSEWHERE) != 0 {
-            let text =
-                format!("the object of BLOB {digest} is of a newer format than this program reads: use a newer one");
+            let text = format!("BLOB {digest} is stored in a newer format than this program reads: use a newer one");
             return Err(Error::unavailable(text).with_code("newer_blob_store"));
         }
         if found != *digest || content != size || content >= 1 << 48 {

@@ -1,11 +1,11 @@
-//! Keys that encrypt BLOBs before they leave, and what is derived from them. Knows no objects.
+//! Keys that encrypt BLOBs before they are stored, and what is derived from them.
 
 use std::fmt;
 
 use model::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A key of a store, 256 bits. Which key an object was encrypted with is told by the key's identifier, which is derived from it.
+/// A key of a store, 256 bits. Which key a BLOB was encrypted with is told by the key's identifier, which is derived from it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreKey([u8; 32]);
 

@@ -1,0 +1,115 @@
+//! Telling a slow service from one that has gone silent: by what moves, not by how long all of it takes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use object_store::client::{HttpError, HttpRequestBody};
+use tokio::time::{Instant, sleep_until};
+
+/// How long a service that was silent the last time may be silent again.
+const DOUBT: Duration = Duration::from_secs(5);
+/// A body is handed over in pieces of at most this many bytes, so that a long one is seen to move.
+const PIECE: usize = 64 << 10;
+
+/// Whether a service was silent when it was last waited for in vain. All clients of one store share it.
+#[derive(Clone, Debug, Default)]
+pub struct Silence(Arc<AtomicBool>);
+
+impl Silence {
+    pub fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+
+    /// `usual`, or less of it for a service that is in doubt.
+    pub fn bound(&self, usual: Duration) -> Duration {
+        if self.is_on() { usual.min(DOUBT) } else { usual }
+    }
+}
+
+/// When something of a request last moved.
+#[derive(Clone)]
+pub struct Movement(Arc<Mutex<Instant>>);
+
+impl Movement {
+    pub fn now() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn last(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends when nothing has moved for `still`, or at `deadline` whatever moves.
+    pub async fn ends(&self, still: Duration, deadline: Instant) {
+        loop {
+            let end = deadline.min(self.last() + still);
+            if end <= Instant::now() {
+                return;
+            }
+            sleep_until(end).await;
+        }
+    }
+}
+
+/// A request's body that tells when some of it was taken.
+pub struct Watched {
+    body: HttpRequestBody,
+    rest: Bytes,
+    movement: Movement,
+}
+
+impl Watched {
+    pub fn new(body: HttpRequestBody, movement: Movement) -> Self {
+        Self { body, rest: Bytes::new(), movement }
+    }
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, HttpError>>> {
+        let this = &mut *self;
+        this.movement.note();
+        if this.rest.is_empty() {
+            match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(bytes) => this.rest = bytes,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                ended => return ended,
+            }
+        }
+        let length = this.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let left = self.rest.len() as u64;
+        match self.body.size_hint().exact() {
+            Some(exact) => SizeHint::with_exact(exact + left),
+            None => SizeHint::default(),
+        }
+    }
+}

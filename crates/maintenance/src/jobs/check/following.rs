@@ -1,0 +1,92 @@
+//! Following references: what a store does not have is missing for those who refer to it.
+
+use blobs::Outcome;
+use database::Reader;
+use database::content::blob::{self, BlobRow};
+use database::content::fault;
+use futures_util::stream::{self, StreamExt};
+use model::{Digest, Id, Result};
+use repository::StorageDatabase;
+
+use super::super::throttle::Throttle;
+use super::super::ticket::Flow;
+use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
+
+impl Check<'_> {
+    /// Looks for what the references of a database lead to, in the stores that are checked.
+    pub(super) async fn follow(
+        &self,
+        places: &[Place],
+        throttle: &mut Throttle,
+        database: &StorageDatabase,
+        mut after: Id,
+    ) -> Flow<()> {
+        let here: Vec<&Place> =
+            places.iter().filter(|place| place.databases.iter().any(|known| known.id == database.id)).collect();
+        loop {
+            self.ticket.go_on()?;
+            let read = move |reader: &mut Reader<'_>| blob::after(reader, after, PAGE);
+            let page: Vec<BlobRow> = database.database.read_long(read).await?;
+            let Some(last) = page.last().map(|row| row.id) else { return Ok(()) };
+            let mut looks = Vec::new();
+            for row in page {
+                let Some(place) = here.iter().find(|place| place.id == row.store_id) else { continue };
+                looks.push(self.look(place, row));
+            }
+            let mut looks = stream::iter(looks).buffered(AT_ONCE);
+            let (mut references, mut faults, mut unchecked, mut unread) = (0, 0, 0, Vec::new());
+            while let Some((place, row, found)) = looks.next().await {
+                references += 1;
+                match found {
+                    Some(Ok(None)) => {}
+                    // What is damaged was found, and counted, when it was re-read.
+                    Some(Ok(Some((state, detail)))) => {
+                        if state == "missing" || !is_known(database, place.id, row.digest).await? {
+                            self.storage.note_fault(database, place.id, row.digest, state, &detail).await?;
+                            faults += 1;
+                        }
+                    }
+                    Some(Err(error)) => {
+                        unchecked += 1;
+                        unread.push((place, row.digest, error));
+                    }
+                    None => unchecked += 1,
+                }
+            }
+            drop(looks);
+            metrics::counter!("strongroom_blob_faults_total").increment(faults);
+            self.ticket.count("faults", faults);
+            self.ticket.count("references", references - unchecked);
+            self.count("unchecked", unchecked);
+            for (_, digest, error) in unread.iter().filter(|(place, ..)| self.asked(place).is_some()) {
+                self.ticket.fail(digest.to_string(), error);
+            }
+            after = last;
+            self.go_on_at(Cursor {
+                references: true,
+                place: database.id.get(),
+                after: after.get(),
+                ..Cursor::default()
+            });
+            throttle.after(self.ticket, 0).await?;
+        }
+    }
+
+    /// Looks for what a reference leads to; the answer is none when the store is left out.
+    async fn look<'a>(&self, place: &'a Place, row: BlobRow) -> (&'a Place, BlobRow, Option<Result<Fault>>) {
+        let found = match self.asked(place) {
+            Some(store) => {
+                let confirmed = store.confirm(row.digest, row.size.max(0) as u64).await;
+                Some(self.judge(place, confirmed.map(|()| Outcome::Intact)))
+            }
+            None => None,
+        };
+        (place, row, found)
+    }
+}
+
+/// Whether a database has a fault of this BLOB in this store on record.
+async fn is_known(database: &StorageDatabase, store: Id, digest: Digest) -> Result<bool> {
+    let known = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+    Ok(known.iter().any(|row| row.store_id == store))
+}

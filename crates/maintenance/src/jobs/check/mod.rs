@@ -1,0 +1,269 @@
+//! The check: re-reads BLOBs at a chosen rate and follows references. What is missing or damaged stays on record until it is
+//! whole again, restored, or its loss accepted.
+//!
+//! Goes through each store in the order of digests, so that it can go on where it was, and asks the same census as collection. A store
+//! that gives no answer is named and left out, and the check comes to its end as incomplete: no answer is never taken for absence.
+
+mod following;
+mod reading;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use blobs::{BlobStore, Outcome, Usage};
+use database::content::fault;
+use model::{Error, ErrorKind, Id, Result, counted};
+use repository::{CheckWork, DATABASE_STORE, Figures, Storage, StorageDatabase};
+use serde::{Deserialize, Serialize};
+
+use super::throttle::Throttle;
+use super::ticket::{Flow, Ticket};
+
+/// BLOBs of one page of a listing, and references of one page of the census.
+const PAGE: usize = 500;
+/// BLOBs that are read, or looked for, at once: a store that is far away takes its time for each.
+const AT_ONCE: usize = 8;
+/// Errors in a row after which a store counts as giving no answer.
+const ERRORS: u32 = 3;
+
+/// Where a check goes on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Cursor {
+    /// Whether stores are done and references are followed.
+    references: bool,
+    /// The store or database that is being worked on.
+    place: i64,
+    /// The last BLOB that was re-read there.
+    digest: String,
+    /// The last reference that was followed there.
+    after: i64,
+    /// Stores that gave no answer.
+    silent: Vec<i64>,
+    /// Whether it came to its end.
+    ended: bool,
+}
+
+/// One store as its databases see it.
+struct Place {
+    id: Id,
+    /// What a cursor calls it: each database has a store of its own under the same identifier.
+    key: i64,
+    name: String,
+    /// None when the farm could not open it.
+    store: Option<BlobStore>,
+    databases: Vec<StorageDatabase>,
+}
+
+/// A check under way.
+struct Check<'a> {
+    ticket: &'a Ticket,
+    storage: Storage,
+    answers: Mutex<Answers>,
+}
+
+/// Which places answer.
+#[derive(Default)]
+struct Answers {
+    /// Errors in a row, by the key of the place.
+    errors: HashMap<i64, u32>,
+    /// Keys of those that are left out.
+    silent: Vec<i64>,
+}
+
+pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
+    let storage = ticket.storage().refreshed().await?;
+    let mut cursor: Cursor = serde_json::from_value(ticket.figures().cursor).unwrap_or_default();
+    if cursor.ended {
+        // Asked to go on after its end: everything is looked at again.
+        ticket.forget_failures();
+        ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
+        cursor = Cursor::default();
+    }
+    let databases = storage.databases()?;
+    for database in &databases {
+        database.database.write_vital(fault::forget_unneeded).await?;
+    }
+    let places = places(&storage, &databases, work);
+    let mut throttle = Throttle::new(work.rate);
+    let answers = Answers { silent: cursor.silent.clone(), ..Answers::default() };
+    let check = Check { ticket, storage, answers: Mutex::new(answers) };
+    check.measure(&places).await;
+    if !cursor.references {
+        check.reread_all(&places, &mut throttle, &cursor).await?;
+    }
+    ticket.note(|figures| figures.phase = "following references".to_owned());
+    let mut is_before = cursor.references && cursor.place != 0;
+    for database in &databases {
+        if is_before && database.id.get() != cursor.place {
+            continue;
+        }
+        let after = if is_before { Id::new(cursor.after) } else { Id::NONE };
+        is_before = false;
+        check.follow(&places, &mut throttle, database, after).await?;
+    }
+    check.sum_up(&places, &databases).await.map_err(Into::into)
+}
+
+fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (row, store) in storage.stores() {
+        if work.store.as_ref().is_some_and(|name| *name != row.name) {
+            continue;
+        }
+        let place = |key: i64, store: Option<BlobStore>, databases: &[StorageDatabase]| Place {
+            id: row.id,
+            key,
+            name: row.name.clone(),
+            store,
+            databases: databases.to_vec(),
+        };
+        match row.id {
+            DATABASE_STORE => places.extend(databases.iter().map(|database| {
+                place(database.id.get(), Some(database.own_store.clone()), std::slice::from_ref(database))
+            })),
+            id => places.push(place(id.get(), store.clone(), databases)),
+        }
+    }
+    places
+}
+
+impl Check<'_> {
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store of a place, unless it gave no answer.
+    fn asked<'a>(&self, place: &'a Place) -> Option<&'a BlobStore> {
+        place.store.as_ref().filter(|_| !self.answers().silent.contains(&place.key))
+    }
+
+    /// Leaves a store out from here on.
+    fn leave_out(&self, place: &Place, error: &Error) {
+        let mut answers = self.answers();
+        if !answers.silent.contains(&place.key) {
+            answers.silent.push(place.key);
+            tracing::warn!(store = place.name, error = error.report(), "a check leaves a BLOB store out");
+            self.ticket.fail(format!("store {}", place.name), error);
+        }
+    }
+
+    /// Passes on what a store says for certain about one BLOB: a state and its details, none when it is whole. A store that has nothing
+    /// certain to say several times in a row is left out.
+    fn judge(&self, place: &Place, said: Result<Outcome>) -> Result<Option<(&'static str, String)>> {
+        let judged = match said {
+            Ok(Outcome::Intact) => Ok(None),
+            Ok(Outcome::Missing { place }) => Ok(Some(("missing", place))),
+            Ok(Outcome::Damaged { place, what }) if place.is_empty() => Ok(Some(("damaged", what))),
+            Ok(Outcome::Damaged { place, what }) => Ok(Some(("damaged", format!("{place}: {what}")))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(("missing", error.message().to_owned()))),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(Some(("damaged", error.message().to_owned()))),
+            Err(error) => Err(error),
+        };
+        let errors = {
+            let mut answers = self.answers();
+            let errors = answers.errors.entry(place.key).or_default();
+            *errors = if judged.is_ok() { 0 } else { *errors + 1 };
+            *errors
+        };
+        if let (Err(error), ERRORS..) = (&judged, errors) {
+            self.leave_out(place, error);
+        }
+        judged
+    }
+
+    /// Adds to a result that is not worth a word while it is 0.
+    fn count(&self, name: &str, amount: u64) {
+        if amount > 0 {
+            self.ticket.count(name, amount);
+        }
+    }
+
+    /// Notes where to go on; called together with what was counted up to there, so that both are written down at once.
+    fn go_on_at(&self, cursor: Cursor) {
+        let cursor = Cursor { silent: self.answers().silent.clone(), ..cursor };
+        self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
+    }
+
+    /// Counts what there is to read, and finds out which stores answer.
+    async fn measure(&self, places: &[Place]) {
+        self.ticket.note(|figures| figures.phase = "counting".to_owned());
+        let mut total = Usage::default();
+        for place in places {
+            let usage = match &place.store {
+                Some(store) => store.usage().await,
+                None => Err(Error::unavailable(format!(
+                    "it does not answer, or is not attached: `strongroom blobs stores test {}` says why",
+                    place.name
+                ))),
+            };
+            match usage {
+                Ok(usage) => {
+                    total.blobs += usage.blobs;
+                    total.content_bytes += usage.content_bytes;
+                }
+                Err(error) => self.leave_out(place, &error),
+            }
+        }
+        self.ticket.note(|figures| {
+            figures.phase = "re-reading BLOBs".to_owned();
+            (figures.total_items, figures.total_bytes) = (total.blobs, total.content_bytes);
+        });
+    }
+
+    /// The end: what is on record now, and what could not be looked at.
+    async fn sum_up(&self, places: &[Place], databases: &[StorageDatabase]) -> Result<String> {
+        let (mut open, mut accepted) = (0, 0);
+        for database in databases {
+            for (store, all, lost) in database.database.read(fault::by_store).await? {
+                if places.iter().any(|place| place.id == store) {
+                    open += (all - lost).max(0) as u64;
+                    accepted += lost.max(0) as u64;
+                }
+            }
+        }
+        self.ticket.note(|figures| {
+            figures.phase = String::new();
+            figures.cursor = serde_json::to_value(Cursor { ended: true, ..Cursor::default() }).unwrap_or_default();
+            figures.results.insert("faults".to_owned(), open);
+            if accepted > 0 {
+                figures.results.insert("accepted_losses".to_owned(), accepted);
+            }
+        });
+        let silent = self.answers().silent.clone();
+        let names: Vec<&str> =
+            places.iter().filter(|place| silent.contains(&place.key)).map(|place| place.name.as_str()).collect();
+        Ok(words(&self.ticket.figures(), &names))
+    }
+}
+
+/// A state and its details; none for what is whole.
+type Fault = Option<(&'static str, String)>;
+
+/// How a check ended, for a person.
+fn words(figures: &Figures, silent: &[&str]) -> String {
+    let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+    let (items, references) = (counted(figures.items, "BLOB"), counted(of("references"), "reference"));
+    let mut text = format!("{items} re-read, {references} followed: ");
+    text.push_str(&match (of("faults"), figures.failed) {
+        (0, 0) => "all are there and undamaged".to_owned(),
+        (0, _) => "nothing is known to be missing or damaged".to_owned(),
+        (1, _) => "1 is missing or damaged".to_owned(),
+        (count, _) => format!("{count} are missing or damaged"),
+    });
+    match of("accepted_losses") {
+        0 => {}
+        1 => text.push_str(", but for 1 whose loss was accepted"),
+        count => text.push_str(&format!(", but for {count} whose loss was accepted")),
+    }
+    if figures.failed == 0 {
+        return text;
+    }
+    let mut left_out = format!("{} could not be looked at", counted(of("unchecked"), "reference"));
+    if !silent.is_empty() {
+        let (stores, give) = if silent.len() == 1 { ("store", "gives") } else { ("stores", "give") };
+        let names: Vec<String> = silent.iter().map(|name| format!("\"{name}\"")).collect();
+        left_out.push_str(&format!(", since the {stores} {} {give} no answer", names.join(" and ")));
+    }
+    format!("{left_out}; {text}")
+}

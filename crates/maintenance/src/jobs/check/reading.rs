@@ -1,0 +1,157 @@
+//! Re-reading the BLOBs of a store: what was found in each page goes on record, is counted, and the page is never read again.
+
+use std::collections::HashSet;
+
+use blobs::{BlobStore, Entry};
+use database::Transaction;
+use database::content::fault;
+use futures_util::stream::{self, StreamExt};
+use model::{Digest, Id, Result};
+use repository::StorageDatabase;
+
+use super::super::collect::unknown;
+use super::super::throttle::Throttle;
+use super::super::ticket::Flow;
+use super::{AT_ONCE, Check, Cursor, Fault, PAGE, Place};
+
+/// A BLOB that was read.
+struct Read {
+    entry: Entry,
+    fault: Fault,
+    /// Whether a content database refers to it.
+    is_needed: bool,
+}
+
+impl Check<'_> {
+    pub(super) async fn reread_all(&self, places: &[Place], throttle: &mut Throttle, cursor: &Cursor) -> Flow<()> {
+        let mut is_before = cursor.place != 0;
+        for place in places {
+            if is_before && place.key != cursor.place {
+                continue;
+            }
+            let after = if is_before { cursor.digest.parse().ok() } else { None };
+            is_before = false;
+            if let Some(store) = self.asked(place) {
+                self.reread(place, store, throttle, after).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Re-reads every BLOB of a store behind `after`.
+    async fn reread(
+        &self,
+        place: &Place,
+        store: &BlobStore,
+        throttle: &mut Throttle,
+        mut after: Option<Digest>,
+    ) -> Flow<()> {
+        loop {
+            self.ticket.go_on()?;
+            let page = match store.enumerate(after, PAGE).await {
+                Ok(page) => page,
+                Err(error) => {
+                    self.leave_out(place, &error);
+                    return Ok(());
+                }
+            };
+            let Some(last) = page.entries.last().map(|entry| entry.digest) else { return Ok(()) };
+            let orphans = unknown(&place.databases, place.id, page.entries.clone()).await?;
+            let orphans: HashSet<Digest> = orphans.iter().map(|entry| entry.digest).collect();
+            let (mut read, mut unread) = (Vec::new(), Vec::new());
+            let ask = |entry: Entry| async move { (entry, store.reread(entry).await) };
+            let mut asked = stream::iter(page.entries).map(ask).buffered(AT_ONCE);
+            while let Some((entry, said)) = asked.next().await {
+                match self.judge(place, said) {
+                    Ok(fault) => read.push(Read { entry, fault, is_needed: !orphans.contains(&entry.digest) }),
+                    Err(error) => unread.push((entry, error)),
+                }
+                if self.asked(place).is_none() {
+                    break;
+                }
+                throttle.after(self.ticket, entry.size).await?;
+            }
+            drop(asked);
+            self.record(place, after, &read).await?;
+            self.count_read(place, &read);
+            if self.asked(place).is_none() {
+                return Ok(());
+            }
+            for (entry, error) in unread.iter().filter(|(entry, _)| !orphans.contains(&entry.digest)) {
+                self.count("unchecked", 1);
+                self.ticket.fail(entry.digest.to_string(), error);
+            }
+            self.go_on_at(Cursor { place: place.key, digest: last.to_string(), ..Cursor::default() });
+            let Some(next) = page.next else { return Ok(()) };
+            after = Some(next);
+        }
+    }
+
+    /// Puts the faults of what was read behind `after` on record, and takes what is whole again off it.
+    async fn record(&self, place: &Place, after: Option<Digest>, read: &[Read]) -> Result<()> {
+        let Some(last) = read.last().map(|read| read.entry.digest) else { return Ok(()) };
+        for database in &place.databases {
+            let known = recorded(database, place.id, after, last).await?;
+            for Read { entry, fault, .. } in read.iter().filter(|read| read.is_needed) {
+                match fault {
+                    Some((state, detail)) => {
+                        self.storage.note_fault(database, place.id, entry.digest, state, detail).await?;
+                    }
+                    None if known.contains(&entry.digest) => {
+                        let (store, digest) = (place.id, entry.digest);
+                        let mended =
+                            move |transaction: &mut Transaction<'_>| fault::remove(transaction, store, &digest);
+                        database.database.write_vital(mended).await?;
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count_read(&self, place: &Place, read: &[Read]) {
+        let (mut faults, mut unneeded, mut unneeded_bytes, mut damaged, mut bytes) = (0, 0, 0, 0, 0);
+        for Read { entry, fault, is_needed } in read {
+            bytes += entry.size;
+            match fault {
+                Some(_) if *is_needed => faults += 1,
+                Some((state, detail)) => {
+                    damaged += 1;
+                    // No document needs it, so that nothing is to be done but to collect it.
+                    tracing::warn!(store = place.name, digest = %entry.digest, state, detail, "a BLOB of no document is not whole");
+                }
+                None if !is_needed => (unneeded, unneeded_bytes) = (unneeded + 1, unneeded_bytes + entry.size),
+                None => {}
+            }
+        }
+        metrics::counter!("strongroom_blob_faults_total").increment(faults);
+        self.ticket.count("faults", faults);
+        self.count("unreferenced_blobs", unneeded);
+        self.count("unreferenced_bytes", unneeded_bytes);
+        self.count("damaged_unreferenced", damaged);
+        self.ticket.note(|figures| {
+            figures.items += read.len() as u64;
+            figures.bytes += bytes;
+        });
+    }
+}
+
+/// BLOBs above `after` up to `last` that a database has on record as missing or damaged in a store.
+async fn recorded(
+    database: &StorageDatabase,
+    store: Id,
+    mut after: Option<Digest>,
+    last: Digest,
+) -> Result<HashSet<Digest>> {
+    let mut known = HashSet::new();
+    loop {
+        let page = database.database.read(move |reader| fault::list(reader, after, PAGE)).await?;
+        let of_store = page.iter().filter(|row| row.store_id == store && row.digest <= last);
+        known.extend(of_store.map(|row| row.digest));
+        match page.last().map(|row| row.digest) {
+            Some(end) if end < last => after = Some(end),
+            _ => return Ok(known),
+        }
+    }
+}

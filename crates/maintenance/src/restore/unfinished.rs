@@ -1,0 +1,157 @@
+//! The note that lies in a data directory as long as a restoration has not finished there: what is in it is no whole farm, and nothing but
+//! a restoration may use it.
+
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+
+use model::{Error, Result};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use crate::backup::destination::pretty;
+use crate::backup::papers::{Papers, failed};
+
+pub(super) const NOTE: &str = "restore-unfinished.json";
+
+/// What is being restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Note {
+    /// The set.
+    pub set: String,
+    /// Where the backups are.
+    pub source: String,
+    /// The content database that alone is brought back; none when it is the whole farm.
+    pub content_database: Option<String>,
+    /// Databases of servers that hold what the set has, without passwords: begun again, a restoration replaces them.
+    pub databases: Vec<String>,
+}
+
+/// The note of a restoration that goes on.
+pub(super) struct Unfinished {
+    papers: Papers,
+    /// Whether an earlier attempt at the same left its note.
+    goes_on: bool,
+    /// The note, and whether it lies in the directory.
+    state: Mutex<(Note, bool)>,
+}
+
+impl Unfinished {
+    /// Takes over what an earlier attempt at the same left.
+    pub async fn open(directory: &Path, mut note: Note) -> Result<Self> {
+        let papers = Papers::in_directory(directory);
+        let earlier = papers.read(NOTE).await?.map(|bytes| read(&bytes));
+        let goes_on = earlier.as_ref().is_some_and(|earlier| earlier.content_database == note.content_database);
+        note.databases = earlier.filter(|_| goes_on).unwrap_or_default().databases;
+        Ok(Self { papers, goes_on, state: Mutex::new((note, false)) })
+    }
+
+    /// Whether an earlier attempt left its note.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
+    /// Whether an earlier attempt loaded a set into a database.
+    pub async fn was_loaded(&self, database: &str) -> bool {
+        self.state.lock().await.0.databases.iter().any(|known| known == database)
+    }
+
+    /// From here on there is no whole farm. Whether there was one before.
+    pub async fn begin(&self) -> Result<bool> {
+        let mut state = self.state.lock().await;
+        if state.1 {
+            return Ok(false);
+        }
+        self.papers.write(NOTE, pretty(&state.0)?).await?;
+        state.1 = true;
+        Ok(!self.goes_on)
+    }
+
+    /// A database of a server holds what the set has.
+    pub async fn loaded(&self, database: String) -> Result<()> {
+        let mut state = self.state.lock().await;
+        if !state.0.databases.contains(&database) {
+            state.0.databases.push(database);
+        }
+        if state.1 { self.papers.write(NOTE, pretty(&state.0)?).await } else { Ok(()) }
+    }
+
+    /// There is a whole farm again.
+    pub async fn end(&self) -> Result<()> {
+        let mut state = self.state.lock().await;
+        state.1 = false;
+        self.papers.remove(NOTE).await
+    }
+}
+
+/// One that cannot be read says no more than that it is there.
+fn read(bytes: &[u8]) -> Note {
+    serde_json::from_slice(bytes).unwrap_or_default()
+}
+
+/// Refuses a data directory into which a restoration goes on or did not finish; `again` is the content database of a restoration that may
+/// finish what it began. Blocks for a moment.
+///
+/// # Errors
+/// `Conflict` with code `restore_unfinished`.
+pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
+    let path = directory.join(NOTE);
+    let note = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => read(&found.map_err(|e| failed("read", &path, e))?),
+    };
+    if again.is_some() && note.content_database.as_deref() == again {
+        return Ok(());
+    }
+    let place = directory.display();
+    let refuse = |text: String| Err(Error::conflict(text).with_code("restore_unfinished"));
+    let lock = OpenOptions::new().write(true).open(directory.join(repository::SERVER_LOCK));
+    if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock))) {
+        return refuse(format!("a restoration into {place} is under way: wait until it has ended"));
+    }
+    let (what, only) = match &note.content_database {
+        Some(name) => (format!("of the content database \"{name}\" "), format!(" --content-database {name}")),
+        None => (String::new(), String::new()),
+    };
+    let (source, set) = match note.set.is_empty() {
+        true => ("SOURCE", String::new()),
+        false => (note.source.as_str(), format!(" --set {}", note.set)),
+    };
+    refuse(format!(
+        "the restoration {what}into {place} did not finish, so that there is no whole farm in it: run `strongroom restore {source}{set}{only} \
+         --data {place}` again, with the other flags that it had; it goes on with what is there"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(content: Option<&str>) -> Note {
+        let content_database = content.map(str::to_owned);
+        Note { set: "7".to_owned(), source: "/b".to_owned(), content_database, databases: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn what_did_not_finish_is_refused_until_it_has() {
+        let directory = tempfile::tempdir().unwrap();
+        refuse_unfinished(directory.path(), None).unwrap();
+        let first = Unfinished::open(directory.path(), note(Some("main"))).await.unwrap();
+        assert!(!first.goes_on() && first.begin().await.unwrap());
+        first.loaded("postgres://h/main".to_owned()).await.unwrap();
+        let said = refuse_unfinished(directory.path(), None).unwrap_err();
+        let words = "strongroom restore /b --set 7 --content-database main --data";
+        assert!(said.message().contains(words), "{said}");
+        assert!(refuse_unfinished(directory.path(), Some("other")).is_err());
+        refuse_unfinished(directory.path(), Some("main")).unwrap();
+        let again = Unfinished::open(directory.path(), note(Some("main"))).await.unwrap();
+        assert!(again.goes_on() && again.was_loaded("postgres://h/main").await);
+        let whole = Unfinished::open(directory.path(), note(None)).await.unwrap();
+        assert!(!whole.goes_on() && !whole.was_loaded("postgres://h/main").await);
+        again.end().await.unwrap();
+        refuse_unfinished(directory.path(), None).unwrap();
+        fs::write(directory.path().join(NOTE), "torn").unwrap();
+        assert!(refuse_unfinished(directory.path(), None).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! A remote store that takes connections and says nothing: whoever does not need it does not notice, and whoever does is told soon.
+
+use std::time::{Duration, Instant};
+
+use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::s3::S3Server;
+use database::Engine;
+use reqwest::{Method, StatusCode};
+
+use crate::support::{Farm, bytes, empty};
+
+/// Longer than the patience with one silent store, shorter than that with two questions one after the other.
+const SOON: Duration = Duration::from_secs(45);
+
+fn silent() -> [Rule; 5] {
+    ["GET", "PUT", "HEAD", "POST", "DELETE"].map(|method| Rule::always(method, "", Trouble::Silence))
+}
+
+fn add(farm: &Farm, address: &str) {
+    let endpoint = format!("endpoint=http://{address}");
+    let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
+    let more = ["--set", "cache_bytes=0", "--secret", "key_id=test", "--secret", "secret=testtest"];
+    farm.json(&[&add[..], &more].concat());
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "cloud"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_store_holds_up_nobody_who_does_not_need_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    assert!(client.put("near.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    add(&farm, proxy.address());
+    assert!(client.put("far.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+
+    proxy.set(silent());
+    farm.json(&["blobs", "policy", "show"]);
+    farm.json(&["blobs", "stores", "list"]);
+    assert_eq!(proxy.seen(), 0, "a command that does not need the store does not ask it");
+    let server = farm.start();
+    let client = server.client(&token);
+    assert_eq!(client.get("near.bin").await.unwrap().body, bytes(1, 100_000));
+
+    // Who looks at all stores is told of it after a moment.
+    for path in ["/api/v1/farm/stores", "/api/v1/farm/health"] {
+        let start = Instant::now();
+        let shown = client.send(Method::GET, path, Vec::new()).await.unwrap();
+        assert!(shown.status.is_success() && start.elapsed() < Duration::from_secs(8), "{path}: {:?}", start.elapsed());
+        assert!(shown.text().contains("gave no answer"), "{}", shown.text());
+    }
+    let status = farm.run(&["blobs", "status"]).unwrap();
+    assert!(status.contains("does not answer") && status.contains("gave no answer within"), "{status}");
+
+    // Who needs it is told within a bound, and nothing of it is taken for absence.
+    for _ in 0..2 {
+        let start = Instant::now();
+        let unreachable = client.get("far.bin").await.unwrap();
+        assert_eq!(unreachable.status, StatusCode::SERVICE_UNAVAILABLE, "{}", unreachable.text());
+        let refused = client.put("new.bin", bytes(3, 12_000_000)).await.unwrap();
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
+        assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    }
+    // A collection goes to its end without it and says so, of its listing and of its compaction.
+    let collected = farm.json_whatever(&["blobs", "collect"]);
+    assert_eq!(
+        (collected["state"].as_str(), collected["failed"].as_u64()),
+        (Some("incomplete"), Some(2)),
+        "{collected:#}"
+    );
+    proxy.set([]);
+    let back = async || client.get("far.bin").await.unwrap().status.is_success();
+    let start = Instant::now();
+    while !back().await {
+        assert!(start.elapsed() < SOON, "it is asked again when it may be back");
+        // sleep: a store that gave no answer is left in peace for some seconds
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_goes_silent_in_the_middle_is_told_soon() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    add(&farm, proxy.address());
+    assert!(client.put("far.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
+    proxy.set(silent());
+    let mut waited = Vec::new();
+    for number in 0..3 {
+        let start = Instant::now();
+        let refused = client.put(&format!("{number}.bin"), bytes(number, 12_000_000)).await.unwrap();
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
+        waited.push(start.elapsed());
+    }
+    assert!(waited[0] < SOON && waited[2] < waited[0], "{waited:?}");
+    proxy.set([]);
+    assert!(client.put("0.bin", bytes(0, 12_000_000)).await.unwrap().status.is_success());
+    assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_emptied_bucket_is_not_taken_for_a_new_store() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    add(&farm, &s3.address());
+    assert!(server.client(&token).put("far.bin", bytes(2, 100_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    empty(&s3.bucket());
+    let server = farm.start();
+    let client = server.client(&token);
+    let refused = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
+    assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
+    assert_eq!(client.get("far.bin").await.unwrap().status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(farm.run(&["blobs", "status"]).unwrap().contains("holds no BLOB store"));
+    assert!(std::fs::read_dir(s3.bucket()).unwrap().next().is_none(), "nothing is made there");
+    // Lost for good.
+    farm.json(&["blobs", "stores", "make-anew", "cloud"]);
+    let start = Instant::now();
+    while !client.put("new.bin", bytes(3, 100_000)).await.unwrap().status.is_success() {
+        assert!(start.elapsed() < SOON, "it is a store again");
+        // sleep: a place that was none is left in peace for some seconds
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().said.contains("is there"));
+}

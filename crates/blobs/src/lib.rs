@@ -5,11 +5,14 @@
 //!
 //! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
 
+mod asked;
 mod cache;
 mod coding;
 mod directory;
 mod hasher;
+mod held;
 mod locator;
+mod mark;
 mod object;
 mod probe;
 mod provider;
@@ -22,9 +25,11 @@ mod writer;
 
 pub use cache::{CacheOptions, CachedProvider};
 pub use coding::StoreKey;
-pub use directory::{DirectoryOptions, Owner, STORE_MARK, free_bytes};
+pub use directory::{DirectoryOptions, free_bytes};
 pub use hasher::{BlobHasher, digest_of};
+pub use held::HANDED_OVER;
 pub use locator::{Locator, MAX_LOCATOR};
+pub use mark::{Owner, STORE_MARK};
 pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{

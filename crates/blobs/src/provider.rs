@@ -180,6 +180,16 @@ pub trait Provider: Send + Sync + 'static {
         Box::pin(async { Ok(CompactReport::default()) })
     }
 
+    /// Whether whoever opened the store may write to it; only stores that several restorations of a farm can reach ask themselves.
+    fn held(&self) -> Pending<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Makes `holder` the one who may write to it; answers with the one before. Stores without holders change nothing.
+    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+        Box::pin(async { Ok(holder) })
+    }
+
     /// Finishes what waits and lets go of everything held. Later calls that write MUST answer `Unavailable`.
     fn close(&self) -> Pending<'_, ()>;
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, Result};
 
-use crate::directory::{DirectoryOptions, DirectoryProvider, Owner};
+use crate::directory::{DirectoryOptions, DirectoryProvider};
+use crate::held::HeldProvider;
 use crate::locator::Locator;
+use crate::mark::Owner;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::probe::ProbeReport;
 use crate::provider::{CompactLimits, CompactReport, Entry, Page, Provider, Stored, Usage, Whole};
@@ -26,20 +28,21 @@ impl BlobStore {
     /// the directory belongs to another farm or holds something else.
     pub async fn open_directory(path: &Path, owner: &Owner, options: DirectoryOptions) -> Result<BlobStore> {
         let provider = DirectoryProvider::open(path, owner, options).await?;
-        Ok(Self::from_provider(Arc::new(provider)))
+        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
     /// Opens the store in a bucket of an object store, making it one at first use. `Conflict` when it belongs to another farm or holds
     /// something else, `Invalid` when the options cannot work, `Unavailable` when the service does not answer or refuses the credential.
     pub async fn open_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
         let provider = ObjectProvider::open(options, secrets, owner).await?;
-        Ok(Self::from_provider(Arc::new(provider)))
+        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
     /// A store in a bucket that was made one before: the service is asked when the store is first used, and at most every five seconds
     /// while it gives no answer within ten. `Invalid` when the options cannot work.
     pub fn expect_object(options: &ObjectOptions, secrets: &ObjectSecrets, owner: &Owner) -> Result<BlobStore> {
-        Ok(Self::from_provider(Arc::new(ObjectProvider::expect(options, secrets, owner)?)))
+        let provider = ObjectProvider::expect(options, secrets, owner)?;
+        Ok(Self::from_provider(Arc::new(HeldProvider::new(provider, owner))))
     }
 
     /// A store of any kind.
@@ -126,6 +129,21 @@ impl BlobStore {
     /// not touched. Never fails itself: the report holds the first error.
     pub async fn test(&self) -> ProbeReport {
         crate::probe::probe(self).await
+    }
+
+    /// Whether its owner may write to it.
+    ///
+    /// Errors: `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; why it does not answer.
+    pub async fn held(&self) -> Result<()> {
+        self.provider.held().await
+    }
+
+    /// Makes `holder` (a restoration of the farm; none for the farm as it was first made) the one who may write to it. Answers with who
+    /// held it before, who learns of it within [`HANDED_OVER`](crate::HANDED_OVER).
+    ///
+    /// Errors: why the store does not answer.
+    pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
+        self.provider.hand_over(holder).await
     }
 
     /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.

@@ -76,6 +76,8 @@ pub struct Repository {
 pub(crate) struct Inner {
     pub(crate) directory: PathBuf,
     pub(crate) farm_id: Id,
+    /// Which restoration of the farm this is; none when it was never restored.
+    pub(crate) holder: Option<String>,
     pub(crate) ids: Arc<IdSource>,
     pub(crate) configuration: Database,
     pub(crate) map: MapCell,
@@ -133,10 +135,12 @@ impl Repository {
             create(&configuration, options).await?;
         }
         let server = configuration.write_vital(farm::next_server).await?;
-        let row = configuration.read(farm::find).await?.ok_or_else(|| no_farm(&options.directory))?;
+        let (row, holder) = configuration.read(|reader| Ok((farm::find(reader)?, farm::holder(reader)?))).await?;
+        let row = row.ok_or_else(|| no_farm(&options.directory))?;
         let inner = Inner {
             directory: options.directory.clone(),
             farm_id: row.id,
+            holder,
             ids: Arc::new(IdSource::new(server)),
             configuration,
             map: MapCell::default(),

@@ -61,7 +61,7 @@ pub struct HealthFinding {
 }
 
 /// All rules, as metrics and programs name them.
-pub const HEALTH_RULES: [&str; 9] = [
+pub const HEALTH_RULES: [&str; 10] = [
     "backup-overdue",
     "blobs-damaged",
     "database-fragmented",
@@ -71,6 +71,7 @@ pub const HEALTH_RULES: [&str; 9] = [
     "retention-mismatch",
     "store-away",
     "store-full",
+    "store-taken-over",
 ];
 
 impl Session {
@@ -156,6 +157,13 @@ impl Session {
                 );
                 findings.push(critical("store-away", &subject, message));
                 continue;
+            }
+            if let Some(Err(error)) = match store {
+                Some(store) => Some(store.held().await),
+                None => None,
+            } && error.code() == "store_taken_over"
+            {
+                findings.push(critical("store-taken-over", &subject, format!("It says: {}.", error.message())));
             }
             // One that answers and was never counted is counted at this moment.
             let usage = reading.usage.map(|(usage, _)| usage).unwrap_or_default();

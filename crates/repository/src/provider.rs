@@ -78,7 +78,7 @@ impl Inner {
     }
 
     fn owner(&self) -> Result<Owner> {
-        Owner::new(self.farm_id.to_string())
+        Owner::new(self.farm_id.to_string())?.held_by(self.holder.clone())
     }
 
     /// The settings and secrets of a store.
@@ -100,10 +100,10 @@ impl Inner {
 /// credentials. Nothing is cached.
 ///
 /// Errors: `Unavailable` when the credentials cannot be opened; those of [`BlobStore::open_object`].
-pub async fn open_object_store(row: &StoreRow, farm: &str, key_file: Option<&[u8]>) -> Result<BlobStore> {
+pub async fn open_object_store(row: &StoreRow, owner: &Owner, key_file: Option<&[u8]>) -> Result<BlobStore> {
     let (settings, secrets) = settings_with(row, key_file)?;
     let options = object::options(&row.kind, &row.location, &settings)?;
-    BlobStore::open_object(&options, &object::secrets(&secrets)?, &Owner::new(farm)?).await
+    BlobStore::open_object(&options, &object::secrets(&secrets)?, owner).await
 }
 
 /// The same for a store in a directory, which is `place` from now on; an empty or absent one becomes a store.
@@ -111,13 +111,13 @@ pub async fn open_object_store(row: &StoreRow, farm: &str, key_file: Option<&[u8
 /// Errors: `Unavailable` when its keys cannot be opened; those of [`BlobStore::open_directory`].
 pub async fn open_directory_store(
     row: &StoreRow,
-    farm: &str,
+    owner: &Owner,
     key_file: Option<&[u8]>,
     place: &Path,
 ) -> Result<BlobStore> {
     let (settings, secrets) = settings_with(row, key_file)?;
     let usual = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-    BlobStore::open_directory(place, &Owner::new(farm)?, object::directory(&settings, &secrets, usual)?).await
+    BlobStore::open_directory(place, owner, object::directory(&settings, &secrets, usual)?).await
 }
 
 fn settings_with(row: &StoreRow, key_file: Option<&[u8]>) -> Result<(Settings, Settings)> {

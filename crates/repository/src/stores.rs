@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blobs::ProbeReport;
+use blobs::{HANDED_OVER, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -224,6 +224,28 @@ impl Session {
         };
         self.repository.inner.configuration.write(note).await?;
         self.repository.refresh_map().await
+    }
+
+    /// Takes a store back that another restoration of this farm holds, which can write to it no more when this answers, after six seconds.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when nobody else holds it; why it does not answer.
+    pub async fn take_store_over(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("take BLOB stores over")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        let store = self.repository.inner.open_store(&row, false).await?;
+        let holder = self.repository.inner.holder.clone();
+        let before = store.hand_over(holder.clone()).await;
+        store.close().await;
+        if before? == holder {
+            return Err(Error::conflict(format!("nobody else holds the BLOB store \"{name}\": nothing was changed")));
+        }
+        let (actor, subject) = (self.principal.id, row.name.clone());
+        let note = move |transaction: &mut Transaction<'_>| {
+            event::record(transaction, Timestamp::now(), actor, "store.take_over", &subject, &row.location)
+        };
+        self.repository.inner.configuration.write(note).await?;
+        tokio::time::sleep(HANDED_OVER).await;
+        Ok(())
     }
 
     /// Opens a store up for new BLOBs, or closes it.

@@ -123,6 +123,14 @@ impl Provider for CachedProvider {
         self.inner.compact(limits)
     }
 
+    fn held(&self) -> Pending<'_, ()> {
+        self.inner.held()
+    }
+
+    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+        self.inner.hand_over(holder)
+    }
+
     fn close(&self) -> Pending<'_, ()> {
         self.inner.close()
     }

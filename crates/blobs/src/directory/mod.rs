@@ -43,7 +43,6 @@ pub(crate) use coded::Coding;
 pub(crate) use files::failed;
 pub use files::free_bytes;
 pub(crate) use large::{Footer, LargeFile, LargeSource};
-pub use layout::{Owner, STORE_MARK, check_marker_text, marker_text};
 pub use provider::DirectoryProvider;
 pub(crate) use record::{ChunkSums, u32_at, u64_at};
 

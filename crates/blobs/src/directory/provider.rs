@@ -12,7 +12,7 @@ use super::catalog::Catalog;
 use super::coded::Coding;
 use super::committer::{Committer, Job, closed};
 use super::large::{self, LargeCache, LargeFile, LargeSource};
-use super::layout::{Layout, Owner};
+use super::layout::Layout;
 use super::nursery::Nursery;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
@@ -20,6 +20,7 @@ use super::record::{ChunkSums, Extent};
 use super::upload::{LargeUpload, check_space};
 use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
+use crate::mark::{Marked, Owner};
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
 use crate::verification::Reporter;
 
@@ -38,6 +39,7 @@ struct Inner {
     large: Arc<LargeCache>,
     segment_limit: u64,
     segment_bytes: u64,
+    owner: Owner,
     closed: AtomicBool,
 }
 
@@ -75,6 +77,7 @@ impl DirectoryProvider {
                 large,
                 segment_limit,
                 segment_bytes: options.segment_bytes,
+                owner,
                 closed,
             })))
         })
@@ -272,6 +275,22 @@ enum Found {
     Good(Place),
     /// Nothing but these, or nothing at all.
     Damaged(Vec<(u64, u64)>),
+}
+
+impl Marked for DirectoryProvider {
+    fn mark(&self) -> Pending<'_, String> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || inner.catalog.layout.mark(&inner.owner)))
+    }
+
+    fn set_holder(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || inner.catalog.layout.set_holder(holder.as_deref())))
+    }
+
+    fn label(&self) -> String {
+        format!("the BLOB store {}", self.0.catalog.layout.root().display())
+    }
 }
 
 impl Provider for DirectoryProvider {

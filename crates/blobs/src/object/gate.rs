@@ -1,16 +1,15 @@
 //! Whether the place is the farm's store: asked when it is first used, so that a service that gives no answer holds up only those who
 //! need it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
-use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::provider::Store;
-use crate::directory::{Owner, check_marker_text, marker_text};
+use crate::asked::Asked;
+use crate::mark::{self, Owner};
 
 /// The marker has some hundred bytes.
 const MARKER_LIMIT: u64 = 64 << 10;
@@ -24,14 +23,12 @@ pub struct Gate {
     owner: Owner,
     /// Whether an empty place becomes a store.
     create: bool,
-    open: AtomicBool,
-    /// When it was asked in vain, and what came of it.
-    refused: Mutex<Option<(Instant, Error)>>,
+    asked: Asked,
 }
 
 impl Gate {
     pub fn new(owner: &Owner, create: bool) -> Self {
-        Self { owner: owner.clone(), create, open: AtomicBool::new(false), refused: Mutex::new(None) }
+        Self { owner: owner.clone(), create, asked: Asked::new(None, PAUSE) }
     }
 }
 
@@ -41,40 +38,21 @@ impl Store {
     /// Errors: `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within ten
     /// seconds, and with code `store_absent` when it holds nothing and is not to become a store.
     pub async fn ready(&self) -> Result<()> {
-        if self.gate.open.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let mut refused = self.gate.refused.lock().await;
-        if self.gate.open.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        if let Some((when, error)) = refused.as_ref()
-            && when.elapsed() < PAUSE
-        {
-            return Err(same(error));
-        }
-        let asked = timeout(PATIENCE, self.claim()).await.unwrap_or_else(|_| {
+        self.gate.asked.settle(|| self.claim_in_time()).await
+    }
+
+    async fn claim_in_time(&self) -> Result<()> {
+        timeout(PATIENCE, self.claim()).await.unwrap_or_else(|_| {
             Err(Error::unavailable(format!(
                 "{} gave no answer within {} seconds; try again later",
                 self.bucket.label(),
                 PATIENCE.as_secs()
             )))
-        });
-        match asked {
-            Ok(()) => {
-                self.gate.open.store(true, Ordering::Release);
-                *refused = None;
-                Ok(())
-            }
-            Err(error) => {
-                *refused = Some((Instant::now(), same(&error)));
-                Err(error)
-            }
-        }
+        })
     }
 
     async fn claim(&self) -> Result<()> {
-        let (marker, label, owner) = (self.names.marker(), self.bucket.label(), &self.gate.owner);
+        let (marker, label) = (self.names.marker(), self.bucket.label());
         let mut found = self.bucket.get(&marker, MARKER_LIMIT).await?;
         if found.is_none() {
             let first = self.bucket.list(self.names.root(), None, 1, None).await?.objects.into_iter().next();
@@ -88,13 +66,9 @@ impl Store {
                 return Err(Error::new(kind, text).with_code("not_a_blob_store"));
             }
             if !self.gate.create {
-                let text = format!(
-                    "{label} holds no BLOB store: it is another bucket than the one that was added, or was emptied. If what it held is \
-                     lost for good, make the store anew"
-                );
-                return Err(Error::unavailable(text).with_code("store_absent"));
+                return Err(self.absent());
             }
-            let text = marker_text("docs/formats/object-store.md", owner);
+            let text = mark::text("docs/formats/object-store.md", &self.gate.owner);
             if self.bucket.create(&marker, &[Bytes::from(text)]).await? {
                 return Ok(());
             }
@@ -103,11 +77,41 @@ impl Store {
         let Some(found) = found else {
             return Err(Error::unavailable(format!("{marker} in {label} is there and is not: try again")));
         };
-        check_marker_text(&String::from_utf8_lossy(&found), &marker, label, owner)
+        self.check_mark(&found).map(drop)
     }
-}
 
-/// An error once more, without its cause.
-fn same(error: &Error) -> Error {
-    Error::new(error.kind(), error.message().to_owned()).with_code(error.code())
+    /// The text of the marker, where it is this farm's.
+    fn check_mark(&self, found: &Bytes) -> Result<String> {
+        let text = String::from_utf8_lossy(found).into_owned();
+        mark::check(&text, &self.names.marker(), self.bucket.label(), &self.gate.owner, mark::FORMAT)?;
+        Ok(text)
+    }
+
+    pub async fn mark(&self) -> Result<String> {
+        self.ready().await?;
+        match self.bucket.get(&self.names.marker(), MARKER_LIMIT).await? {
+            Some(found) => self.check_mark(&found),
+            None => Err(self.absent()),
+        }
+    }
+
+    /// Writes another holder into the marker; answers with the one before.
+    pub async fn set_holder(&self, holder: Option<String>) -> Result<Option<String>> {
+        let text = self.mark().await?;
+        let before = mark::holder(&text);
+        if before != holder {
+            let text = mark::with_holder(&text, holder.as_deref());
+            self.bucket.replace(&self.names.marker(), &[Bytes::from(text)]).await?;
+        }
+        Ok(before)
+    }
+
+    fn absent(&self) -> Error {
+        let text = format!(
+            "{} holds no BLOB store: it is another bucket than the one that was added, or was emptied. If what it held is lost for good, make \
+             the store anew",
+            self.bucket.label()
+        );
+        Error::unavailable(text).with_code("store_absent")
+    }
 }

@@ -3,7 +3,7 @@
 use model::{Digest, Timestamp};
 
 use crate::coding::{DataId, hex};
-use crate::directory::STORE_MARK;
+use crate::mark::STORE_MARK;
 
 /// Names of all objects of a store below its prefix.
 #[derive(Clone, Debug)]

@@ -17,8 +17,8 @@ use super::reading::{LargeSource, WholeSource};
 use super::upload::ObjectUpload;
 use super::{listing, sweeping};
 use crate::coding::{CHUNK, Encoder, StoreKey, encode, is_enveloped};
-use crate::directory::Owner;
 use crate::locator::Locator;
+use crate::mark::{Marked, Owner};
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
 use crate::verification::Reporter;
 
@@ -177,6 +177,20 @@ impl Store {
             }
         }
         Ok(true)
+    }
+}
+
+impl Marked for ObjectProvider {
+    fn mark(&self) -> Pending<'_, String> {
+        Box::pin(self.0.mark())
+    }
+
+    fn set_holder(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+        Box::pin(self.0.set_holder(holder))
+    }
+
+    fn label(&self) -> String {
+        self.0.bucket.label().to_owned()
     }
 }
 

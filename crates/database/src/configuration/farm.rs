@@ -117,6 +117,19 @@ pub fn note_made_files(transaction: &mut Transaction<'_>) -> Result<()> {
     put_setting(transaction, FILES_MADE, "yes")
 }
 
+/// The setting that tells this farm from others that were made from the same backups.
+const HOLDER: &str = "holder";
+
+/// Which restoration of the farm this is, as BLOB stores name their holder; none when it was never restored.
+pub fn holder(reader: &mut Reader<'_>) -> Result<Option<String>> {
+    setting(reader, HOLDER)
+}
+
+/// Notes which one it is.
+pub fn set_holder(transaction: &mut Transaction<'_>, holder: &str) -> Result<()> {
+    put_setting(transaction, HOLDER, holder)
+}
+
 /// All content databases, oldest first.
 pub fn databases(reader: &mut Reader<'_>) -> Result<Vec<ContentDatabaseRow>> {
     reader.query(LIST_DATABASES, &[], |row| {

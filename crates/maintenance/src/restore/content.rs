@@ -67,13 +67,7 @@ async fn restore(
     let row = rows.into_iter().find(|row| row.id == live.id);
     let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
     let restored = work.bring(part, Schema::Content, &row.location).await?;
-    let opened = storage.stores().iter().map(|(row, store)| Store {
-        id: row.id,
-        name: row.name.clone(),
-        open: store.clone(),
-        moved_to: None,
-    });
-    let stores: Vec<Store> = opened.collect();
+    let stores: Vec<Store> = storage.stores().iter().map(|(row, store)| Store::kept(row, store.clone())).collect();
     let mut notes = work.prepare(&restored.database, &row, &stores).await?;
     let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
     let addresses = Addresses::read(storage.configuration()).await?;

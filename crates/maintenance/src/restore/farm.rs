@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::blobs::Owner;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::configuration::{restored, site_collection};
@@ -16,7 +17,7 @@ use repository::DATABASE_STORE;
 use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
 use super::place::Ground;
-use super::stores::{Opening, Store};
+use super::stores::{self, Opening, Store, give_back};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
 use crate::Progress;
 use crate::backup::destination::{Destination, Use};
@@ -70,55 +71,25 @@ async fn restore(
     let configuration = work.bring(&manifest.configuration, Schema::Configuration, "configuration.sqlite").await?;
     let (rows, store_rows) =
         configuration.database.read_long(|reader| Ok((farm::databases(reader)?, farm::stores(reader)?))).await?;
+    let holder = format!("{}-{}", manifest.id, Timestamp::now().micros());
+    let owner = Owner::new(manifest.farm.as_str())?.held_by(Some(holder.clone()))?;
     let opening = Opening {
         directory: &options.directory,
-        farm: &manifest.farm,
+        owner: &owner,
         key_file: work.key_file().await?,
         use_stores: options.use_stores,
     };
     let stores = opening.open(&store_rows).await?;
-    let mut notes = moved_stores(&stores);
-    let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
-    let addresses = Addresses::read(&configuration.database).await?;
-    let mut contents: Vec<(Id, Restored)> = Vec::new();
-    for part in &manifest.databases {
-        let id: Id = part.id.parse()?;
-        let Some(row) = rows.iter().find(|row| row.id == id) else { continue };
-        let restored = work.bring(part, Schema::Content, &place_of(row)?).await?;
-        notes.extend(work.prepare(&restored.database, row, &stores).await?);
-        let (vault, database) = (&destination.vault, &restored.database);
-        let restoring = Restoring {
-            vault,
-            name: &row.name,
-            database,
-            stores: &stores,
-            lost: &lost,
-            addresses: &addresses,
-            progress,
-        };
-        restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
-        contents.push((id, restored));
+    let restored = work.complete(configuration, &rows, &stores, holder).await;
+    if restored.is_err() {
+        give_back(&stores).await;
     }
-    if !outcome.missing.is_empty() && !options.accept_missing {
-        return Err(incomplete(&outcome.missing));
-    }
-    notes.extend(work.settle(&configuration.database, &rows, &contents, &stores).await?);
     for store in &stores {
         if let Some(open) = &store.open {
             open.close().await;
         }
     }
-    work.finish(configuration, contents).await?;
-    Ok(RestoreSummary {
-        set: manifest.id.parse()?,
-        started_at: Timestamp::from_micros(manifest.started),
-        databases: manifest.databases.len() as u64 + 1,
-        copied: outcome.copied,
-        present: outcome.present,
-        missing: outcome.missing.len() as u64,
-        lost: outcome.lost,
-        notes,
-    })
+    restored
 }
 
 /// What bringing databases back needs.
@@ -164,6 +135,53 @@ impl Work<'_> {
         Ok(Restored { database, file: None, location: url.clone() })
     }
 
+    /// Fills the stores and moves everything into its place.
+    async fn complete(
+        &self,
+        configuration: Restored,
+        rows: &[ContentDatabaseRow],
+        stores: &[Store],
+        holder: String,
+    ) -> Result<RestoreSummary> {
+        let manifest = self.manifest;
+        let mut notes = stores::notes(stores);
+        let (mut outcome, lost) = (Outcome::default(), lost(manifest));
+        let addresses = Addresses::read(&configuration.database).await?;
+        let mut contents: Vec<(Id, Restored)> = Vec::new();
+        for part in &manifest.databases {
+            let id: Id = part.id.parse()?;
+            let Some(row) = rows.iter().find(|row| row.id == id) else { continue };
+            let restored = self.bring(part, Schema::Content, &place_of(row)?).await?;
+            notes.extend(self.prepare(&restored.database, row, stores).await?);
+            let restoring = Restoring {
+                vault: &self.destination.vault,
+                name: &row.name,
+                database: &restored.database,
+                stores,
+                lost: &lost,
+                addresses: &addresses,
+                progress: self.progress,
+            };
+            restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
+            contents.push((id, restored));
+        }
+        if !outcome.missing.is_empty() && !self.options.accept_missing {
+            return Err(incomplete(&outcome.missing));
+        }
+        notes.extend(self.settle(&configuration.database, rows, &contents, stores, holder).await?);
+        self.finish(configuration, contents).await?;
+        Ok(RestoreSummary {
+            set: manifest.id.parse()?,
+            started_at: Timestamp::from_micros(manifest.started),
+            databases: manifest.databases.len() as u64 + 1,
+            copied: outcome.copied,
+            present: outcome.present,
+            missing: outcome.missing.len() as u64,
+            lost: outcome.lost,
+            notes,
+        })
+    }
+
     /// Puts a content database right before its BLOBs come; what was changed, for a person.
     pub async fn prepare(
         &self,
@@ -201,6 +219,7 @@ impl Work<'_> {
         rows: &[ContentDatabaseRow],
         contents: &[(Id, Restored)],
         stores: &[Store],
+        holder: String,
     ) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         let mut present = Vec::new();
@@ -240,6 +259,7 @@ impl Work<'_> {
                 restored::place_store(transaction, *id, location)?;
             }
             farm::change_directory(transaction)?;
+            farm::set_holder(transaction, &holder)?;
             restored::settle(transaction, set, "ended by a restoration of the farm", Timestamp::now())
         };
         configuration.write(write).await?;
@@ -343,15 +363,6 @@ fn needs_server(part: &DatabasePart) -> Error {
         part.cluster.as_deref().unwrap_or_default()
     ))
     .with_code("cluster_first")
-}
-
-fn moved_stores(stores: &[Store]) -> Vec<String> {
-    let moved = stores.iter().filter_map(|store| Some((store, store.moved_to.as_ref()?)));
-    moved
-        .map(|(store, to)| {
-            format!("the store \"{}\" was outside of the data directory and is at {to} below it now", store.name)
-        })
-        .collect()
 }
 
 pub(super) fn incomplete(missing: &[Missing]) -> Error {

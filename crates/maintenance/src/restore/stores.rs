@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::blobs::{BlobStore, DirectoryOptions, Owner};
+use ::blobs::{BlobStore, DirectoryOptions, HANDED_OVER, Owner};
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
@@ -16,12 +16,22 @@ pub(super) struct Store {
     pub open: Option<BlobStore>,
     /// Where it is from now on, when that is another place.
     pub moved_to: Option<String>,
+    /// Who held it until now, when that was another: none within it for the farm that made it.
+    pub taken_from: Option<Option<String>>,
+}
+
+impl Store {
+    /// A store of a farm that keeps it.
+    pub fn kept(row: &StoreRow, open: Option<BlobStore>) -> Self {
+        Self { id: row.id, name: row.name.clone(), open, moved_to: None, taken_from: None }
+    }
 }
 
 /// What opening the stores of a farm that is being restored needs.
 pub(super) struct Opening<'a> {
     pub directory: &'a Path,
-    pub farm: &'a str,
+    /// The farm, as the restoration that it becomes.
+    pub owner: &'a Owner,
     /// The content of the farm's key file, which opens the credentials of its stores.
     pub key_file: Option<Bytes>,
     /// Whether stores outside of the data directory are used where they are.
@@ -34,14 +44,38 @@ impl Opening<'_> {
     pub async fn open(&self, rows: &[StoreRow]) -> Result<Vec<Store>> {
         let mut stores = Vec::new();
         for row in rows {
-            let mut store = Store { id: row.id, name: row.name.clone(), open: None, moved_to: None };
+            let mut store = Store::kept(row, None);
             if row.id != DATABASE_STORE && row.kind != "database" {
                 let (opened, moved_to) = self.open_one(row).await.map_err(|error| self.named(row, &error))?;
                 (store.open, store.moved_to) = (Some(opened), moved_to);
             }
             stores.push(store);
         }
+        if let Err(error) = self.take_over(rows, &mut stores).await {
+            give_back(&stores).await;
+            return Err(error);
+        }
         Ok(stores)
+    }
+
+    /// Makes the farm that is being restored the one that may write to its stores, and waits until another that could has learnt of it:
+    /// what is found in them from then on stays.
+    async fn take_over(&self, rows: &[StoreRow], stores: &mut [Store]) -> Result<()> {
+        let mine = self.owner.holder().map(str::to_owned);
+        let mut somebody_may_write = false;
+        for (row, store) in rows.iter().zip(stores) {
+            let Some(open) = &store.open else { continue };
+            let before = open.hand_over(mine.clone()).await.map_err(|error| self.named(row, &error))?;
+            if before != mine {
+                store.taken_from = Some(before);
+                // Below the data directory nobody is at work: it is locked.
+                somebody_may_write |= row.kind != "directory" || Path::new(&row.location).is_absolute();
+            }
+        }
+        if somebody_may_write {
+            tokio::time::sleep(HANDED_OVER).await;
+        }
+        Ok(())
     }
 
     async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<String>)> {
@@ -49,19 +83,19 @@ impl Opening<'_> {
         let (location, key_file) = (Path::new(&row.location), self.key_file.as_deref());
         if is_directory && (self.use_stores || location.is_relative() && !row.location.contains("..")) {
             let place = self.directory.join(location);
-            return Ok((open_directory_store(row, self.farm, key_file, &place).await?, None));
+            return Ok((open_directory_store(row, self.owner, key_file, &place).await?, None));
         }
         if self.use_stores {
-            return Ok((open_object_store(row, self.farm, key_file).await?, None));
+            return Ok((open_object_store(row, self.owner, key_file).await?, None));
         }
         let moved = format!("stores/{}", row.id);
         let place = self.directory.join(&moved);
         let store = match is_directory {
             // With its settings and keys, as the row keeps them.
-            true => open_directory_store(row, self.farm, key_file, &place).await?,
+            true => open_directory_store(row, self.owner, key_file, &place).await?,
             false => {
                 let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-                BlobStore::open_directory(&place, &Owner::new(self.farm)?, options).await?
+                BlobStore::open_directory(&place, self.owner, options).await?
             }
         };
         Ok((store, Some(moved)))
@@ -74,4 +108,38 @@ impl Opening<'_> {
         };
         Error::new(error.kind(), format!("the store \"{}\" cannot be opened: {}{hint}", row.name, error.message()))
     }
+}
+
+/// Gives stores back to whoever held them before: the restoration has failed.
+pub(super) async fn give_back(stores: &[Store]) {
+    for store in stores {
+        if let (Some(open), Some(before)) = (&store.open, &store.taken_from)
+            && let Err(error) = open.hand_over(before.clone()).await
+        {
+            tracing::warn!(
+                store = store.name,
+                error = error.report(),
+                "a store stays with the restoration that has failed; `strongroom blobs stores take-over` gives it back to a farm"
+            );
+        }
+    }
+}
+
+/// What became of the stores, for a person.
+pub(super) fn notes(stores: &[Store]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for store in stores {
+        if let Some(to) = &store.moved_to {
+            notes.push(format!(
+                "the store \"{}\" was outside of the data directory and is at {to} below it now",
+                store.name
+            ));
+        } else if store.taken_from.is_some() {
+            notes.push(format!(
+                "the store \"{}\" is this farm's from now on: another copy of the farm can write to it no more, but may still read what is there",
+                store.name
+            ));
+        }
+    }
+    notes
 }

@@ -14,7 +14,7 @@ use crate::support::{Farm, Ledger, Random, bytes, empty, files_below};
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
 /// A store on this address, encrypted and compressed, that takes the farm's new BLOBs.
-fn use_cloud(farm: &Farm, address: &str) {
+pub fn use_cloud(farm: &Farm, address: &str) {
     let endpoint = format!("endpoint=http://{address}");
     let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
     let secrets = ["--set", "compression=1", "--secret", "key_id=test", "--secret", "secret=testtest", "--encrypt"];

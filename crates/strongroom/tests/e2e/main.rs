@@ -12,6 +12,7 @@ mod backup_troubles;
 mod backup_words;
 mod base_backup;
 mod cloud;
+mod copies;
 mod deletion;
 mod encoded;
 mod faults;

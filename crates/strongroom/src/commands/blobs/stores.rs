@@ -59,6 +59,11 @@ pub enum Action {
         /// The store
         name: String,
     },
+    /// Take a store back that a copy of this farm, restored elsewhere, has taken over; the copy can write to it no more
+    TakeOver {
+        /// The store
+        name: String,
+    },
     /// Let a store take no new BLOBs; what is in it stays readable
     ReadOnly {
         /// The store
@@ -170,6 +175,14 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
                 format!(
                     "The store \"{name}\" is there again, and empty: bring back what was in it with `blobs check` and `blobs repair --from-backup`.\n"
                 ),
+            )
+        }
+        Action::TakeOver { name } => {
+            session.take_store_over(&name).await?;
+            done(
+                &name,
+                "taken over",
+                format!("The store \"{name}\" is this farm's again. See by `blobs check` what it lacks.\n"),
             )
         }
         Action::Activate { name } => {

@@ -1,0 +1,129 @@
+//! Nobody writes to or deletes from a store that another restoration of the same farm has taken over: each takes for dead what only the
+//! other needs. `docs/decisions/0023-a-store-has-one-holder.md` tells why.
+
+use std::time::Duration;
+
+use model::{Digest, Error, Result};
+
+use crate::asked::Asked;
+use crate::locator::Locator;
+use crate::mark::{self, Marked, Owner};
+use crate::provider::{
+    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+};
+use crate::verification::{Outcome, Reporter};
+
+/// For so long after it was read the marker is believed.
+const BELIEVED: Duration = Duration::from_secs(5);
+/// Within this time after a store was handed over, whoever held it before has learnt of it and what it had begun to delete is deleted:
+/// what is found in the store from then on stays.
+pub const HANDED_OVER: Duration = Duration::from_secs(6);
+
+/// A store that is written to only while its owner holds it.
+pub struct HeldProvider<P> {
+    inner: P,
+    owner: Owner,
+    asked: Asked,
+}
+
+impl<P: Provider + Marked> HeldProvider<P> {
+    pub fn new(inner: P, owner: &Owner) -> Self {
+        Self { inner, owner: owner.clone(), asked: Asked::new(Some(BELIEVED), Duration::ZERO) }
+    }
+
+    /// Errors: `Unavailable` with code `store_taken_over` when another restoration of the farm holds the store; what reading its marker
+    /// says.
+    async fn require(&self) -> Result<()> {
+        self.asked.settle(|| self.ask()).await
+    }
+
+    async fn ask(&self) -> Result<()> {
+        let text = self.inner.mark().await?;
+        if mark::holder(&text).as_deref() == self.owner.holder() {
+            return Ok(());
+        }
+        Err(Error::unavailable(format!(
+            "{} was taken over by another restoration of this farm and takes nothing from here any more: each of the two would delete what \
+             only the other needs. If that one is gone for good, see `strongroom blobs stores take-over`",
+            self.inner.label()
+        ))
+        .with_code("store_taken_over"))
+    }
+}
+
+impl<P: Provider + Marked> Provider for HeldProvider<P> {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn put_limit(&self) -> u64 {
+        self.inner.put_limit()
+    }
+
+    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+        if self.asked.is_settled() {
+            return self.inner.put(blob);
+        }
+        Box::pin(async move {
+            self.require().await?;
+            self.inner.put(blob).await
+        })
+    }
+
+    fn upload(&self, announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+        Box::pin(async move {
+            self.require().await?;
+            self.inner.upload(announced).await
+        })
+    }
+
+    fn open(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+        self.inner.open(digest, size, locator)
+    }
+
+    fn confirm(&self, digest: Digest, size: u64) -> Pending<'_, ()> {
+        self.inner.confirm(digest, size)
+    }
+
+    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.require().await?;
+            self.inner.delete(digest).await
+        })
+    }
+
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+        self.inner.enumerate(after, limit)
+    }
+
+    fn reread(&self, entry: Entry) -> Pending<'_, Outcome> {
+        self.inner.reread(entry)
+    }
+
+    fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
+        self.inner.verify(reporter)
+    }
+
+    fn usage(&self) -> Pending<'_, Usage> {
+        self.inner.usage()
+    }
+
+    fn compact(&self, limits: CompactLimits) -> Pending<'_, CompactReport> {
+        Box::pin(async move {
+            self.require().await?;
+            self.inner.compact(limits).await
+        })
+    }
+
+    fn held(&self) -> Pending<'_, ()> {
+        Box::pin(self.require())
+    }
+
+    fn hand_over(&self, holder: Option<String>) -> Pending<'_, Option<String>> {
+        self.inner.set_holder(holder)
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        self.inner.close()
+    }
+}

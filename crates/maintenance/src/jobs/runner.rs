@@ -1,12 +1,12 @@
 //! Running jobs: in a server, one at a time on threads that the system prefers others to, and in a command that waits for
 //! the end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result, Timestamp};
+use model::{Error, ErrorKind, Id, Result, Timestamp};
 use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
@@ -17,6 +17,10 @@ use super::{check, collect, migrate};
 const LOOK: Duration = Duration::from_secs(1);
 /// Ended jobs are forgotten after so long.
 const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How long a job waits for something that it needs and that went away, and how long between two attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(30 * 60);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How much the threads of jobs stand back behind those of requests.
 const NICE: i32 = 10;
 
@@ -115,11 +119,35 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
     ticket.end(&outcome).await
 }
 
+/// Does the work. Where something that it needs goes away in the middle, it is waited for, and the work goes on behind what was done.
 async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
+    let (mut done, mut pause) = (ticket.figures().items, FIRST_PAUSE);
+    let mut waiting_since = None;
+    loop {
+        let error = match attempt(ticket, &work).await {
+            Err(Halt::Fault(error)) if error.kind() == ErrorKind::Unavailable => error,
+            ended => return ended,
+        };
+        let items = ticket.figures().items;
+        if items > done {
+            (done, pause, waiting_since) = (items, FIRST_PAUSE, Some(Instant::now()));
+        }
+        // What never worked is told at once to whoever asked for it.
+        if waiting_since.is_none_or(|since| since.elapsed() > LONGEST_WAIT) {
+            return Err(Halt::Fault(error));
+        }
+        tracing::warn!(job = %ticket.id, error = error.report(), "a job waits for what it needs");
+        ticket.note(|figures| figures.phase = format!("waiting, and trying again: {}", error.message()));
+        ticket.wait(pause).await?;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+async fn attempt(ticket: &Ticket, work: &Work) -> Flow<String> {
     match work {
-        Work::Migrate(work) => migrate::run(ticket, &work).await,
-        Work::Collect(work) => collect::run(ticket, &work).await,
-        Work::Check(work) => check::run(ticket, &work).await,
+        Work::Migrate(work) => migrate::run(ticket, work).await,
+        Work::Collect(work) => collect::run(ticket, work).await,
+        Work::Check(work) => check::run(ticket, work).await,
     }
 }
 

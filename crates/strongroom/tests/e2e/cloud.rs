@@ -117,6 +117,42 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_migration_waits_for_a_store_that_goes_away_in_the_middle() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    for number in 0..24 {
+        assert!(client.put(&format!("{number}.bin"), bytes(number, 100_000)).await.unwrap().status.is_success());
+    }
+    use_cloud(&farm, proxy.address());
+    let migrate = ["blobs", "migrate", "--from", "files", "--to", "cloud", "--rate", "200K", "--background"];
+    let id = farm.json(&migrate)["id"].as_str().unwrap().to_owned();
+    let until = async |what: &str, holds: &dyn Fn(&serde_json::Value) -> bool| {
+        for _ in 0..600 {
+            let job = farm.json_whatever(&["jobs", "show", &id]);
+            if holds(&job) {
+                return job;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await; // sleep: between two looks at the job
+        }
+        panic!("the job is not {what}: {:#}", farm.json_whatever(&["jobs", "show", &id]));
+    };
+    until("at work", &|job| job["items"].as_u64() > Some(0)).await;
+    proxy.set(
+        ["GET", "PUT", "POST", "HEAD"].map(|method| Rule::always(method, "", Trouble::Status(403, "AccessDenied"))),
+    );
+    let waiting = until("waiting", &|job| job["phase"].as_str().is_some_and(|phase| phase.contains("waiting"))).await;
+    assert_eq!(waiting["state"], "running", "{waiting:#}");
+    proxy.set([]);
+    let done = until("done", &|job| job["state"] != "running").await;
+    assert_eq!((&done["state"], &done["items"], &done["failed"]), (&"finished".into(), &24.into(), &0.into()));
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_lost_bucket_is_filled_again_by_a_restoration_and_what_it_still_has_is_not_copied() {
     let place = Place::new();
     std::fs::create_dir(place.path("service")).unwrap();

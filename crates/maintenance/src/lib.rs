@@ -15,8 +15,8 @@ mod restore;
 mod schedule;
 
 pub use backup::{
-    BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Pruned, Retain, SetSummary, Verified, backup,
-    list_backups, prune_backups, verify_backups,
+    BackupOptions, BackupPlace, BackupSummary, Forgotten, Listing, PostgresMethod, Pruned, Retain, SetSummary,
+    Unreadable, Verified, backup, forget_backup, list_backups, prune_backups, remove_backup, verify_backups,
 };
 pub use clean_up::clean_up_hourly;
 pub use export::{ExportOptions, ExportSummary, export};

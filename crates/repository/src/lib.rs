@@ -79,7 +79,7 @@ pub use place::BACKUP_MARK;
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use properties::{Property, PropertyChange};
 pub use provider::{open_directory_store, open_object_store};
-pub use reclaim::PendingReclaim;
+pub use reclaim::{BackupHold, NotedBackup, PendingReclaim};
 pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};
 pub use resumable::{Part, Resumable};

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use database::Reader;
 use database::configuration::backup;
 use database::content::blob;
 use database::content::reclaim::{self, Pending, reason};
-use model::{Result, Timestamp};
+use model::{Error, Id, Result, Timestamp};
 
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
-use crate::{Session, Storage};
+use crate::{DATABASE_STORE, Session, Storage};
 
 /// A backup that gave no sign of life for so long has died.
 const BACKUP_ALIVE: Duration = Duration::from_secs(600);
@@ -36,7 +37,65 @@ pub struct PendingReclaim {
     pub held: bool,
 }
 
+/// A backup that keeps BLOBs from being deleted, because it runs, or is kept without a copy of them.
+#[derive(Clone, Debug)]
+pub struct BackupHold {
+    /// Identifier of the set.
+    pub id: Id,
+    /// Where it is, as the farm noted it when it was taken.
+    pub destination: String,
+    /// The point in time that it shows.
+    pub as_of: Timestamp,
+    /// Whether it runs at this moment.
+    pub is_running: bool,
+    /// BLOBs that wait to be deleted and that it needs. What several backups need is counted for each.
+    pub blobs: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// A backup as the farm remembers it.
+#[derive(Clone, Debug)]
+pub struct NotedBackup {
+    /// Identifier of the set.
+    pub id: Id,
+    /// Where it is, as the farm noted it when it was taken.
+    pub destination: String,
+    /// The point in time that it shows.
+    pub as_of: Timestamp,
+}
+
 impl Session {
+    /// The backups that keep BLOBs from being deleted, oldest first.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
+        self.storage().await?.backup_holds().await
+    }
+
+    /// A backup that the farm counts as kept.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` with code `backup_not_kept` when it runs, failed
+    /// or is gone already.
+    pub async fn kept_backup(&self, id: Id) -> Result<NotedBackup> {
+        let storage = self.storage().await?;
+        let row = storage.configuration().read(move |reader| backup::find(reader, id)).await?;
+        let row = row.ok_or_else(|| {
+            Error::not_found(format!(
+                "this farm knows of no backup {id}: `strongroom blobs status` names those that hold something back"
+            ))
+        })?;
+        let why = match row.state.as_str() {
+            "kept" => return Ok(NotedBackup { id, destination: row.destination, as_of: row.started_at }),
+            "running" => {
+                "has not ended: one that was cut short holds nothing back ten minutes after its last sign of life"
+            }
+            "removed" => "is forgotten already, or was removed from its place: it holds nothing back",
+            _ => "failed: it holds nothing back",
+        };
+        Err(Error::conflict(format!("the backup {id} {why}")).with_code("backup_not_kept"))
+    }
+
     /// Everything that waits to be deleted, and since when.
     ///
     /// Errors: `Forbidden` for others than farm administrators.
@@ -83,5 +142,34 @@ impl Storage {
     pub async fn held_since(&self) -> Result<Option<Timestamp>> {
         let alive = Timestamp::now().before(BACKUP_ALIVE);
         self.configuration().read(move |reader| backup::holds_since(reader, alive)).await
+    }
+
+    /// The backups that keep BLOBs from being deleted, oldest first.
+    ///
+    /// # Errors
+    /// None but those of the databases.
+    pub async fn backup_holds(&self) -> Result<Vec<BackupHold>> {
+        let alive = Timestamp::now().before(BACKUP_ALIVE);
+        let rows = self.configuration().read(move |reader| backup::holding(reader, alive)).await?;
+        let mut holds = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (mut blobs, mut bytes, since) = (0, 0, row.started_at);
+            for database in self.databases()? {
+                let count = move |reader: &mut Reader<'_>| {
+                    Ok([
+                        blob::count_marked_since(reader, since)?,
+                        // What lies in a database itself is in each backup of that database.
+                        reclaim::count_since(reader, since, DATABASE_STORE)?,
+                    ])
+                };
+                for (count, size) in database.database.read_long(count).await? {
+                    blobs += crate::view::size(count);
+                    bytes += crate::view::size(size);
+                }
+            }
+            let is_running = row.state == "running";
+            holds.push(BackupHold { id: row.id, destination: row.destination, as_of: since, is_running, blobs, bytes });
+        }
+        Ok(holds)
     }
 }

@@ -11,10 +11,14 @@ statements! {
     END = "UPDATE backup_set SET state = $2, finished_at = $3, seen_at = $3, bytes = $4, new_bytes = $5, message = $6
         WHERE id = $1 AND state = 'running'";
     REMOVE = "UPDATE backup_set SET state = 'removed' WHERE id = $1";
+    FIND = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
+        WHERE id = $1";
     LIST = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
         WHERE id < $1 ORDER BY id DESC LIMIT $2";
     HOLDS_SINCE = "SELECT MIN(started_at) FROM backup_set WHERE (state = 'running' AND seen_at > $1)
         OR (state = 'kept' AND needs_stores)";
+    HOLDING = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
+        WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id";
     LAST_KEPT = "SELECT MAX(started_at) FROM backup_set WHERE state = 'kept'";
 }
 
@@ -93,9 +97,14 @@ pub fn end(transaction: &mut Transaction<'_>, id: Id, ended: &Ended, now: Timest
     transaction.execute(END, &values).map(drop)
 }
 
-/// A backup was removed from its destination.
+/// A backup was removed from its destination, or is not looked for there any more.
 pub fn remove(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(REMOVE, &params![id]).map(drop)
+}
+
+/// The backup with this identifier.
+pub fn find(reader: &mut Reader<'_>, id: Id) -> Result<Option<BackupRow>> {
+    reader.find(FIND, &params![id], read)
 }
 
 /// Backups, newest first, before `before`.
@@ -107,6 +116,11 @@ pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result
 /// life after `alive_after`) or is kept without its own copy.
 pub fn holds_since(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Option<Timestamp>> {
     Ok(reader.find(HOLDS_SINCE, &params![alive_after], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+}
+
+/// The backups that [`holds_since`] counts, oldest first.
+pub fn holding(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Vec<BackupRow>> {
+    reader.query(HOLDING, &params![alive_after], read)
 }
 
 /// The point in time of the latest backup that is kept.

@@ -31,6 +31,7 @@ statements! {
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (digest) DO NOTHING";
     MARKED_BEFORE = "SELECT id, digest, size, store_id, locator FROM blob WHERE unreferenced_at < $1 AND id > $2 ORDER BY id LIMIT $3";
     COUNT_MARKED_BEFORE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at < $1";
+    COUNT_MARKED_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM blob WHERE unreferenced_at >= $1";
     DELETE_MARKED = "DELETE FROM blob WHERE id = $1 AND unreferenced_at < $2
         AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     MARKED = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(unreferenced_at) FROM blob
@@ -164,6 +165,11 @@ pub fn marked_before(reader: &mut Reader<'_>, before: Timestamp, after: Id, limi
 /// Number and bytes of the references whose mark is older than `before`.
 pub fn count_marked_before(reader: &mut Reader<'_>, before: Timestamp) -> Result<(i64, i64)> {
     Ok(reader.find(COUNT_MARKED_BEFORE, &params![before], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
+}
+
+/// Number and bytes of the references whose mark is not older than `since`.
+pub fn count_marked_since(reader: &mut Reader<'_>, since: Timestamp) -> Result<(i64, i64)> {
+    Ok(reader.find(COUNT_MARKED_SINCE, &params![since], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
 /// Removes a reference if its mark is older than `before` and still no version has it; false when it stays.

@@ -31,6 +31,8 @@ statements! {
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
         AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
     COUNT_ORPHANS = "SELECT COUNT(*) FROM reclaim WHERE reason = 'orphan' AND since < $1";
+    COUNT_SINCE = "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM reclaim WHERE since >= $1 AND store_id <> $2
+        AND state <> 'deleting'";
     TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
         GROUP BY store_id, reason ORDER BY store_id, reason";
 }
@@ -177,6 +179,11 @@ pub fn due(reader: &mut Reader<'_>, before: Timestamp, after: (Id, Vec<u8>), lim
 /// Number of copies that no database knew and that wait since before `before`.
 pub fn count_orphans(reader: &mut Reader<'_>, before: Timestamp) -> Result<i64> {
     Ok(reader.find(COUNT_ORPHANS, &params![before], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Number and bytes of the copies that wait since `since` or later and whose deletion has not begun, but those in the store `but`.
+pub fn count_since(reader: &mut Reader<'_>, since: Timestamp, but: Id) -> Result<(i64, i64)> {
+    Ok(reader.find(COUNT_SINCE, &params![since, but], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
 /// What waits in one store for one reason.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use blobs::{Owner, digest_of};
 use bytes::Bytes;
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::BACKUP_MARK;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,15 @@ pub(crate) struct Destination {
     pub papers: Papers,
     pub vault: Vault,
     lock: Lock,
+}
+
+/// A set that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Identifier.
+    pub id: Id,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 /// A set by its name.
@@ -163,13 +172,30 @@ impl Destination {
 
     /// The finished sets, oldest first.
     pub async fn sets(&self) -> Result<Vec<SetName>> {
-        let mut sets = Vec::new();
-        for file in self.papers.list("sets").await? {
-            let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
-            sets.extend(id.map(|id| SetName { id, file }));
+        sets_in(&self.papers).await
+    }
+
+    /// The finished sets that can be read, oldest first, and those that cannot, with the reason.
+    ///
+    /// # Errors
+    /// Unavailable when the place as a whole does not answer.
+    pub async fn described(&self) -> Result<(Vec<(SetName, Manifest)>, Vec<Unreadable>)> {
+        let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
+        for set in self.sets().await? {
+            match self.manifest(&set).await {
+                Ok(manifest) => readable.push((set, manifest)),
+                Err(error) if self.concerns_one(&error) => {
+                    unreadable.push(Unreadable { id: set.id, why: error.message().to_owned() });
+                }
+                Err(error) => return Err(error),
+            }
         }
-        sets.sort_by_key(|set| set.id);
-        Ok(sets)
+        Ok((readable, unreadable))
+    }
+
+    /// Whether an error in reading a set tells of this set alone: a bucket that does not answer does so for none.
+    pub fn concerns_one(&self, error: &Error) -> bool {
+        error.kind() != ErrorKind::Unavailable || matches!(self.papers, Papers::Directory(_))
     }
 
     /// Reads a finished set.
@@ -246,6 +272,17 @@ impl Destination {
             None => Ok(bytes),
         }
     }
+}
+
+/// The finished sets in a place, oldest first, whether they can be read or not.
+pub(super) async fn sets_in(papers: &Papers) -> Result<Vec<SetName>> {
+    let mut sets = Vec::new();
+    for file in papers.list("sets").await? {
+        let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
+        sets.extend(id.map(|id| SetName { id, file }));
+    }
+    sets.sort_by_key(|set| set.id);
+    Ok(sets)
 }
 
 fn set_context(id: Id) -> Vec<u8> {

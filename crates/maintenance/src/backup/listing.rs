@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use model::{Id, Result, Timestamp};
 use repository::Storage;
 
-use super::destination::{Destination, Use};
+use super::destination::{Destination, SetName, Unreadable, Use};
+use super::manifest::Manifest;
 use super::place::BackupPlace;
 use super::prune::{self, Pruned, Retain};
 
@@ -33,11 +34,20 @@ pub struct SetSummary {
     pub new_bytes: u64,
 }
 
-/// The finished sets in a place, oldest first.
+/// The finished sets in a place.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Those that can be read, oldest first.
+    pub sets: Vec<SetSummary>,
+    /// Those that cannot.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// The finished sets in a place.
 ///
 /// # Errors
-/// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`; `Corrupt` naming a set that is damaged.
-pub fn list_backups<'a>(place: &'a BackupPlace, key_file: Option<&'a Path>) -> BoxFuture<'a, Result<Vec<SetSummary>>> {
+/// `NotFound` when there are no backups; `Invalid` with code `key_needed` or `wrong_key`.
+pub fn list_backups<'a>(place: &'a BackupPlace, key_file: Option<&'a Path>) -> BoxFuture<'a, Result<Listing>> {
     Box::pin(async move {
         let destination = Destination::open(place, key_file, Use::Read).await?;
         let listed = list(&destination).await;
@@ -46,29 +56,26 @@ pub fn list_backups<'a>(place: &'a BackupPlace, key_file: Option<&'a Path>) -> B
     })
 }
 
-async fn list(destination: &Destination) -> Result<Vec<SetSummary>> {
-    let mut sets = Vec::new();
-    for set in destination.sets().await? {
-        let manifest = destination.manifest(&set).await?;
-        sets.push(SetSummary {
-            id: set.id,
-            started_at: Timestamp::from_micros(manifest.started),
-            finished_at: Timestamp::from_micros(manifest.finished),
-            needs_stores: manifest.needs_stores,
-            databases: manifest.databases.iter().map(|part| part.name.clone()).collect(),
-            clusters: manifest.clusters.iter().map(|part| part.name.clone()).collect(),
-            blobs: manifest.blobs.count,
-            bytes: manifest.bytes,
-            new_bytes: manifest.new_bytes,
-        });
-    }
-    Ok(sets)
+async fn list(destination: &Destination) -> Result<Listing> {
+    let (readable, unreadable) = destination.described().await?;
+    let summary = |(set, manifest): (SetName, Manifest)| SetSummary {
+        id: set.id,
+        started_at: Timestamp::from_micros(manifest.started),
+        finished_at: Timestamp::from_micros(manifest.finished),
+        needs_stores: manifest.needs_stores,
+        databases: manifest.databases.iter().map(|part| part.name.clone()).collect(),
+        clusters: manifest.clusters.iter().map(|part| part.name.clone()).collect(),
+        blobs: manifest.blobs.count,
+        bytes: manifest.bytes,
+        new_bytes: manifest.new_bytes,
+    };
+    Ok(Listing { sets: readable.into_iter().map(summary).collect(), unreadable })
 }
 
 /// Removes the sets that no rule keeps, then the bytes that no set needs. The farm, where it can be opened, learns which sets are gone.
 ///
 /// # Errors
-/// Those of [`list_backups`]; nothing is removed while any set cannot be read.
+/// Those of [`list_backups`].
 pub fn prune_backups<'a>(
     place: &'a BackupPlace,
     key_file: Option<&'a Path>,
@@ -79,6 +86,24 @@ pub fn prune_backups<'a>(
     Box::pin(async move {
         let destination = Destination::open(place, key_file, Use::Change).await?;
         let pruned = prune::run(&destination, farm, rules, dry_run).await;
+        destination.close().await;
+        pruned
+    })
+}
+
+/// Removes one set, whether it can be read or not, then the bytes that no set needs. The farm, where it can be opened, learns of it.
+///
+/// # Errors
+/// Those of [`list_backups`]; `NotFound` when there is no such set.
+pub fn remove_backup<'a>(
+    place: &'a BackupPlace,
+    key_file: Option<&'a Path>,
+    farm: Option<&'a Storage>,
+    set: Id,
+) -> BoxFuture<'a, Result<Pruned>> {
+    Box::pin(async move {
+        let destination = Destination::open(place, key_file, Use::Change).await?;
+        let pruned = prune::remove(&destination, farm, set).await;
         destination.close().await;
         pruned
     })

@@ -12,6 +12,7 @@ mod copying;
 mod databases;
 pub(crate) mod destination;
 pub(crate) mod documents;
+mod forget;
 mod ground;
 pub(crate) mod index;
 mod key;
@@ -34,7 +35,9 @@ use database::Location;
 use model::Error;
 
 pub(crate) use databases::{FILES, KEY_FILE, LONGEST_FILE};
-pub use listing::{SetSummary, list_backups, prune_backups};
+pub use destination::Unreadable;
+pub use forget::{Forgotten, forget_backup};
+pub use listing::{Listing, SetSummary, list_backups, prune_backups, remove_backup};
 pub use place::BackupPlace;
 pub use prune::{Pruned, Retain};
 pub use run::{BackupSummary, backup};

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::str::FromStr;
 
 use blobs::CompactLimits;
+use database::Transaction;
 use database::configuration::backup;
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::Storage;
 use time::OffsetDateTime;
 use tokio::task::JoinSet;
 
-use super::destination::Destination;
+use super::destination::{Destination, SetName, Unreadable};
 use super::index::List;
 use super::manifest::Manifest;
 
@@ -114,6 +115,9 @@ pub struct Pruned {
     pub kept: Vec<Id>,
     /// Sets that were removed.
     pub removed: Vec<Id>,
+    /// Sets that cannot be read. They are neither counted nor removed by rules, and while there is one, no stored thing is removed: what
+    /// it needs is not known.
+    pub unreadable: Vec<Unreadable>,
     /// Stored things that no set needs any more, and their bytes.
     pub things: u64,
     /// Their bytes.
@@ -127,12 +131,7 @@ pub(crate) async fn run(
     rules: &Retain,
     dry_run: bool,
 ) -> Result<Pruned> {
-    let mut sets = Vec::new();
-    for set in destination.sets().await? {
-        // A set that cannot be read may still be needed by somebody; whoever gave it up removes its file.
-        let manifest = destination.manifest(&set).await?;
-        sets.push((set, manifest));
-    }
+    let (sets, unreadable) = destination.described().await?;
     // A set without BLOBs takes the place of none that has them; one that has them takes the place of any.
     let mut kept = HashSet::new();
     for with_alone in [false, true] {
@@ -140,7 +139,7 @@ pub(crate) async fn run(
         let times: Vec<_> = counted.map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
         kept.extend(rules.kept(&times));
     }
-    let mut pruned = Pruned::default();
+    let mut pruned = Pruned { unreadable, ..Pruned::default() };
     let mut manifests = Vec::new();
     for (set, manifest) in sets {
         if kept.contains(&set.id) {
@@ -150,59 +149,111 @@ pub(crate) async fn run(
         }
         pruned.removed.push(set.id);
         if !dry_run {
-            destination.remove(&set).await?;
-            if let Some(farm) = farm {
-                let id = set.id;
-                farm.configuration().write(move |transaction| backup::remove(transaction, id)).await?;
-            }
+            take_away(destination, farm, &set).await?;
         }
     }
-    if dry_run {
-        return Ok(pruned);
-    }
-    for (name, _) in destination.unfinished().await? {
-        destination.papers.remove(&name).await?;
-    }
-    sweep(destination, &manifests, &mut pruned).await?;
-    if pruned.things > 0 {
-        destination.vault.store.compact(CompactLimits::default()).await?;
+    if !dry_run {
+        give_back(destination, &manifests, &mut pruned).await?;
     }
     Ok(pruned)
 }
 
-/// Deletes everything that no kept set needs, a range of digests after the other.
-async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
+/// Removes one set, whether it can be read or not.
+pub(crate) async fn remove(destination: &Destination, farm: Option<&Storage>, id: Id) -> Result<Pruned> {
+    let place = destination.papers.place();
+    let set = destination.sets().await?.into_iter().find(|set| set.id == id).ok_or_else(|| {
+        Error::not_found(format!(
+            "there is no set {id} in {place}: `strongroom backup list {place}` shows those that there are"
+        ))
+    })?;
+    take_away(destination, farm, &set).await?;
+    let (sets, unreadable) = destination.described().await?;
+    let kept = sets.iter().map(|(set, _)| set.id).collect();
+    let mut pruned = Pruned { kept, removed: vec![id], unreadable, ..Pruned::default() };
+    let manifests: Vec<Manifest> = sets.into_iter().map(|(_, manifest)| manifest).collect();
+    give_back(destination, &manifests, &mut pruned).await?;
+    Ok(pruned)
+}
+
+/// Removes the description of a set; the farm, if it knows of the set, holds nothing back for it any more.
+async fn take_away(destination: &Destination, farm: Option<&Storage>, set: &SetName) -> Result<()> {
+    destination.remove(set).await?;
+    let Some(farm) = farm else { return Ok(()) };
+    let (id, actor, place) = (set.id, farm.clone(), destination.papers.place());
+    let forget = move |transaction: &mut Transaction<'_>| {
+        if backup::find(transaction, id)?.is_none_or(|row| row.state == "removed") {
+            return Ok(());
+        }
+        backup::remove(transaction, id)?;
+        actor.record(transaction, "backup.remove", &id.to_string(), &place)
+    };
+    farm.configuration().write(forget).await
+}
+
+/// Removes what no set needs any more, unless there is one whose needs are not known.
+async fn give_back(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<()> {
+    if !pruned.unreadable.is_empty() {
+        return Ok(());
+    }
+    // Before what they name: the next backup goes on from them.
+    for (name, _) in destination.unfinished().await? {
+        destination.papers.remove(&name).await?;
+    }
+    if let Some(unreadable) = sweep(destination, kept, pruned).await? {
+        pruned.unreadable.push(unreadable);
+        return Ok(());
+    }
+    if pruned.things > 0 {
+        destination.vault.store.compact(CompactLimits::default()).await?;
+    }
+    Ok(())
+}
+
+/// Deletes everything that no kept set needs, a range of digests after the other. Stops before it deletes anything at a set of which a list
+/// is damaged, and returns that.
+async fn sweep(destination: &Destination, kept: &[Manifest], pruned: &mut Pruned) -> Result<Option<Unreadable>> {
     let things: u64 = kept.iter().map(|set| set.blobs.count + set.bytes / (64 << 10)).sum();
     let ranges = things.div_ceil(HELD).clamp(1, 256);
     for range in 0..ranges {
         let (from, to) = (range * 256 / ranges, (range + 1) * 256 / ranges);
         let within = |digest: &Digest| (from..to).contains(&u64::from(digest.as_bytes()[0]));
-        let needed = needed(destination, kept, within).await?;
+        // All lists are read for each range, so that a damaged one shows in the first.
+        let needed = match needed(destination, kept, within).await? {
+            Ok(needed) => needed,
+            Err(unreadable) => return Ok(Some(unreadable)),
+        };
         delete_others(destination, &needed, from, to, pruned).await?;
     }
-    Ok(())
+    Ok(None)
 }
 
-/// The stored digests that kept sets need, as far as they are within a range.
+/// The stored digests that kept sets need, as far as they are within a range; or the set of which a list is damaged.
 async fn needed(
     destination: &Destination,
     kept: &[Manifest],
     within: impl Fn(&Digest) -> bool,
-) -> Result<HashSet<Digest>> {
+) -> Result<std::result::Result<HashSet<Digest>, Unreadable>> {
     let mut needed = HashSet::new();
     for manifest in kept {
         let small = manifest.files.iter().map(|file| &file.entry);
         needed.extend(manifest.lists().flatten().chain(small).map(|entry| entry.stored).filter(&within));
         for list in manifest.lists() {
             let mut list = List::new(list.to_vec());
-            while let Some(entry) = list.next(&destination.vault).await? {
-                if within(&entry.stored) {
-                    needed.insert(entry.stored);
+            loop {
+                match list.next(&destination.vault).await {
+                    Ok(Some(entry)) if within(&entry.stored) => drop(needed.insert(entry.stored)),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(error) if error.kind() == ErrorKind::Corrupt => {
+                        let why = format!("a list of the set {} is damaged: {}", manifest.id, error.message());
+                        return Ok(Err(Unreadable { id: manifest.id.parse()?, why }));
+                    }
+                    Err(error) => return Err(error),
                 }
             }
         }
     }
-    Ok(needed)
+    Ok(Ok(needed))
 }
 
 async fn delete_others(

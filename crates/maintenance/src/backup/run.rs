@@ -47,6 +47,8 @@ pub struct BackupSummary {
     pub lost: u64,
     /// What was removed afterwards, if that was asked for.
     pub pruned: Option<Pruned>,
+    /// Why that could not be done; the backup is complete all the same.
+    pub prune_error: Option<String>,
 }
 
 /// Takes a backup of the whole farm while people work.
@@ -65,16 +67,13 @@ pub fn backup<'a>(
         let place = require_own(&options.destination, &storage).await?;
         let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
         let set = storage.next_id();
-        let outcome = noted(&storage, &destination, set, options, progress).await;
-        let outcome = match (outcome, options.retain.as_ref()) {
-            (Ok(mut summary), Some(rules)) => {
-                prune::run(&destination, Some(&storage), rules, false).await.map(|pruned| {
-                    summary.pruned = Some(pruned);
-                    summary
-                })
+        let mut outcome = noted(&storage, &destination, set, options, progress).await;
+        if let (Ok(summary), Some(rules)) = (&mut outcome, options.retain.as_ref()) {
+            match prune::run(&destination, Some(&storage), rules, false).await {
+                Ok(pruned) => summary.pruned = Some(pruned),
+                Err(error) => summary.prune_error = Some(error.report()),
             }
-            (outcome, _) => outcome,
-        };
+        }
         destination.close().await;
         outcome
     })
@@ -257,6 +256,7 @@ fn summary(id: Id, started_at: Timestamp, manifest: &Manifest) -> BackupSummary 
         new_bytes: manifest.new_bytes,
         lost: manifest.blobs.lost.len() as u64,
         pruned: None,
+        prune_error: None,
     }
 }
 

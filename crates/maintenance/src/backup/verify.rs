@@ -61,7 +61,7 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
     for set in destination.sets().await?.into_iter().filter(|set| only.is_none_or(|id| id == set.id)) {
         work.found.sets.push(set.id);
         let manifest = match destination.manifest(&set).await {
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
+            Err(error) if destination.concerns_one(&error) => {
                 work.fault(error.message().to_owned());
                 continue;
             }

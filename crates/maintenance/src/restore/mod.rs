@@ -94,6 +94,13 @@ pub(crate) async fn choose(destination: &Destination, set: Option<Id>) -> Result
             None => format!("there are no finished backups in {place}"),
         })
     })?;
-    let manifest = destination.manifest(&found).await?;
+    let manifest = destination.manifest(&found).await.map_err(|error| match set {
+        Some(_) => error,
+        None => {
+            let place = destination.papers.place();
+            let hint = format!("{}; `strongroom backup list {place}` shows others, which --set names", error.message());
+            Error::new(error.kind(), hint).with_source(error)
+        }
+    })?;
     Ok((found, manifest))
 }

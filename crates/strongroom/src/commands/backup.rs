@@ -7,14 +7,13 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use database::Location;
-use maintenance::{
-    BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Progress, Pruned, RestoreOptions, Retain, SetSummary,
-};
+use maintenance::{BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Progress, RestoreOptions, Retain};
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
 use super::backup_place::Access;
-use super::output::{are, show, table, time};
+use super::backup_sets::{self, pruned_json, pruned_text};
+use super::output::{are, show, time};
 use super::restore::database_urls;
 use super::transfer::{Bar, shows_progress, size};
 use crate::commands;
@@ -46,7 +45,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the backups that there are
+    /// Show the backups that there are; exit status 1 when the description of one cannot be read
     List {
         /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
@@ -74,7 +73,8 @@ enum Action {
         #[arg(long, value_name = "NAME=postgres://...", requires = "drill")]
         database_url: Vec<String>,
     },
-    /// Remove the backups that no rule keeps, and the bytes that no backup needs any more
+    /// Remove the backups that no rule keeps, and the bytes that no backup needs any more; exit status 1 when those bytes stay, since a
+    /// backup cannot be read
     Prune {
         /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
@@ -88,6 +88,28 @@ enum Action {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Remove one backup, also one that cannot be read, and the bytes that no backup needs any more
+    Remove {
+        /// The directory, or s3://BUCKET/PREFIX, that holds it
+        #[arg(value_name = "DEST")]
+        destination: String,
+        /// The backup
+        #[arg(value_name = "ID")]
+        set: Id,
+        #[command(flatten)]
+        access: Access,
+    },
+    /// Have the farm forget a backup whose place is gone, so that it holds nothing back any more
+    Forget {
+        /// The backup; `strongroom blobs status` shows those that hold something back
+        #[arg(value_name = "ID")]
+        set: Id,
+        #[command(flatten)]
+        access: Access,
+        /// Also one that its place still has, or of which that cannot be told: what it needs may be deleted then
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 /// Runs `strongroom backup`.
@@ -96,11 +118,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.action {
         None => take(arguments).await,
         Some(Action::List { destination, access }) => {
-            let place = access.place(&destination)?;
-            let sets = maintenance::list_backups(&place, access.encrypt_with.as_deref()).await?;
-            let value = json!({ "sets": sets.iter().map(set_json).collect::<Value>() });
-            show(json, &value, &sets_text(&sets));
-            Ok(ExitCode::SUCCESS)
+            backup_sets::list(json, &access.place(&destination)?, &access).await
         }
         Some(Action::Verify { destination, access, set, drill, scratch, database_url }) => {
             let urls = database_urls(&database_url)?;
@@ -123,8 +141,12 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
             Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
         Some(Action::Prune { destination, access, retain, dry_run }) => {
-            prune(&arguments.place, &access.place(&destination)?, &access, &retain, dry_run).await
+            backup_sets::prune(&arguments.place, &access.place(&destination)?, &access, &retain, dry_run).await
         }
+        Some(Action::Remove { destination, set, access }) => {
+            backup_sets::remove(&arguments.place, &access.place(&destination)?, &access, set).await
+        }
+        Some(Action::Forget { set, access, force }) => backup_sets::forget(&arguments.place, &access, set, force).await,
     }
 }
 
@@ -152,7 +174,8 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let summary = outcome?;
     let seconds = started.elapsed().as_secs_f64();
     show(arguments.place.json, &backup_json(&summary, seconds), &backup_text(&summary, seconds));
-    Ok(ExitCode::SUCCESS)
+    let is_pruned = summary.prune_error.is_none() && summary.pruned.is_none_or(|pruned| pruned.unreadable.is_empty());
+    Ok(if is_pruned { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn backup_json(summary: &BackupSummary, seconds: f64) -> Value {
@@ -168,6 +191,7 @@ fn backup_json(summary: &BackupSummary, seconds: f64) -> Value {
         "lost": summary.lost,
         "seconds": seconds,
         "pruned": summary.pruned.as_ref().map(pruned_json),
+        "prune_error": summary.prune_error,
     })
 }
 
@@ -186,6 +210,9 @@ fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
     if let Some(pruned) = &summary.pruned {
         text.push_str(&pruned_text(pruned, false));
     }
+    if let Some(error) = &summary.prune_error {
+        text.push_str(&format!("Older backups could not be removed by the rules of --retain: {error}\n"));
+    }
     text
 }
 
@@ -195,42 +222,6 @@ pub(super) fn lost_text(lost: u64) -> String {
         0 => String::new(),
         _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
     }
-}
-
-fn set_json(set: &SetSummary) -> Value {
-    json!({
-        "id": set.id.to_string(),
-        "started_at": time(set.started_at),
-        "finished_at": time(set.finished_at),
-        "databases_only": set.needs_stores,
-        "databases": set.databases,
-        "servers": set.clusters,
-        "blobs": set.blobs,
-        "bytes": set.bytes,
-        "new_bytes": set.new_bytes,
-    })
-}
-
-fn sets_text(sets: &[SetSummary]) -> String {
-    let rows: Vec<_> = sets
-        .iter()
-        .map(|set| {
-            let mut holds = if set.needs_stores { "databases only" } else { "everything" }.to_owned();
-            if !set.clusters.is_empty() {
-                holds.push_str(&format!(", all of {}", set.clusters.join(", ")));
-            }
-            [
-                set.id.to_string(),
-                time(set.started_at),
-                holds,
-                set.databases.join(", "),
-                set.blobs.to_string(),
-                size(set.bytes),
-                size(set.new_bytes),
-            ]
-        })
-        .collect();
-    table(["BACKUP", "AS OF", "HOLDS", "DATABASES", "BLOBS", "SIZE", "ADDED"], &rows)
 }
 
 async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Option<Id>) -> Result<bool> {
@@ -299,48 +290,4 @@ async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()
         show(false, &Value::Null, &text);
     }
     Ok(())
-}
-
-async fn prune(
-    place: &Place,
-    destination: &BackupPlace,
-    access: &Access,
-    rules: &Retain,
-    dry_run: bool,
-) -> Result<ExitCode> {
-    let key = access.encrypt_with.as_deref();
-    let pruned = match commands::open(place).await {
-        Ok((repository, session)) => {
-            let storage = session.storage().await?;
-            let pruned = maintenance::prune_backups(destination, key, Some(&storage), rules, dry_run).await;
-            repository.close().await;
-            pruned?
-        }
-        // Backups can be pruned where there is no farm.
-        Err(error) if error.kind() == model::ErrorKind::NotFound => {
-            maintenance::prune_backups(destination, key, None, rules, dry_run).await?
-        }
-        Err(error) => return Err(error),
-    };
-    show(place.json, &pruned_json(&pruned), &pruned_text(&pruned, dry_run));
-    Ok(ExitCode::SUCCESS)
-}
-
-fn pruned_json(pruned: &Pruned) -> Value {
-    let texts = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
-    json!({
-        "kept": texts(&pruned.kept),
-        "removed": texts(&pruned.removed),
-        "things": pruned.things,
-        "bytes": pruned.bytes,
-    })
-}
-
-fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
-    let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), pruned.removed.len());
-    if dry_run {
-        let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
-        return format!("{kept} would be kept, {removed} removed: {}\n", ids.join(", "));
-    }
-    format!("{kept} kept, {removed} removed; {} given back.\n", size(pruned.bytes))
 }

@@ -2,6 +2,7 @@
 
 mod backup;
 mod backup_place;
+mod backup_sets;
 mod blobs;
 mod export;
 mod group;
@@ -65,7 +66,8 @@ impl Command {
     }
 }
 
-/// Runs a command. Exit codes: 0 done, 1 done with faults that were reported, 2 could not be done.
+/// Runs a command. Exit codes: 0 done and all is well; 1 done, with faults that were reported; 2 could not be done; 3 nothing is known to be
+/// wrong, but not everything could be looked at.
 pub async fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Serve(arguments) => serve::run(arguments).await,

@@ -6,9 +6,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
 mod backup;
+mod backup_holds;
 mod backup_losses;
 mod backup_places;
 mod backup_troubles;
+mod backup_unreadable;
 mod backup_words;
 mod base_backup;
 mod cloud;

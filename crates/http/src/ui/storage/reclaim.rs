@@ -2,7 +2,7 @@
 
 use askama::Template;
 use model::Timestamp;
-use repository::PendingReclaim;
+use repository::{BackupHold, PendingReclaim};
 
 use crate::ui::caller::Visit;
 use crate::ui::fault::Shown;
@@ -14,6 +14,7 @@ use crate::ui::{frame, html};
 struct ReclaimPage<'a> {
     page: &'a Page,
     rows: Vec<ReclaimRow>,
+    holds: Vec<BackupHold>,
     blobs: u64,
     bytes: u64,
 }
@@ -30,6 +31,7 @@ struct ReclaimRow {
 pub async fn show(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm/reclaim")?;
     let pending = visit.session.pending_reclaim().await?;
+    let holds = visit.session.backup_holds().await?;
     let page = &visit.page;
     let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
     let now = Timestamp::now();
@@ -43,5 +45,5 @@ pub async fn show(mut visit: Visit) -> Shown {
         ReclaimRow { reason, hint, soon: pending.due <= now, pending }
     };
     let rows = pending.into_iter().map(row).collect();
-    Ok(html(&ReclaimPage { page, rows, blobs, bytes }))
+    Ok(html(&ReclaimPage { page, rows, holds, blobs, bytes }))
 }

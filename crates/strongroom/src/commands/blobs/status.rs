@@ -1,7 +1,7 @@
 //! `strongroom blobs status`: content databases and stores, and what waits to be deleted.
 
 use model::Result;
-use repository::Session;
+use repository::{BackupHold, Session};
 use serde_json::{Value, json};
 
 use super::{Shown, Verdict};
@@ -52,12 +52,15 @@ pub async fn status(session: &Session) -> Result<Shown> {
                     waiting.blobs.to_string(),
                     size(waiting.bytes),
                     time(waiting.since),
+                    if waiting.held { "held by a backup".to_owned() } else { time(waiting.due) },
                 ]
             })
             .collect();
         text.push_str("\nWaiting to be deleted by a collection:\n");
-        text.push_str(&table(["WHY", "DATABASE", "STORE", "BLOBS", "CONTENT", "SINCE"], &rows));
+        text.push_str(&table(["WHY", "DATABASE", "STORE", "BLOBS", "CONTENT", "SINCE", "DUE"], &rows));
     }
+    let holds = session.backup_holds().await?;
+    text.push_str(&holds_text(&holds));
     let value = json!({
         "databases": databases.iter().map(|database| json!({
             "name": database.name,
@@ -76,7 +79,10 @@ pub async fn status(session: &Session) -> Result<Shown> {
             "blobs": waiting.blobs,
             "bytes": waiting.bytes,
             "since": time(waiting.since),
+            "due": time(waiting.due),
+            "held_by_backup": waiting.held,
         })).collect::<Value>(),
+        "held_by_backups": holds.iter().map(hold_json).collect::<Value>(),
         "stores": stores.iter().map(|store| json!({
             "name": store.name,
             "kind": store.kind,
@@ -92,6 +98,51 @@ pub async fn status(session: &Session) -> Result<Shown> {
         })).collect::<Value>(),
     });
     Ok((value, text, Verdict::Good))
+}
+
+/// Which backups keep BLOBs from being deleted, and what to do about it.
+fn holds_text(holds: &[BackupHold]) -> String {
+    if holds.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = holds
+        .iter()
+        .map(|hold| {
+            [
+                hold.id.to_string(),
+                time(hold.as_of),
+                if hold.is_running { "running" } else { "databases only" }.to_owned(),
+                hold.blobs.to_string(),
+                size(hold.bytes),
+                hold.destination.clone(),
+            ]
+        })
+        .collect();
+    let heading = ["BACKUP", "AS OF", "WHAT", "HOLDS BLOBS", "CONTENT", "PLACE"];
+    let mut text =
+        format!("\nBackups that need what waits, so that no collection deletes it:\n{}", table(heading, &rows));
+    if holds.len() > 1 {
+        text.push_str("What several of them need is counted for each.\n");
+    }
+    if holds.iter().any(|hold| !hold.is_running) {
+        text.push_str(
+            "`strongroom backup prune PLACE --retain RULES` or `strongroom backup remove PLACE BACKUP` removes a backup and ends that; when its \
+             place is gone for good, `strongroom backup forget BACKUP` does.\n",
+        );
+    }
+    text
+}
+
+/// The same for programs.
+fn hold_json(hold: &BackupHold) -> Value {
+    json!({
+        "id": hold.id.to_string(),
+        "as_of": time(hold.as_of),
+        "running": hold.is_running,
+        "blobs": hold.blobs,
+        "bytes": hold.bytes,
+        "place": hold.destination,
+    })
 }
 
 /// What the health rules find.

@@ -1,0 +1,209 @@
+//! What is done with the backups that there are: showing, pruning, removing and forgetting them.
+
+use std::process::ExitCode;
+
+use maintenance::{BackupPlace, Forgotten, Pruned, Retain, SetSummary, Unreadable};
+use model::{ErrorKind, Id, Result, counted};
+use repository::{NotedBackup, Repository, Storage};
+use serde_json::{Value, json};
+
+use super::backup_place::Access;
+use super::output::{show, table, time};
+use super::transfer::size;
+use crate::commands;
+use crate::configuration::Place;
+
+/// Shows the backups in a place.
+pub async fn list(json: bool, place: &BackupPlace, access: &Access) -> Result<ExitCode> {
+    let found = maintenance::list_backups(place, access.encrypt_with.as_deref()).await?;
+    let value = json!({
+        "sets": found.sets.iter().map(set_json).collect::<Value>(),
+        "unreadable": unreadable_json(&found.unreadable),
+    });
+    let mut text = sets_text(&found.sets);
+    if !found.unreadable.is_empty() {
+        text.push_str(&format!(
+            "{} cannot be read:\n{}`strongroom backup remove {place} BACKUP` removes one of them.\n",
+            counted(found.unreadable.len() as u64, "backup"),
+            unreadable_text(&found.unreadable)
+        ));
+    }
+    show(json, &value, &text);
+    Ok(if found.unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn unreadable_json(sets: &[Unreadable]) -> Value {
+    sets.iter().map(|set| json!({ "id": set.id.to_string(), "why": set.why })).collect()
+}
+
+fn unreadable_text(sets: &[Unreadable]) -> String {
+    sets.iter().map(|set| format!("  {}: {}\n", set.id, set.why)).collect()
+}
+
+fn set_json(set: &SetSummary) -> Value {
+    json!({
+        "id": set.id.to_string(),
+        "started_at": time(set.started_at),
+        "finished_at": time(set.finished_at),
+        "databases_only": set.needs_stores,
+        "databases": set.databases,
+        "servers": set.clusters,
+        "blobs": set.blobs,
+        "bytes": set.bytes,
+        "new_bytes": set.new_bytes,
+    })
+}
+
+fn sets_text(sets: &[SetSummary]) -> String {
+    let rows: Vec<_> = sets
+        .iter()
+        .map(|set| {
+            let mut holds = if set.needs_stores { "databases only" } else { "everything" }.to_owned();
+            if !set.clusters.is_empty() {
+                holds.push_str(&format!(", all of {}", set.clusters.join(", ")));
+            }
+            [
+                set.id.to_string(),
+                time(set.started_at),
+                holds,
+                set.databases.join(", "),
+                set.blobs.to_string(),
+                size(set.bytes),
+                size(set.new_bytes),
+            ]
+        })
+        .collect();
+    table(["BACKUP", "AS OF", "HOLDS", "DATABASES", "BLOBS", "SIZE", "ADDED"], &rows)
+}
+
+/// Removes what no rule keeps.
+pub async fn prune(
+    place: &Place,
+    destination: &BackupPlace,
+    access: &Access,
+    rules: &Retain,
+    dry_run: bool,
+) -> Result<ExitCode> {
+    let key = access.encrypt_with.as_deref();
+    let farm = Farm::open(place).await?;
+    let pruned = maintenance::prune_backups(destination, key, farm.storage(), rules, dry_run).await;
+    farm.close().await;
+    pruned_shown(place, &pruned?, dry_run)
+}
+
+/// Removes one backup.
+pub async fn remove(place: &Place, destination: &BackupPlace, access: &Access, set: Id) -> Result<ExitCode> {
+    let farm = Farm::open(place).await?;
+    let removed = maintenance::remove_backup(destination, access.encrypt_with.as_deref(), farm.storage(), set).await;
+    farm.close().await;
+    pruned_shown(place, &removed?, false)
+}
+
+fn pruned_shown(place: &Place, pruned: &Pruned, dry_run: bool) -> Result<ExitCode> {
+    show(place.json, &pruned_json(pruned), &pruned_text(pruned, dry_run));
+    Ok(if pruned.unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The farm, where there is one: backups can also be looked after where there is none.
+pub struct Farm(Option<(Repository, Storage)>);
+
+impl Farm {
+    /// Opens it, if it is there.
+    pub async fn open(place: &Place) -> Result<Self> {
+        match commands::open(place).await {
+            Ok((repository, session)) => Ok(Self(Some((repository, session.storage().await?)))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self(None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Its databases and stores.
+    pub fn storage(&self) -> Option<&Storage> {
+        self.0.as_ref().map(|(_, storage)| storage)
+    }
+
+    /// Closes it.
+    pub async fn close(&self) {
+        if let Some((repository, _)) = &self.0 {
+            repository.close().await;
+        }
+    }
+}
+
+/// Has the farm forget a backup.
+pub async fn forget(place: &Place, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
+    let (repository, session) = commands::open(place).await?;
+    let forgotten = async {
+        let kept = session.kept_backup(set).await?;
+        let destination = if force { None } else { Some(access.place(&kept.destination)?) };
+        maintenance::forget_backup(&session, set, destination.as_ref()).await
+    };
+    let forgotten = forgotten.await;
+    repository.close().await;
+    let forgotten = forgotten?;
+    show(place.json, &forgotten_json(&forgotten), &forgotten_text(&forgotten));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forgotten_json(forgotten: &Forgotten) -> Value {
+    json!({
+        "id": forgotten.backup.id.to_string(),
+        "as_of": time(forgotten.backup.as_of),
+        "place": forgotten.backup.destination,
+        "place_has_backups": forgotten.place_answers,
+        "held_blobs": forgotten.held.as_ref().map_or(0, |hold| hold.blobs),
+        "held_bytes": forgotten.held.as_ref().map_or(0, |hold| hold.bytes),
+    })
+}
+
+fn forgotten_text(forgotten: &Forgotten) -> String {
+    let NotedBackup { id, destination, as_of } = &forgotten.backup;
+    let mut text = format!("The farm has forgotten the backup {id} as of {} in {destination}", time(*as_of));
+    match forgotten.place_answers {
+        Some(true) => text.push_str(", which has other backups and not this one.\n"),
+        Some(false) => text.push_str(", where there are no backups now.\n"),
+        None => text.push_str(", without a look there.\n"),
+    }
+    match &forgotten.held {
+        Some(hold) => text.push_str(&format!(
+            "{} ({}) that it held back may be deleted by the next collection, unless another backup needs them. Should its place come back, it is \
+             restored without what was deleted.\n",
+            counted(hold.blobs, "BLOB"),
+            size(hold.bytes)
+        )),
+        None => text.push_str("It has its own copy of the BLOBs and held nothing back.\n"),
+    }
+    text
+}
+
+/// What was removed, for programs.
+pub fn pruned_json(pruned: &Pruned) -> Value {
+    let texts = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
+    json!({
+        "kept": texts(&pruned.kept),
+        "removed": texts(&pruned.removed),
+        "unreadable": unreadable_json(&pruned.unreadable),
+        "things": pruned.things,
+        "bytes": pruned.bytes,
+    })
+}
+
+/// The same for people.
+pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
+    let (kept, removed) = (counted(pruned.kept.len() as u64, "backup"), pruned.removed.len());
+    let mut text = if dry_run {
+        let ids: Vec<String> = pruned.removed.iter().map(Id::to_string).collect();
+        format!("{kept} would be kept, {removed} removed: {}\n", ids.join(", "))
+    } else {
+        format!("{kept} kept, {removed} removed; {} given back.\n", size(pruned.bytes))
+    };
+    if !pruned.unreadable.is_empty() {
+        text.push_str(&format!(
+            "{} cannot be read, so that what is needed is not known and no bytes are given back:\n{}Bring its file back, or give it up with \
+             `strongroom backup remove DEST BACKUP`; then the bytes that nothing needs go as well.\n",
+            counted(pruned.unreadable.len() as u64, "backup"),
+            unreadable_text(&pruned.unreadable)
+        ));
+    }
+    text
+}

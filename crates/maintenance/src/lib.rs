@@ -23,8 +23,8 @@ pub use export::{ExportOptions, ExportSummary, export};
 pub use import::{ImportOptions, ImportSummary, Mapping, import};
 pub use progress::{Fault, Progress, Reason, stand_back};
 pub use restore::{
-    ClusterOptions, ClustersSummary, CopiedDatabase, Drilled, ItemsOptions, ItemsSummary, RepairOptions, RepairSummary,
-    RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished, repair_from_backup, restore_clusters,
-    restore_content_database, restore_farm, restore_items,
+    ClusterOptions, ClustersSummary, CopiedDatabase, Drilled, ItemsOptions, ItemsSummary, Outside, RepairOptions,
+    RepairSummary, RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished, repair_from_backup,
+    restore_clusters, restore_content_database, restore_farm, restore_items,
 };
 pub use schedule::keep_schedule;

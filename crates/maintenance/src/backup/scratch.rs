@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use model::{Id, Result};
+use model::Result;
 
 use super::papers::{blocking, failed};
 
@@ -27,20 +27,31 @@ impl Scratch {
     }
 
     /// One of several that may be in use at once in a directory. Those that a process left when it was killed are removed.
-    pub async fn one_of(parent: PathBuf, start: &'static str, id: Id) -> Result<Self> {
+    pub async fn one_of(parent: PathBuf, start: &'static str) -> Result<Self> {
         blocking(move || {
             // Nobody takes one for abandoned between its making and its lock.
             let gate = File::open(&parent).map_err(|e| failed("open", &parent, e))?;
             gate.lock().map_err(|e| failed("lock", &parent, e))?;
             for entry in fs::read_dir(&parent).map_err(|e| failed("look into", &parent, e))? {
-                let path = entry.map_err(|e| failed("look into", &parent, e))?.path();
-                let is_one = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
-                if is_one && File::open(&path).is_ok_and(|scratch| scratch.try_lock().is_ok()) {
-                    remove(&path)?;
+                let entry = entry.map_err(|e| failed("look into", &parent, e))?;
+                let path = entry.path();
+                let is_one = entry.file_name().to_string_lossy().starts_with(start)
+                    && entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_one
+                    && File::open(&path).is_ok_and(|scratch| scratch.try_lock().is_ok())
+                    && let Err(error) = remove(&path)
+                {
+                    tracing::warn!(error = error.report(), "what a killed process left cannot be removed");
                 }
             }
-            let path = parent.join(format!("{start}{id}"));
-            make(&path)?;
+            let mut number = 1_u64;
+            let path = loop {
+                let path = parent.join(format!("{start}{number}"));
+                match DirBuilder::new().mode(0o700).create(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                    made => break made.map(|()| path.clone()).map_err(|e| failed("make", &path, e))?,
+                }
+            };
             let lock = File::open(&path).map_err(|e| failed("open", &path, e))?;
             lock.lock().map_err(|e| failed("lock", &path, e))?;
             Ok(Self { path, _lock: Some(lock) })
@@ -69,5 +80,29 @@ fn remove(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("empty", path, error)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn several_are_in_use_at_once_and_abandoned_ones_go() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = || place.path().to_owned();
+        let first = Scratch::one_of(parent(), "drill-").await.unwrap();
+        let second = Scratch::one_of(parent(), "drill-").await.unwrap();
+        assert!(first.path() != second.path() && first.path().is_dir() && second.path().is_dir());
+        fs::create_dir_all(place.path().join("drill-7/farm")).unwrap();
+        fs::write(place.path().join("drill-notes"), "no scratch place").unwrap();
+        fs::create_dir(place.path().join("letters")).unwrap();
+        let third = Scratch::one_of(parent(), "drill-").await.unwrap();
+        assert!(!place.path().join("drill-7").exists(), "whoever made it is gone");
+        assert!(place.path().join("drill-notes").exists() && place.path().join("letters").exists());
+        assert!(first.path().is_dir() && second.path().is_dir() && third.path().is_dir());
+        let path = first.path().to_owned();
+        drop(first);
+        assert!(!path.exists());
     }
 }

@@ -32,6 +32,8 @@ pub struct Verified {
     pub faults: Vec<String>,
     /// BLOBs whose loss was on record when a set was made, so that it has none of their bytes.
     pub lost: u64,
+    /// Sets that hold no BLOBs: those lie in the farm's stores, which nobody looked at.
+    pub without_blobs: Vec<Id>,
     /// The number of all faults.
     pub fault_count: u64,
 }
@@ -67,6 +69,9 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
             }
             manifest => manifest?,
         };
+        if manifest.needs_stores {
+            work.found.without_blobs.push(set.id);
+        }
         progress.count(manifest.blobs.count, manifest.blobs.bytes);
         for file in &manifest.files {
             work.take(file.entry, vec![set.id]).await?;

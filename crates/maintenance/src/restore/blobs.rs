@@ -215,7 +215,7 @@ async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entr
 }
 
 /// Opens a BLOB. In object storage the bytes of a long one lie apart from what is opened, and may be lost alone.
-async fn is_there(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
+pub(super) async fn is_there(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
     let mut reader = store.open(digest, size, locator).await?;
     if store.kind() != "directory" && size > 0 {
         reader.set_range(0..1);

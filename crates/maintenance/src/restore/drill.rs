@@ -11,15 +11,20 @@ use database::content::fault;
 use database::{CopiedServer, Reader};
 use futures_util::future::BoxFuture;
 use model::{Digest, Error, ErrorKind, Id, Result};
-use repository::{Repository, StorageDatabase};
+use repository::{DATABASE_STORE, Repository, Storage, StorageDatabase};
 use tokio::task::JoinSet;
 
 use super::cluster::{ClusterOptions, NO_SERVERS, restore_clusters};
-use super::{RestoreOptions, restore_farm};
+use super::drill_stores::{Looking, Outside};
+use super::{RestoreOptions, choose, restore_farm};
 use crate::Progress;
+use crate::backup::Scratch;
+use crate::backup::destination::{Destination, Use};
 use crate::backup::documents::Addresses;
 use crate::backup::papers::{blocking, failed};
 
+/// How the scratch places of drills begin.
+const NAME: &str = "strongroom-drill-";
 const PAGE: usize = 2_000;
 const AT_ONCE: usize = 16;
 
@@ -34,10 +39,12 @@ pub struct Drilled {
     pub bytes: u64,
     /// Versions without their bytes, whose loss was accepted before the backup was taken.
     pub lost: u64,
+    /// Of a set without BLOBs: what was found of the versions whose bytes lie in the farm's stores.
+    pub outside: Option<Outside>,
 }
 
 /// Restores a set below `scratch`, compares, and removes it again. Copies of whole PostgreSQL servers are started there, each reached by
-/// this process only.
+/// this process only. Of a set without BLOBs, those are looked for in the stores of the farm, or it is told why not.
 ///
 /// # Errors
 /// Those of [`restore_farm`]; `Corrupt` when a version is not what it was; `Unavailable` when the version of PostgreSQL that a copied
@@ -45,38 +52,29 @@ pub struct Drilled {
 pub fn drill<'a>(
     mut options: RestoreOptions,
     scratch: &'a Path,
+    farm: std::result::Result<&'a Storage, String>,
     progress: Arc<Progress>,
 ) -> BoxFuture<'a, Result<Drilled>> {
     Box::pin(async move {
-        options.directory = scratch.join("strongroom-drill");
-        let servers = scratch.join("strongroom-drill-servers");
-        for place in [&options.directory, &servers] {
-            if place.exists() {
-                return Err(Error::conflict(format!("{} is there already: remove it first", place.display())));
-            }
-        }
+        let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
+        let chosen = choose(&destination, options.set).await;
+        destination.close().await;
+        let (set, manifest) = chosen?;
+        let outside = manifest.needs_stores.then(|| Looking::new(farm, &manifest.farm));
+        let place = Scratch::one_of(scratch.to_owned(), NAME).await?;
+        options.directory = place.path().join("farm");
+        let servers = place.path().join("servers");
+        options.set = Some(set.id);
         options.use_stores = false;
-        let outcome = match start_servers(&mut options, &servers, &progress).await {
-            Ok(running) => {
-                let outcome = compare(&options, progress).await;
-                blocking(move || {
-                    drop(running);
-                    Ok(())
-                })
-                .await?;
-                outcome
-            }
-            Err(error) => Err(error),
-        };
-        // What cannot be removed is left to whoever named the place; the outcome matters more.
-        for place in [&options.directory, &servers] {
-            match fs::remove_dir_all(place) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    tracing::warn!(place = %place.display(), %error, "the scratch place of a drill could not be removed");
-                }
-                _ => {}
-            }
-        }
+        options.leave_blobs = manifest.needs_stores;
+        let running = start_servers(&mut options, &servers, &progress).await?;
+        let outcome = compare(&options, outside, progress).await;
+        blocking(move || {
+            drop(running);
+            drop(place);
+            Ok(())
+        })
+        .await?;
         outcome
     })
 }
@@ -101,7 +99,8 @@ async fn start_servers(
     let mut running = Vec::new();
     for cluster in restored.clusters {
         // Whoever owns the files of the server comes through here to them.
-        for above in cluster.directory.ancestors().skip(1).take_while(|above| above.starts_with(place)) {
+        let own = place.parent().unwrap_or(place);
+        for above in cluster.directory.ancestors().skip(1).take_while(|above| above.starts_with(own)) {
             fs::set_permissions(above, Permissions::from_mode(0o711)).map_err(|e| failed("open", above, e))?;
         }
         let started = blocking(move || {
@@ -118,7 +117,7 @@ async fn start_servers(
     Ok(running.into_iter().map(|(_, server)| server).collect())
 }
 
-async fn compare(options: &RestoreOptions, progress: Arc<Progress>) -> Result<Drilled> {
+async fn compare(options: &RestoreOptions, outside: Option<Looking<'_>>, progress: Arc<Progress>) -> Result<Drilled> {
     let summary = restore_farm(options, progress).await?;
     let configuration = options.database_urls.get("configuration");
     let farm = repository::Options {
@@ -130,12 +129,14 @@ async fn compare(options: &RestoreOptions, progress: Arc<Progress>) -> Result<Dr
     };
     let repository = Repository::open_for_command(&farm).await?;
     let mut drilled = Drilled { set: Some(summary.set), ..Drilled::default() };
-    let read = read_all(&repository, &mut drilled).await;
+    let mut outside = outside;
+    let read = read_all(&repository, &mut drilled, outside.as_mut()).await;
     repository.close().await;
+    drilled.outside = outside.map(Looking::end);
     read.map(|()| drilled)
 }
 
-async fn read_all(repository: &Repository, drilled: &mut Drilled) -> Result<()> {
+async fn read_all(repository: &Repository, drilled: &mut Drilled, mut outside: Option<&mut Looking<'_>>) -> Result<()> {
     let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
     let addresses = Arc::new(Addresses::read(storage.configuration()).await?);
     for database in storage.databases()? {
@@ -149,6 +150,10 @@ async fn read_all(repository: &Repository, drilled: &mut Drilled) -> Result<()> 
             after = last.version_id;
             let mut running: JoinSet<Result<Option<u64>>> = JoinSet::new();
             for version in page {
+                if let Some(outside) = outside.as_deref_mut().filter(|_| version.store_id != DATABASE_STORE) {
+                    outside.look(&version, &database, &addresses).await?;
+                    continue;
+                }
                 while running.len() >= AT_ONCE {
                     count(&mut running, drilled).await?;
                 }
@@ -189,7 +194,7 @@ async fn read(store: &BlobStore, version: &VersionBlob) -> Result<u64> {
 }
 
 /// Whether an error says that bytes are not there whose loss was accepted.
-async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
+pub(super) async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
     if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) {
         return Ok(false);
     }

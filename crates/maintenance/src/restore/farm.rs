@@ -162,7 +162,9 @@ impl Work<'_> {
                 addresses: &addresses,
                 progress: self.progress,
             };
-            restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
+            if !self.options.leave_blobs {
+                restoring.run(manifest.blobs.index.clone(), &mut outcome).await?;
+            }
             contents.push((id, restored));
         }
         if !outcome.missing.is_empty() && !self.options.accept_missing {

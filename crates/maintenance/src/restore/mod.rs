@@ -8,6 +8,7 @@ mod blobs;
 mod cluster;
 mod content;
 mod drill;
+mod drill_stores;
 mod farm;
 mod items;
 mod place;
@@ -28,6 +29,7 @@ use crate::backup::manifest::Manifest;
 pub use cluster::{ClusterOptions, ClustersSummary, CopiedDatabase, RestoredCluster, restore_clusters};
 pub use content::restore_content_database;
 pub use drill::{Drilled, drill};
+pub use drill_stores::Outside;
 pub use farm::restore_farm;
 pub use items::{ItemsOptions, ItemsSummary, restore_items};
 pub use repair::{RepairOptions, RepairSummary, repair_from_backup};
@@ -55,6 +57,8 @@ pub struct RestoreOptions {
     pub force: bool,
     /// Whether the farm is made although BLOBs are missing or damaged in the backup.
     pub accept_missing: bool,
+    /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
+    pub leave_blobs: bool,
 }
 
 /// What was brought back.

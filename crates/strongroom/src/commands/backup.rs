@@ -1,18 +1,19 @@
 //! `strongroom backup`: takes, lists, verifies and prunes backups.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use database::Location;
-use maintenance::{BackupOptions, BackupPlace, BackupSummary, PostgresMethod, Progress, RestoreOptions, Retain};
+use maintenance::{BackupOptions, BackupSummary, PostgresMethod, Progress, RestoreOptions, Retain};
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
 use super::backup_place::Access;
 use super::backup_sets::{self, pruned_json, pruned_text};
+use super::backup_verify;
 use super::output::{are, show, time};
 use super::restore::database_urls;
 use super::transfer::{Bar, shows_progress, size};
@@ -53,7 +54,8 @@ enum Action {
         #[command(flatten)]
         access: Access,
     },
-    /// Read everything again that backups need; exit status 1 when anything is missing or damaged
+    /// Read everything again that backups need; exit status 1 when anything is missing or damaged, 3 when nothing is, but a drill could not
+    /// look for all BLOBs
     Verify {
         /// The directory, or s3://BUCKET/PREFIX, that holds them
         #[arg(value_name = "DEST")]
@@ -123,22 +125,14 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Action::Verify { destination, access, set, drill, scratch, database_url }) => {
             let urls = database_urls(&database_url)?;
             let place = access.place(&destination)?;
-            if let Some(scratch) = &scratch {
-                require_directory(scratch)?;
-            }
-            let sound = verify(json, &place, &access, set).await?;
-            if drill && sound {
-                let scratch = scratch.unwrap_or_else(std::env::temp_dir);
-                let options = RestoreOptions {
-                    source: place,
-                    key_file: access.encrypt_with,
-                    set,
-                    database_urls: urls,
-                    ..RestoreOptions::default()
-                };
-                self::drill(json, options, &scratch).await?;
-            }
-            Ok(if sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+            let options = RestoreOptions {
+                source: place,
+                key_file: access.encrypt_with,
+                set,
+                database_urls: urls,
+                ..RestoreOptions::default()
+            };
+            backup_verify::run(&arguments.place, options, drill, scratch).await
         }
         Some(Action::Prune { destination, access, retain, dry_run }) => {
             backup_sets::prune(&arguments.place, &access.place(&destination)?, &access, &retain, dry_run).await
@@ -222,72 +216,4 @@ pub(super) fn lost_text(lost: u64) -> String {
         0 => String::new(),
         _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
     }
-}
-
-async fn verify(json: bool, destination: &BackupPlace, access: &Access, set: Option<Id>) -> Result<bool> {
-    let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(json));
-    let outcome = maintenance::verify_backups(destination, access.encrypt_with.as_deref(), set, progress).await;
-    drop(bar);
-    let found = outcome?;
-    let value = json!({
-        "sets": found.sets.iter().map(Id::to_string).collect::<Vec<_>>(),
-        "things": found.things,
-        "bytes": found.bytes,
-        "lost": found.lost,
-        "fault_count": found.fault_count,
-        "faults": found.faults,
-    });
-    let mut text = format!(
-        "{}: {} ({}) read again, ",
-        counted(found.sets.len() as u64, "backup"),
-        counted(found.things, "thing"),
-        size(found.bytes)
-    );
-    match found.fault_count {
-        0 => text.push_str("all are there and undamaged.\n"),
-        n => {
-            text.push_str(&format!("{}:\n", counted(n, "fault")));
-            found.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
-            text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
-        }
-    }
-    text.push_str(&lost_text(found.lost));
-    show(json, &value, &text);
-    Ok(found.fault_count == 0)
-}
-
-/// Refuses a scratch place that is no directory. It is not made: what is not there is mostly a disk that is not mounted.
-fn require_directory(scratch: &Path) -> Result<()> {
-    let why = match std::fs::metadata(scratch) {
-        Ok(found) if found.is_dir() => return Ok(()),
-        Ok(_) => "is no directory".to_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
-        Err(error) => format!("cannot be looked at ({error})"),
-    };
-    Err(Error::invalid(format!(
-        "--scratch: {} {why}: make a directory, mount its disk, or leave out --scratch to drill in {}",
-        scratch.display(),
-        std::env::temp_dir().display()
-    )))
-}
-
-async fn drill(json: bool, options: RestoreOptions, scratch: &Path) -> Result<()> {
-    let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(json));
-    let outcome = maintenance::drill(options, scratch, progress).await;
-    drop(bar);
-    let drilled = outcome?;
-    if !json {
-        let mut text = format!(
-            "Drill: restored into a scratch place, {} of documents ({}) with all the bytes that must be there.\n",
-            counted(drilled.versions, "version"),
-            size(drilled.bytes)
-        );
-        if drilled.lost > 0 {
-            text.push_str(&format!("{} without bytes, whose loss was accepted.\n", counted(drilled.lost, "version")));
-        }
-        show(false, &Value::Null, &text);
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 mod backup;
 mod backup_place;
 mod backup_sets;
+mod backup_verify;
 mod blobs;
 mod export;
 mod group;

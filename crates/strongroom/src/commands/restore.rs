@@ -96,6 +96,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         use_stores: arguments.use_stores,
         force: arguments.force,
         accept_missing: arguments.accept_missing,
+        leave_blobs: false,
     };
     let outcome = match &arguments.content_database {
         Some(name) => {

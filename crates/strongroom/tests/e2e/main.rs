@@ -16,6 +16,7 @@ mod base_backup;
 mod cloud;
 mod copies;
 mod deletion;
+mod drills;
 mod encoded;
 mod faults;
 mod full;

@@ -76,7 +76,7 @@ pub fn restore_items<'a>(
     Box::pin(async move {
         let storage = session.storage().await?;
         let destination = Destination::open(&options.source, options.key_file.as_deref(), Use::Read).await?;
-        let scratch = Scratch::one_of(storage.directory(), "restore-items-", storage.next_id()).await?;
+        let scratch = Scratch::one_of(storage.directory(), "restore-items-").await?;
         let restored = async {
             let source = Source::open(session, storage, &destination, &scratch, options, &progress).await?;
             let restored = bring(session, &source, options, &progress).await;

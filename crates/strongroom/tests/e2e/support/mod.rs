@@ -11,7 +11,7 @@ pub use client::{Answer, Client, keep_no_versions};
 pub use damage::{damage, file_with};
 pub use disk::Disk;
 pub use ledger::Ledger;
-pub use server::{Farm, PASSWORD, Server, empty, files_below};
+pub use server::{Farm, PASSWORD, Refusal, Server, empty, files_below};
 
 /// Numbers that look random, from a seed that a failing test prints.
 #[derive(Clone)]

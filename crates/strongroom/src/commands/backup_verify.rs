@@ -1,0 +1,207 @@
+//! `strongroom backup verify`: reads backups again, and drills restoring one.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use maintenance::{Drilled, Outside, Progress, RestoreOptions, Verified};
+use model::{Error, Id, Result, counted};
+use serde_json::{Value, json};
+
+use super::backup::lost_text;
+use super::backup_sets::Farm;
+use super::blobs::Verdict;
+use super::output::{are, show};
+use super::transfer::{Bar, shows_progress, size};
+use crate::configuration::{Place, Settings};
+
+/// Reads the backups in a place, or one of them, and restores the latest, or that, when a drill is wanted.
+pub async fn run(place: &Place, options: RestoreOptions, drill: bool, scratch: Option<PathBuf>) -> Result<ExitCode> {
+    if let Some(scratch) = &scratch {
+        require_directory(scratch)?;
+    }
+    let as_json = place.json;
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(as_json));
+    let outcome =
+        maintenance::verify_backups(&options.source, options.key_file.as_deref(), options.set, progress).await;
+    drop(bar);
+    let found = outcome?;
+    let mut value = verified_json(&found);
+    let is_sound = found.fault_count == 0;
+    if !as_json {
+        show(false, &Value::Null, &verified_text(&found));
+    }
+    let mut verdict = Verdict::from(is_sound);
+    let mut drilled = Ok(());
+    if drill && is_sound {
+        drilled = match self::drill(place, options, &found, scratch).await {
+            Ok(done) => {
+                value["drill"] = drilled_json(&done);
+                verdict = drill_verdict(&done);
+                if !as_json {
+                    show(false, &Value::Null, &drilled_text(&done));
+                }
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+    }
+    if as_json {
+        show(true, &value, "");
+    }
+    drilled.map(|()| verdict.into())
+}
+
+fn verified_json(found: &Verified) -> Value {
+    json!({
+        "sets": found.sets.iter().map(Id::to_string).collect::<Vec<_>>(),
+        "without_blobs": found.without_blobs.iter().map(Id::to_string).collect::<Vec<_>>(),
+        "things": found.things,
+        "bytes": found.bytes,
+        "lost": found.lost,
+        "fault_count": found.fault_count,
+        "faults": found.faults,
+    })
+}
+
+fn verified_text(found: &Verified) -> String {
+    let mut text = format!(
+        "{}: {} ({}) read again, ",
+        counted(found.sets.len() as u64, "backup"),
+        counted(found.things, "thing"),
+        size(found.bytes)
+    );
+    match found.fault_count {
+        0 => text.push_str("all are there and undamaged.\n"),
+        n => {
+            text.push_str(&format!("{}:\n", counted(n, "fault")));
+            found.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
+            text.push_str("The next backup stores what is damaged again, as far as the farm still has it.\n");
+        }
+    }
+    text.push_str(&lost_text(found.lost));
+    if !found.without_blobs.is_empty() {
+        let ids: Vec<String> = found.without_blobs.iter().map(Id::to_string).collect();
+        text.push_str(&format!(
+            "Databases only: {}. Their BLOBs lie in the farm's stores and were not read; `strongroom blobs check` reads those.\n",
+            ids.join(", ")
+        ));
+    }
+    text
+}
+
+/// Refuses a scratch place that is no directory. It is not made: what is not there is mostly a disk that is not mounted.
+fn require_directory(scratch: &Path) -> Result<()> {
+    let why = match std::fs::metadata(scratch) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "is no directory".to_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
+        Err(error) => format!("cannot be looked at ({error})"),
+    };
+    Err(Error::invalid(format!(
+        "--scratch: {} {why}: make a directory, mount its disk, or leave out --scratch to drill in {}",
+        scratch.display(),
+        std::env::temp_dir().display()
+    )))
+}
+
+async fn drill(place: &Place, options: RestoreOptions, found: &Verified, scratch: Option<PathBuf>) -> Result<Drilled> {
+    let needs_farm = found.sets.last().is_some_and(|set| found.without_blobs.contains(set));
+    let farm = if needs_farm { at_hand(place).await } else { Err(String::new()) };
+    let storage = match &farm {
+        Ok((farm, directory)) => {
+            farm.storage().ok_or_else(|| format!("there is no farm in {directory}: name its directory by --data"))
+        }
+        Err(why) => Err(why.clone()),
+    };
+    let scratch = scratch.unwrap_or_else(std::env::temp_dir);
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::of_task(&progress, shows_progress(place.json));
+    let outcome = maintenance::drill(options, &scratch, storage, progress).await;
+    drop(bar);
+    if let Ok((farm, _)) = &farm {
+        farm.close().await;
+    }
+    outcome
+}
+
+/// The farm that the command is run beside, and its directory; or why it cannot be opened.
+async fn at_hand(place: &Place) -> std::result::Result<(Farm, String), String> {
+    let read = Settings::read(place).map(|settings| settings.directory().display().to_string());
+    let directory = read.map_err(|error| error.message().to_owned())?;
+    match Farm::open(place).await {
+        Ok(farm) => Ok((farm, directory)),
+        Err(error) => Err(format!("the farm in {directory} cannot be opened: {}", error.message())),
+    }
+}
+
+fn drill_verdict(drilled: &Drilled) -> Verdict {
+    match &drilled.outside {
+        Some(outside) if outside.missing > 0 => Verdict::Bad,
+        Some(outside) if outside.unseen() > 0 => Verdict::Incomplete,
+        _ => Verdict::Good,
+    }
+}
+
+fn drilled_json(drilled: &Drilled) -> Value {
+    json!({
+        "set": drilled.set.map(|id| id.to_string()),
+        "versions": drilled.versions,
+        "bytes": drilled.bytes,
+        "lost": drilled.lost,
+        "in_stores": drilled.outside.as_ref().map(|outside| json!({
+            "versions": outside.versions,
+            "bytes": outside.bytes,
+            "present": outside.present,
+            "missing": outside.missing,
+            "lost": outside.lost,
+            "faults": outside.faults,
+            "not_looked_for": outside.unasked,
+        })),
+    })
+}
+
+fn drilled_text(drilled: &Drilled) -> String {
+    let mut text = format!(
+        "Drill: restored into a scratch place, {} of documents ({}) with all the bytes that must be there.\n",
+        counted(drilled.versions, "version"),
+        size(drilled.bytes)
+    );
+    if drilled.lost > 0 {
+        text.push_str(&format!("{} without bytes, whose loss was accepted.\n", counted(drilled.lost, "version")));
+    }
+    drilled.outside.as_ref().map(outside_text).into_iter().for_each(|outside| text.push_str(&outside));
+    text
+}
+
+/// What is said of bytes that are not in the backup.
+fn outside_text(outside: &Outside) -> String {
+    let mut text = format!(
+        "The backup holds databases only: the bytes of {} ({}) lie in the farm's stores and were not read.\n",
+        counted(outside.versions, "other version"),
+        size(outside.bytes)
+    );
+    if outside.present > 0 {
+        let there = counted(outside.present, "version");
+        text.push_str(&format!("The stores have the bytes of {there}; `strongroom blobs check` reads them.\n"));
+    }
+    if outside.lost > 0 {
+        text.push_str(&format!("{} without bytes, whose loss was accepted.\n", counted(outside.lost, "version")));
+    }
+    if outside.missing > 0 {
+        let n = outside.missing;
+        text.push_str(&format!("The bytes of {} {} missing or damaged there:\n", counted(n, "version"), are(n)));
+        outside.faults.iter().for_each(|fault| text.push_str(&format!("  {fault}\n")));
+        let more = n - outside.faults.len() as u64;
+        if more > 0 {
+            text.push_str(&format!("  and {more} more\n"));
+        }
+    }
+    if outside.unseen() > 0 {
+        let unseen = counted(outside.unseen(), "version");
+        text.push_str(&format!("Whether the bytes of {unseen} are there was not looked at:\n"));
+        outside.unasked.iter().for_each(|why| text.push_str(&format!("  {why}\n")));
+    }
+    text
+}

@@ -90,6 +90,7 @@ pub(crate) struct Inner {
     pub(crate) serving: bool,
     pub(crate) accesses: crate::accesses::Accesses,
     pub(crate) activity: Activity,
+    pub(crate) noting: crate::faults::Noting,
 }
 
 impl Repository {
@@ -152,6 +153,7 @@ impl Repository {
             gauges: Gauges::default(),
             accesses: crate::accesses::Accesses::default(),
             activity: Activity::default(),
+            noting: crate::faults::Noting::default(),
         };
         let repository = Repository { inner: Arc::new(inner) };
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;

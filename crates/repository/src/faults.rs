@@ -1,18 +1,25 @@
-//! BLOBs that a check found missing or damaged: listing them with the documents that need them, or putting on record that they
+//! BLOBs that were found missing or damaged, by a check or by whoever read them: listing them with the documents that need them, or putting on record that they
 //! are lost. How they are brought back does not belong here.
 
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use blobs::{BlobStore, Entry, Outcome};
 use database::content::blob;
 use database::content::fault::{self, FaultRow};
-use database::{Reader, Transaction};
-use model::{Digest, Error, Id, Result, Right, Timestamp};
+use database::{Database, Reader, Transaction};
+use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
 
 use crate::documents::require_draft;
+use crate::map::ContentDatabase;
 use crate::{Session, Storage, StorageDatabase, Target};
 
 /// Documents named for each BLOB.
 const NAMED: usize = 20;
 /// Stores of one farm that miss the same BLOB, at most.
 const MOST_STORES: usize = 64;
+/// BLOBs that are asked for again at once because somebody could not read them.
+const NOTED_AT_ONCE: usize = 4;
 
 /// A BLOB that is not as it must be.
 #[derive(Clone, Debug)]
@@ -148,25 +155,103 @@ impl Storage {
         state: &str,
         detail: &str,
     ) -> Result<bool> {
-        let row = FaultRow {
-            store_id: store,
-            digest,
-            state: state.to_owned(),
-            detail: detail.to_owned(),
-            found_at: Timestamp::now(),
-            accepted_at: None,
-            accepted_by: None,
-        };
-        let write = move |transaction: &mut Transaction<'_>| {
-            if !blob::is_in(transaction, &row.digest, row.store_id)? {
-                return Ok(false);
-            }
-            fault::put(transaction, &row)?;
-            let known = fault::find(transaction, &row.digest)?;
-            Ok(known.iter().any(|known| known.store_id == row.store_id && known.accepted_at.is_none()))
-        };
-        database.database.write_vital(write).await
+        put(&database.database, store, digest, state, detail).await
     }
+}
+
+/// Puts a BLOB of `size` bytes on record that could not be read from a store as it must be, after asking the store again for what is kept
+/// there for good. One that the content database does not need there, or that is on record already, costs a look and no write.
+///
+/// # Errors
+/// What the store says when it cannot tell, and what the database says.
+pub async fn note_unreadable(
+    database: &Database,
+    (store, from): (Id, &BlobStore),
+    (digest, size): (Digest, u64),
+) -> Result<()> {
+    let look = move |reader: &mut Reader<'_>| {
+        let known = fault::find(reader, &digest)?.iter().any(|known| known.store_id == store);
+        Ok(!known && blob::is_in(reader, &digest, store)?)
+    };
+    if !database.read(look).await? {
+        return Ok(());
+    }
+    let asked = match from.confirm(digest, size).await {
+        Ok(()) => from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await,
+        Err(error) => Err(error),
+    };
+    let (state, detail) = match asked {
+        Ok(Outcome::Intact) => return Ok(()),
+        Ok(Outcome::Missing { place }) => ("missing", place),
+        Ok(Outcome::Damaged { place, what }) if place.is_empty() => ("damaged", what),
+        Ok(Outcome::Damaged { place, what }) => ("damaged", format!("{place}: {what}")),
+        Err(error) if error.kind() == ErrorKind::NotFound => ("missing", error.message().to_owned()),
+        Err(error) if error.kind() == ErrorKind::Corrupt => ("damaged", error.message().to_owned()),
+        Err(error) => return Err(error),
+    };
+    if put(database, store, digest, state, &detail).await? {
+        metrics::counter!("strongroom_blob_faults_total").increment(1);
+    }
+    Ok(())
+}
+
+/// BLOBs that could not be read and are being asked for again, beside the requests that met them.
+#[derive(Default)]
+pub(crate) struct Noting(Mutex<HashSet<(Id, Digest)>>);
+
+impl Noting {
+    /// Begins with one, unless it is under way already or enough others are.
+    fn begin(&self, key: (Id, Digest)) -> bool {
+        let mut busy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.len() < NOTED_AT_ONCE && busy.insert(key)
+    }
+
+    fn end(&self, key: (Id, Digest)) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    }
+}
+
+impl Session {
+    /// Sees to it that a BLOB is put on record which this caller could not read. Whoever waits for its bytes does not wait for that.
+    pub(crate) fn note_unread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
+        let key = (content.row.id, digest);
+        if !self.repository.inner.noting.begin(key) {
+            return;
+        }
+        let (repository, content) = (self.repository.clone(), content.clone());
+        tokio::spawn(async move {
+            let note = async {
+                let map = repository.map().await?;
+                note_unreadable(&content.database, (store, map.store(store, &content)?), (digest, size)).await
+            };
+            if let Err(error) = note.await {
+                tracing::warn!(blob = %digest, error = error.report(), "a BLOB that cannot be read is not on record");
+            }
+            repository.inner.noting.end(key);
+        });
+    }
+}
+
+/// Writes a fault down, if the content database needs the BLOB there; whether somebody has to act.
+async fn put(database: &Database, store: Id, digest: Digest, state: &str, detail: &str) -> Result<bool> {
+    let row = FaultRow {
+        store_id: store,
+        digest,
+        state: state.to_owned(),
+        detail: detail.to_owned(),
+        found_at: Timestamp::now(),
+        accepted_at: None,
+        accepted_by: None,
+    };
+    let write = move |transaction: &mut Transaction<'_>| {
+        if !blob::is_in(transaction, &row.digest, row.store_id)? {
+            return Ok(false);
+        }
+        fault::put(transaction, &row)?;
+        let known = fault::find(transaction, &row.digest)?;
+        Ok(known.iter().any(|known| known.store_id == row.store_id && known.accepted_at.is_none()))
+    };
+    database.write_vital(write).await
 }
 
 /// At least `limit` rows, and one more if there is one, without cutting those of one BLOB apart.

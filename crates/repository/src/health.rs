@@ -6,8 +6,8 @@ use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use model::{ErrorKind, Result, Timestamp, counted};
 
-use crate::Session;
 use crate::view::size;
+use crate::{Figures, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -224,12 +224,17 @@ impl Session {
     }
 
     async fn look_at_jobs(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let most_orphans = self.limit(&ORPHANS).await?;
         let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
         let mut kinds = Vec::new();
         for row in jobs {
             // Only the latest of each kind tells how things are.
             if kinds.contains(&row.kind) {
                 continue;
+            }
+            if row.kind == "collect" && !findings.iter().any(|known| known.rule == "orphans") {
+                let found = orphans(&Figures::from_text(&row.progress)?, most_orphans);
+                findings.extend(found.map(|message| warning("orphans", "farm", message)));
             }
             if row.state == "failed" {
                 let message = format!("It failed: {}. Let it go on when that is mended.", row.message);
@@ -241,10 +246,40 @@ impl Session {
     }
 }
 
+/// What the last collection, or its dry run, says of BLOBs that no database knows when there are more than `most`, whatever became of them
+/// since.
+fn orphans(figures: &Figures, most: u64) -> Option<String> {
+    let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+    let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));
+    let what = match (aside > most, would > most) {
+        (true, _) => format!("The last collection put {aside} BLOBs into quarantine that no database knows"),
+        (_, true) => format!("The last dry run of a collection found {would} BLOBs that no database knows"),
+        _ => return None,
+    };
+    Some(format!("{what}: find out which uploads break off, or whether a database was restored to an older state."))
+}
+
 fn warning(rule: &'static str, subject: &str, message: String) -> HealthFinding {
     HealthFinding { rule, severity: Severity::Warning, subject: subject.to_owned(), message }
 }
 
 fn critical(rule: &'static str, subject: &str, message: String) -> HealthFinding {
     HealthFinding { rule, severity: Severity::Critical, subject: subject.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orphans_of_a_dry_run_are_told_of_like_those_in_quarantine() {
+        let told = |name: &str, count: u64| {
+            let mut figures = Figures::default();
+            figures.results.insert(name.to_owned(), count);
+            orphans(&figures, 10)
+        };
+        assert_eq!(told("quarantined_blobs", 10), None);
+        assert!(told("quarantined_blobs", 11).unwrap().contains("put 11 BLOBs into quarantine"));
+        assert!(told("would_quarantine_blobs", 12).unwrap().contains("dry run of a collection found 12 BLOBs"));
+    }
 }

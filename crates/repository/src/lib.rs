@@ -42,6 +42,7 @@ mod saved_views;
 mod seal;
 mod session;
 mod sharing;
+mod signs;
 mod sites;
 mod status;
 mod storage;
@@ -59,7 +60,7 @@ pub use documents::{
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
-pub use faults::{BlobFault, FaultyDocument};
+pub use faults::{BlobFault, FaultyDocument, note_unreadable};
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
 pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
@@ -75,7 +76,6 @@ pub use jobs::{
 pub use locks::{LONGEST_LOCK, Lock, NewLock};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
-pub use place::BACKUP_MARK;
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use properties::{Property, PropertyChange};
 pub use provider::{open_directory_store, open_object_store};
@@ -86,6 +86,9 @@ pub use resumable::{Part, Resumable};
 pub use saved_views::{NewView, SavedView};
 pub use session::Session;
 pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
+pub use signs::{
+    BACKUP_MARK, Marked, Sign, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
+};
 pub use sites::{SiteCollection, SiteUsage};
 pub use status::{DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};

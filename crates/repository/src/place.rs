@@ -1,114 +1,149 @@
-//! Whether a directory or bucket can become a store of its own: it must not be, hold or lie within another one, whatever it is called.
+//! Whether a directory or bucket can become a store of its own: it must not be, hold or lie within another one, a place of backups or what
+//! belongs to a farm, whatever it is called.
 
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use blobs::{BlobStore, ObjectNotes, ObjectOptions};
+use blobs::BlobStore;
+use database::Location;
 use database::configuration::farm::StoreRow;
 use model::{Error, Result};
 
+use crate::signs::{self, Sign, prefix_within, real_path};
 use crate::{Session, object_settings};
 
-/// The file by which a place of backups is known.
-pub const BACKUP_MARK: &str = "strongroom-backup.json";
-/// It is small.
-const MARK_LIMIT: u64 = 64 << 10;
+/// What the farm itself writes below its data directory.
+const RESERVED: [&str; 3] = ["databases", "cache", "uploads"];
 
-/// Refuses a directory that is one of the others (each with its name), lies within one, or holds one; and one whose parent is not there,
-/// which is mostly a disk that is not mounted, unless that is to be made below `base`, the data directory. Blocks.
-fn require_own(base: &Path, new: &Path, others: &[(String, PathBuf)]) -> Result<()> {
-    let failed = |path: &Path, error: io::Error| {
-        Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
-    };
-    // As far as it is there; what is missing below the data directory is made.
-    let (mut present, mut missing) = (new.to_path_buf(), Vec::new());
-    let place = loop {
-        match fs::canonicalize(&present) {
-            Ok(found) => break missing.iter().rev().fold(found, |path, name| path.join(name)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let (Some(parent), Some(name)) = (present.parent(), present.file_name()) else {
-                    return Err(Error::invalid(format!("{} is no directory that can be made", new.display())));
-                };
-                missing.push(name.to_owned());
-                present = parent.to_path_buf();
+/// What a new store must keep clear of.
+struct Ground {
+    /// The farm's data directory.
+    base: PathBuf,
+    /// Stores in directories, and their names.
+    stores: Vec<(String, PathBuf)>,
+    /// Files of content databases, and their names.
+    databases: Vec<(String, PathBuf)>,
+}
+
+impl Ground {
+    /// Refuses a directory that is something already, lies within it, or holds it; and one whose parent is not there, which is mostly a
+    /// disk that is not mounted, unless that is to be made below the data directory. Blocks.
+    fn require_own(&self, new: &Path) -> Result<()> {
+        let (place, base) = (real_path(new)?, real_path(&self.base)?);
+        let is_below = place.starts_with(&base);
+        if !is_below && !place.exists() && !place.parent().is_some_and(Path::exists) {
+            return Err(Error::invalid(format!(
+                "{} is not there: make it, or mount its disk, before a store is made in it",
+                place.parent().unwrap_or(&place).display()
+            )));
+        }
+        refuse_nested(&place, &base, "the data directory of the farm", false)?;
+        for name in RESERVED {
+            refuse_nested(&place, &base.join(name), "a directory that the farm itself writes to", true)?;
+        }
+        for (name, other) in &self.stores {
+            let known = fs::canonicalize(other).unwrap_or_else(|_| other.clone());
+            let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+            if place == known || identity(&place).is_some_and(|of_place| identity(&known) == Some(of_place)) {
+                let text =
+                    format!("the BLOB store \"{name}\" is in that place ({}): choose another one", place.display());
+                return Err(Error::conflict(text).with_code("place_taken"));
             }
-            Err(error) => return Err(failed(new, error)),
+            refuse_nested(&place, &known, &format!("the BLOB store \"{name}\""), true)?;
         }
-    };
-    if missing.len() > 1 && !new.starts_with(base) {
-        return Err(Error::invalid(format!(
-            "{} is not there: make it, or mount its disk, before a store is made in it",
-            new.parent().unwrap_or(new).display()
-        )));
+        for (name, file) in &self.databases {
+            refuse_nested(&place, &real_path(file)?, &format!("the content database \"{name}\""), true)?;
+        }
+        for marked in signs::signs_around(&place)? {
+            let other = Path::new(&marked.place);
+            // Whose store it is that is there shows when it is opened.
+            let is_store = marked.sign == Sign::Store && other == place;
+            // What the data directory lies in is no matter of its stores, unless it is a place of backups.
+            let is_of_farm = marked.sign != Sign::Backups && is_below && base.starts_with(other);
+            if !is_of_farm && !is_store {
+                return Err(nested(&place.display().to_string(), &marked.place, &marked.sign.to_string()));
+            }
+        }
+        match signs::sign_within(&place, |_| false)? {
+            Some(marked) => Err(nested(&place.display().to_string(), &marked.place, &marked.sign.to_string())),
+            None => Ok(()),
+        }
     }
-    for around in place.ancestors() {
-        let mark = around.join(BACKUP_MARK);
-        if mark.try_exists().map_err(|error| failed(&mark, error))? {
-            return Err(in_backups(&around.display().to_string()));
-        }
-    }
-    let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    for (name, other) in others {
-        let known = fs::canonicalize(other).unwrap_or_else(|_| other.clone());
-        let same = identity(&place).is_some_and(|identity_of| identity(&known) == Some(identity_of));
-        if same || place.starts_with(&known) || known.starts_with(&place) {
-            let message =
-                format!("the BLOB store \"{name}\" is in that place ({}): choose another one", other.display());
-            return Err(Error::conflict(message).with_code("place_taken"));
-        }
+}
+
+/// Refuses a place that holds another one and, where that `is_closed`, one that lies within it.
+fn refuse_nested(place: &Path, other: &Path, what: &str, is_closed: bool) -> Result<()> {
+    if other.starts_with(place) || is_closed && place.starts_with(other) {
+        return Err(nested(&place.display().to_string(), &other.display().to_string(), what));
     }
     Ok(())
 }
 
+/// The error for a place that is another one, holds it, or lies within it.
+fn nested(place: &str, other: &str, what: &str) -> Error {
+    let (how, advice) = match (place == other, prefix_within(place, other)) {
+        (true, _) => (format!("{place} is {what}"), "choose another place"),
+        (_, true) => (format!("{place} lies within {other}, {what}"), "choose a place outside of it"),
+        _ => (format!("{other}, {what}, lies within {place}"), "choose a place beside it"),
+    };
+    Error::conflict(format!("{how}: {advice}")).with_code("place_nested")
+}
+
 impl Session {
-    /// Refuses a directory that is a store of the farm by another name, lies within one, or holds one.
+    /// Refuses a directory that is a store of the farm by another name, a place of backups or what belongs to a farm, lies within
+    /// one, or holds one.
     pub(crate) async fn require_place_of_its_own(&self, row: &StoreRow) -> Result<()> {
-        let (base, stores) = (self.repository.inner.directory.clone(), self.map().await?.stores.clone());
+        if row.location.trim().is_empty() {
+            return Err(Error::invalid(
+                "a store of the kind directory needs a directory: name one, such as stores/archive below the data directory",
+            ));
+        }
+        let (base, map) = (self.repository.inner.directory.clone(), self.map().await?);
         let new = base.join(&row.location);
-        let others = stores.into_iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
-        let others: Vec<(String, PathBuf)> = others.map(|row| (row.name, base.join(row.location))).collect();
-        let check = move || require_own(&base, &new, &others);
-        tokio::task::spawn_blocking(check).await.unwrap_or_else(|error| {
+        let stores = map.stores.iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
+        let stores = stores.map(|row| (row.name.clone(), base.join(&row.location))).collect();
+        let mut databases = Vec::new();
+        for content in &map.databases {
+            if let Location::Sqlite(file) = self.repository.inner.place_of(&content.row)? {
+                databases.push((content.row.name.clone(), file));
+            }
+        }
+        let ground = Ground { base, stores, databases };
+        tokio::task::spawn_blocking(move || ground.require_own(&new)).await.unwrap_or_else(|error| {
             Err(Error::unavailable("looking at the directory was interrupted").with_source(error))
         })
     }
 
-    /// Refuses a prefix that another store of the farm has at the same address, lies within one, or holds one.
+    /// Refuses a prefix that another store of the farm has at the same address, or that is a place of backups, lies within such a one,
+    /// or holds one.
     pub(crate) async fn require_prefix_of_its_own(&self, row: &StoreRow) -> Result<()> {
         let endpoint = async |row: &StoreRow| -> Result<String> {
             let (settings, _) = self.repository.inner.store_settings(row).await?;
             Ok(settings.get("endpoint").map(|url| url.trim_end_matches('/').to_lowercase()).unwrap_or_default())
         };
-        self.refuse_backups_around(row).await?;
         let new = endpoint(row).await?;
         for (other, _) in &self.map().await?.stores {
-            let near = other.id != row.id && other.kind == row.kind && nested(&other.location, &row.location);
+            let near = other.id != row.id && other.kind == row.kind && are_nested(other, row);
             if near && endpoint(other).await? == new {
-                return Err(taken(&other.name));
+                return Err(taken(row, other));
             }
         }
-        Ok(())
+        self.refuse_marks_around(row).await
     }
 
-    /// Refuses a prefix that is a place of backups or lies within one.
-    async fn refuse_backups_around(&self, row: &StoreRow) -> Result<()> {
+    /// Refuses a prefix that is a place of backups, or lies within one or within a store.
+    async fn refuse_marks_around(&self, row: &StoreRow) -> Result<()> {
         let (settings, secrets) = self.repository.inner.store_settings(row).await?;
         let options = object_settings::options(&row.kind, &row.location, &settings)?;
         let secrets = object_settings::secrets(&secrets)?;
-        let mut around = Some(options.prefix.as_str());
-        while let Some(prefix) = around {
-            let notes = ObjectNotes::open(&ObjectOptions { prefix: prefix.to_owned(), ..options.clone() }, &secrets)?;
-            match notes.read(BACKUP_MARK, MARK_LIMIT).await {
-                Ok(None) => {}
-                Ok(Some(_)) => return Err(in_backups(&format!("{}/{prefix}", options.bucket))),
-                // A credential for the prefix alone tells nothing of what is around it.
-                Err(error) if error.code() == "store_credential_refused" && prefix != options.prefix => {}
-                Err(error) => return Err(error),
+        let own = options.prefix.trim_matches('/');
+        for marked in signs::signs_around_prefix(&options, &secrets).await? {
+            // Whose store it is that is there shows when it is opened.
+            if marked.sign != Sign::Closed && !(marked.sign == Sign::Store && marked.place == own) {
+                let place = |prefix: &str| format!("{}/{prefix}", options.bucket).trim_end_matches('/').to_owned();
+                return Err(nested(&place(own), &place(&marked.place), &marked.sign.to_string()));
             }
-            around =
-                if prefix.is_empty() { None } else { Some(prefix.rsplit_once('/').map_or("", |(above, _)| above)) };
         }
         Ok(())
     }
@@ -125,8 +160,8 @@ impl Session {
             };
             match leads {
                 Some(false) => {}
-                Some(true) => return Err(taken(&other.name)),
-                None if nested(&other.location, &row.location) => {
+                Some(true) => return Err(taken(row, other)),
+                None if are_nested(other, row) => {
                     let text = format!(
                         "whether \"{}\" is the same place cannot be told while the BLOB store \"{}\" does not answer: try again \
                          when it does",
@@ -141,23 +176,19 @@ impl Session {
     }
 }
 
-fn in_backups(place: &str) -> Error {
-    Error::conflict(format!("{place} is a place of backups: choose a place outside of it, best on another disk"))
-        .with_code("place_taken")
+/// Whether the place of one store is that of the other or lies in it, by their names.
+fn are_nested(one: &StoreRow, other: &StoreRow) -> bool {
+    prefix_within(&one.location, &other.location) || prefix_within(&other.location, &one.location)
 }
 
-/// Whether one place is the other or lies in it.
-fn nested(one: &str, other: &str) -> bool {
-    let within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    within(one, other) || within(other, one)
-}
-
-/// The error for a place that a store of this name has.
-pub(crate) fn taken(name: &str) -> Error {
-    Error::conflict(format!("the BLOB store \"{name}\" is in that place, around it or within it"))
-        .with_code("place_taken")
+/// The error for a place that another store of the farm has. One that is reached by another address is the same place.
+pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
+    let (new, known) = (row.location.trim_matches('/'), other.location.trim_matches('/'));
+    if new != known && are_nested(row, other) {
+        return nested(new, known, &format!("the BLOB store \"{}\"", other.name));
+    }
+    let text = format!("the BLOB store \"{}\" is in that place ({known}): choose another one", other.name);
+    Error::conflict(text).with_code("place_taken")
 }
 
 #[cfg(test)]
@@ -167,18 +198,53 @@ mod tests {
     #[test]
     fn a_place_is_known_by_every_name_that_it_has() {
         let directory = tempfile::tempdir().unwrap();
-        let at = |path: &str| directory.path().join(path);
-        let require_own = |new: &Path, others: &[_]| require_own(&at("data"), new, others);
-        fs::create_dir_all(at("store/sub")).unwrap();
-        std::os::unix::fs::symlink(at("store"), at("link")).unwrap();
-        let others = [("files".to_owned(), at("store"))];
-        for taken in ["store", "store/", "./store", "link", "store/../store", "store/sub", "store/new", "link/new", "."]
-        {
-            assert_eq!(require_own(&at(taken), &others).unwrap_err().code(), "place_taken", "{taken}");
+        let root = fs::canonicalize(directory.path()).unwrap();
+        let at = |path: &str| root.join(path);
+        for made in ["store/sub", "data/databases", "data/blobs", "far", "foreign/store", "foreign/farm"] {
+            fs::create_dir_all(at(made)).unwrap();
         }
-        require_own(&at("other"), &others).unwrap();
-        require_own(&at("store2"), &others).unwrap();
-        require_own(&at("data/stores/other"), &others).unwrap();
-        assert!(require_own(&at("missing/other"), &others).unwrap_err().message().contains("mount its disk"));
+        std::os::unix::fs::symlink(at("store"), at("link")).unwrap();
+        fs::write(at("data/configuration.sqlite"), "").unwrap();
+        fs::write(at("foreign/farm/configuration.sqlite"), "").unwrap();
+        fs::write(at("foreign/store/store.toml"), "format = 1\nowner = \"4711\"\n").unwrap();
+        let ground = Ground {
+            base: at("data"),
+            stores: vec![("files".to_owned(), at("store")), ("usual".to_owned(), at("data/blobs"))],
+            databases: vec![
+                ("main".to_owned(), at("data/databases/main.sqlite")),
+                ("far".to_owned(), at("far/far.sqlite")),
+            ],
+        };
+        let said = |new: &str| ground.require_own(&at(new)).unwrap_err();
+        for same in ["store", "store/", "./store", "link", "store/../store", "missing/../store"] {
+            assert_eq!(said(same).code(), "place_taken", "{same}");
+        }
+        for (new, other) in [
+            ("store/sub", "store"),
+            ("store/new", "store"),
+            ("link/new", "store"),
+            ("link/sub/../../store/new", "store"),
+            (".", "data"),
+            ("data", "data"),
+            ("data/databases", "data/databases"),
+            ("data/databases/new", "data/databases"),
+            ("data/cache/new", "data/cache"),
+            ("data/blobs/new", "data/blobs"),
+            ("far", "far/far.sqlite"),
+            ("foreign", "foreign/store"),
+            ("foreign/store/new", "foreign/store"),
+            ("foreign/farm", "foreign/farm"),
+            ("foreign/farm/new", "foreign/farm"),
+        ] {
+            let error = said(new);
+            assert_eq!(error.code(), "place_nested", "{new}");
+            let (place, known) = (real_path(&at(new)).unwrap(), at(other).display().to_string());
+            assert!(error.message().contains(&place.display().to_string()), "{error:?}");
+            assert!(["foreign"].contains(&new) || error.message().contains(&known), "{new}: {error:?}");
+        }
+        for free in ["other", "store2", "data/stores/other", "data/archive", "far/blobs", "foreign/store"] {
+            ground.require_own(&at(free)).unwrap_or_else(|error| panic!("{free}: {error:?}"));
+        }
+        assert!(said("missing/other").message().contains("mount its disk"));
     }
 }

@@ -188,7 +188,7 @@ async fn forget(database: &StorageDatabase, fault: &FaultRow) -> Result<()> {
 }
 
 /// Whether the store has the BLOB whole.
-async fn is_whole(store: &BlobStore, digest: Digest, size: u64) -> Result<bool> {
+pub(crate) async fn is_whole(store: &BlobStore, digest: Digest, size: u64) -> Result<bool> {
     let read = async {
         store.confirm(digest, size).await?;
         let mut reader = store.open(digest, size, None).await?;

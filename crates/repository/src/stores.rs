@@ -377,7 +377,7 @@ fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
             && (row.kind == "directory" || row.settings == new.settings)
     };
     match known.iter().find(same) {
-        Some(row) => Err(place::taken(&row.name)),
+        Some(row) => Err(place::taken(new, row)),
         None => Ok(()),
     }
 }

@@ -3,15 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets, STORE_MARK};
+use blobs::{ObjectOptions, ObjectSecrets};
 use model::{Error, Result};
-use repository::{BACKUP_MARK, Storage};
+use repository::{
+    Marked, Sign, Storage, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
+};
 
-use super::papers::{Papers, blocking};
+use super::papers::blocking;
 use super::place::BackupPlace;
-
-/// The code of the error that a credential does not open a part of a bucket.
-const REFUSED: &str = "store_credential_refused";
 
 /// The place, a directory without links and from the root on.
 ///
@@ -20,21 +19,41 @@ const REFUSED: &str = "store_credential_refused";
 pub(super) async fn require_own(place: &BackupPlace, storage: &Storage) -> Result<BackupPlace> {
     match place {
         BackupPlace::Directory(path) => {
-            let (path, storage) = (path.clone(), storage.clone());
+            let (path, storage, named) = (path.clone(), storage.clone(), place.clone());
             let find = move || {
-                let path = absolute(&path)?;
-                refuse_farm(&storage, &path).map(|()| path)
+                let path = real_path(&path)?;
+                refuse_farm(&storage, &path)?;
+                refuse_marks(&named, &path)?;
+                Ok(path)
             };
-            let path = blocking(find).await?;
-            for above in path.ancestors() {
-                refuse_marks(&Papers::in_directory(above), above == path, place, None).await?;
-            }
-            Ok(BackupPlace::Directory(path))
+            Ok(BackupPlace::Directory(blocking(find).await?))
         }
         BackupPlace::Objects(options, secrets) => {
             refuse_prefix(place, options, secrets, storage).await?;
             Ok(place.clone())
         }
+    }
+}
+
+/// Refuses a directory that lies within a store, another place of backups or a farm, or holds one. Blocks.
+fn refuse_marks(place: &BackupPlace, path: &Path) -> Result<()> {
+    let around = signs_around(path)?;
+    let itself = path.display().to_string();
+    let is_place = around.iter().any(|marked| marked.place == itself && marked.sign == Sign::Backups);
+    for marked in around {
+        match marked.sign {
+            Sign::Store => return Err(in_store(place, None, &marked.place)),
+            Sign::Backups if marked.place != itself => return Err(in_backups(place, &marked.place)),
+            // Backups that are there already go on.
+            Sign::Farm if !is_place => {
+                return Err(taken(place, &format!("it lies within the data directory of a farm, {}", marked.place)));
+            }
+            _ => {}
+        }
+    }
+    match if is_place { None } else { sign_within(path, |_| false)? } {
+        Some(Marked { sign, place: within, .. }) => Err(taken(place, &format!("{within}, {sign}, lies within it"))),
+        None => Ok(()),
     }
 }
 
@@ -46,11 +65,7 @@ async fn refuse_prefix(
     storage: &Storage,
 ) -> Result<()> {
     let own = options.prefix.trim_matches('/');
-    let papers = |prefix: &str| {
-        let options = ObjectOptions { prefix: prefix.to_owned(), ..options.clone() };
-        let name = format!("{}://{}/{prefix}", options.kind.as_str(), options.bucket);
-        ObjectNotes::open(&options, secrets).map(|notes| Papers::Bucket(notes, name))
-    };
+    let name = |prefix: &str| format!("{}://{}/{prefix}", options.kind.as_str(), options.bucket);
     let rows = storage.stores().iter().map(|(row, _)| row).filter(|row| row.kind == options.kind.as_str());
     let stores: Vec<(&str, &str, &str)> = rows
         .map(|row| {
@@ -58,45 +73,32 @@ async fn refuse_prefix(
             (row.name.as_str(), bucket, prefix.trim_matches('/'))
         })
         .collect();
-    for above in prefixes(own) {
-        let named = stores.iter().find(|(_, bucket, prefix)| *bucket == options.bucket && *prefix == above);
+    for marked in signs_around_prefix(options, secrets).await? {
+        let named = stores.iter().find(|(_, bucket, prefix)| *bucket == options.bucket && *prefix == marked.place);
         let named = named.map(|(name, ..)| *name);
-        match refuse_marks(&papers(above)?, above == own, place, named).await {
-            // A credential for the place alone tells nothing of what is around it: its name has to.
-            Err(error) if error.code() == REFUSED && above != own => match named {
-                Some(name) => return Err(in_store(place, Some(name), &papers(above)?)),
-                None => continue,
-            },
-            looked => looked?,
+        match marked.sign {
+            // Where nothing can be seen, the name has to tell.
+            Sign::Closed if named.is_none() => {}
+            Sign::Closed | Sign::Store => return Err(in_store(place, named, &name(&marked.place))),
+            Sign::Backups if marked.place != own => return Err(in_backups(place, &name(&marked.place))),
+            Sign::Backups | Sign::Farm => {}
         }
     }
-    for (name, _, prefix) in stores.iter().filter(|(.., prefix)| *prefix != own) {
-        if prefixes(prefix).any(|above| above == own) && is_store(&papers(prefix)?).await? {
+    for (name, _, prefix) in stores.iter().filter(|(.., prefix)| *prefix != own && prefix_within(prefix, own)) {
+        if matches!(sign_of_prefix(options, secrets, prefix).await?, Some((Sign::Store, _))) {
             return Err(taken(place, &format!("the BLOB store \"{name}\" lies within it, at {prefix}")));
         }
     }
     Ok(())
 }
 
-/// Refuses a place whose own mark, or that of something around it, is that of a store or of another place of backups.
-async fn refuse_marks(papers: &Papers, is_place: bool, place: &BackupPlace, named: Option<&str>) -> Result<()> {
-    if is_store(papers).await? {
-        return Err(in_store(place, named, papers));
-    }
-    if !is_place && papers.read(BACKUP_MARK).await?.is_some() {
-        return Err(taken(place, &format!("it lies within {}, another place of backups", papers.place())));
-    }
-    Ok(())
+fn in_backups(place: &BackupPlace, around: &str) -> Error {
+    taken(place, &format!("it lies within {around}, another place of backups"))
 }
 
-async fn is_store(papers: &Papers) -> Result<bool> {
-    let found = papers.read(STORE_MARK).await?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&found).lines().any(|line| line.starts_with("owner = ")))
-}
-
-fn in_store(place: &BackupPlace, named: Option<&str>, papers: &Papers) -> Error {
+fn in_store(place: &BackupPlace, named: Option<&str>, around: &str) -> Error {
     let store = named.map_or_else(|| "a BLOB store".to_owned(), |name| format!("the BLOB store \"{name}\""));
-    taken(place, &format!("{store} is there, in {}", papers.place()))
+    taken(place, &format!("{store} is there, in {around}"))
 }
 
 fn taken(place: &BackupPlace, why: &str) -> Error {
@@ -107,19 +109,14 @@ fn taken(place: &BackupPlace, why: &str) -> Error {
     Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code("backup_place_taken")
 }
 
-/// A prefix and everything around it, the bucket as a whole last.
-fn prefixes(prefix: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(prefix), |prefix| {
-        if prefix.is_empty() { None } else { Some(prefix.rsplit_once('/').map_or("", |(above, _)| above)) }
-    })
-}
-
 /// Refuses a directory that is part of the farm: it would back up itself, and be lost with it.
 fn refuse_farm(storage: &Storage, place: &Path) -> Result<()> {
-    let data = absolute(&storage.directory())?;
+    let data = real_path(&storage.directory())?;
     let mut parts = vec![("the data directory".to_owned(), data.clone())];
     for (row, _) in storage.stores().iter().filter(|(row, _)| row.kind == "directory") {
-        parts.push((format!("the BLOB store \"{}\"", row.name), absolute(&data.join(&row.location))?));
+        let place = data.join(&row.location);
+        // A disk that does not answer keeps no backup away.
+        parts.push((format!("the BLOB store \"{}\"", row.name), real_path(&place).unwrap_or(place)));
     }
     // The innermost of those that hold the place, or the outermost in it.
     let around = |(_, part): &&(String, PathBuf)| place.starts_with(part);
@@ -133,32 +130,5 @@ fn refuse_farm(storage: &Storage, place: &Path) -> Result<()> {
         ))
         .with_code("backup_within_farm")),
         None => Ok(()),
-    }
-}
-
-/// A path without links, as far as it exists.
-fn absolute(path: &Path) -> Result<PathBuf> {
-    let whole = std::path::absolute(path)
-        .map_err(|e| Error::invalid(format!("{} is no usable path: {e}", path.display())).with_source(e))?;
-    let mut missing = Vec::new();
-    let mut present = whole.as_path();
-    loop {
-        if let Ok(found) = present.canonicalize() {
-            return Ok(missing.iter().rev().fold(found, |path, name| path.join(name)));
-        }
-        let (Some(parent), Some(name)) = (present.parent(), present.file_name()) else { return Ok(whole.clone()) };
-        missing.push(name);
-        present = parent;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_around_a_prefix_ends_with_the_bucket() {
-        assert_eq!(prefixes("a/b/c").collect::<Vec<_>>(), ["a/b/c", "a/b", "a", ""]);
-        assert_eq!(prefixes("").collect::<Vec<_>>(), [""]);
     }
 }

@@ -71,7 +71,9 @@ async fn store(row: &BlobRow, writer: BlobWriter) -> Result<Stored> {
     if stored.digest == row.digest {
         return Ok(stored);
     }
-    Err(not_whole(Error::corrupt("its bytes are not those that were stored: run `strongroom blobs check`")))
+    Err(not_whole(Error::corrupt(
+        "its bytes are not those that were stored: `strongroom blobs faults` names the documents that need them",
+    )))
 }
 
 async fn read_back(to: &BlobStore, row: &BlobRow, stored: Stored) -> Result<Stored> {
@@ -94,7 +96,7 @@ fn length(row: &BlobRow) -> u64 {
 fn not_whole(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => {
-            let missing = "its bytes are missing where they should be: run `strongroom blobs check`";
+            let missing = "its bytes are missing where they should be: `strongroom blobs faults` names the documents that need them";
             Error::corrupt(missing).with_source(error).with_code(NOT_WHOLE)
         }
         ErrorKind::Corrupt => error.with_code(NOT_WHOLE),

@@ -16,7 +16,7 @@ use database::content::reclaim::{self, ReclaimRow, Standing, reason};
 use database::{Reader, Transaction};
 use futures_util::StreamExt;
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
-use repository::{DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
+use repository::{DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase, note_unreadable};
 use serde::{Deserialize, Serialize};
 
 use super::copying::{self, NOT_WHOLE};
@@ -296,6 +296,10 @@ impl Leg<'_> {
                 // The whole store is full or away: the next BLOB would fare no better.
                 Err(error) if ends_all(&error) => return Err(error.into()),
                 Err(error) if error.code() == NOT_WHOLE && self.is_accepted(&row).await? => copied.push((row, None)),
+                Err(error) if error.code() == NOT_WHOLE => {
+                    self.note(&row).await?;
+                    done.failed.push((row.digest, error));
+                }
                 Err(error) => done.failed.push((row.digest, error)),
             }
         }
@@ -308,6 +312,16 @@ impl Leg<'_> {
         let (digest, from) = (row.digest, self.from.0);
         let faults = self.database.database.read(move |reader| fault::find(reader, &digest)).await?;
         Ok(faults.iter().any(|fault| fault.store_id == from && fault.accepted_at.is_some()))
+    }
+
+    /// Puts on record what a check would find too.
+    async fn note(&self, row: &BlobRow) -> Result<()> {
+        let (from, blob) = ((self.from.0, &self.from.1), (row.digest, row.size.max(0) as u64));
+        match note_unreadable(&self.database.database, from, blob).await {
+            // A source that is away now is told of when the next BLOB is read.
+            Err(error) if error.kind() == ErrorKind::Unavailable => Ok(()),
+            noted => noted.map(drop),
+        }
     }
 
     /// Leads references to their copies and puts the old ones into quarantine. A copy that was there before, or whose like was

@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 
 use super::assemble::Pieces;
 use super::choose;
+use super::place::require_clear;
 use crate::Progress;
 use crate::backup::BackupPlace;
 use crate::backup::destination::{Destination, Use};
@@ -114,8 +115,12 @@ async fn restore(
             1 => options.directory.clone(),
             _ => options.directory.join(part.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")),
         };
-        let checked = place.clone();
-        blocking(move || require_free(&checked)).await?;
+        let (checked, source, farm) = (place.clone(), options.source.clone(), manifest.farm.clone());
+        blocking(move || {
+            require_clear(&checked, &source, &farm)?;
+            require_free(&checked)
+        })
+        .await?;
         places.push(place);
     }
     progress.count(0, manifest.clusters.iter().map(|part| part.bytes).sum());

@@ -16,7 +16,7 @@ use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
-use super::place::Ground;
+use super::place::{Ground, require_clear};
 use super::stores::{self, Opening, Store, give_back};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
 use crate::Progress;
@@ -61,6 +61,8 @@ async fn restore(
 ) -> Result<RestoreSummary> {
     let (set, manifest) = choose(destination, options.set).await?;
     require_places(&manifest, options)?;
+    let (directory, source, farm) = (options.directory.clone(), options.source.clone(), manifest.farm.clone());
+    blocking(move || require_clear(&directory, &source, &farm)).await?;
     let ground = Ground::enter(options, set.id, None).await?;
     let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
     let databases = manifest.databases.iter().chain([&manifest.configuration]);

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use ::blobs::STORE_MARK;
 use model::{Error, Id, Result};
-use repository::SERVER_LOCK;
+use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
 
 use super::RestoreOptions;
 use super::unfinished::{Note, Unfinished};
+use crate::backup::BackupPlace;
 use crate::backup::papers::{blocking, failed};
 
 /// What a database consists of: its file, and what lies beside it.
@@ -125,6 +126,40 @@ fn sign_of_farm(directory: &Path) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Refuses a directory for something of the farm `farm` that is or holds a place of backups or a store of others, or lies within one: what
+/// removes or empties one of them would take the other along. Blocks.
+pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) -> Result<()> {
+    let place = real_path(directory)?;
+    if let Some(source) = source.directory() {
+        let source = real_path(source)?;
+        if place.starts_with(&source) || source.starts_with(&place) {
+            return Err(nested(&place, &source, Sign::Backups));
+        }
+    }
+    let around = signs_around(&place)?.into_iter().find(|marked| matches!(marked.sign, Sign::Backups | Sign::Store));
+    // What a farm has below its own directory is its own matter, and stores that outlived their farm are welcome.
+    let has_farm = exists(&place.join(SERVER_LOCK))? || sign_of_farm(&place)?;
+    let found = match around {
+        Some(around) => Some(around),
+        None => sign_within(&place, |marked| match marked.sign {
+            Sign::Store => has_farm || marked.owner.as_deref() == Some(farm),
+            sign => sign != Sign::Backups,
+        })?,
+    };
+    found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
+}
+
+fn nested(place: &Path, other: &Path, what: Sign) -> Error {
+    let (place_shown, other_shown) = (place.display(), other.display());
+    let how = match (place == other, place.starts_with(other)) {
+        (true, _) => format!("{place_shown} is {what}"),
+        (_, true) => format!("{place_shown} lies within {other_shown}, {what}"),
+        _ => format!("{other_shown}, {what}, lies within {place_shown}"),
+    };
+    Error::conflict(format!("{how}: restore into a directory outside of it, best on another disk"))
+        .with_code("restore_nested")
 }
 
 /// Refuses a directory with something else in it. What a farm was in before, or a restoration that was cut short, has the lock, and stores

@@ -62,9 +62,20 @@ impl Place {
 
     /// Opens the BLOB; once more where it is now, when it was moved since its place was read.
     async fn find(&mut self) -> Result<BlobReader> {
-        match self.open().await {
+        let opened = match self.open().await {
             Err(error) if has_left(&error) && self.moved().await? => self.open().await,
             opened => opened,
+        };
+        if let Err(error) = &opened {
+            self.note(error);
+        }
+        opened
+    }
+
+    /// Sees to it that a BLOB which is missing or damaged goes on record.
+    fn note(&self, said: &Error) {
+        if has_left(said) {
+            self.session.note_unread(&self.content, self.store, self.digest, self.size);
         }
     }
 
@@ -101,14 +112,14 @@ impl Content {
         self.reader.set_range(range.start..range.end);
     }
 
-    /// The whole of a small document that is in memory already; none means to ask for chunks.
+    /// The whole of a small document that is in memory already; none means to ask for chunks, which tell what is wrong with it.
     pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
-        self.reader.try_whole()
+        self.reader.try_whole().filter(Result::is_ok)
     }
 
     /// The next bytes, verified against their digest or checksum; none at the end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
-        match self.reader.next_chunk().await {
+        let chunk = match self.reader.next_chunk().await {
             Err(error) if has_left(&error) && self.place.moved().await? => {
                 let left = self.reader.remaining();
                 self.reader = self.place.open().await?;
@@ -116,7 +127,11 @@ impl Content {
                 self.reader.next_chunk().await
             }
             chunk => chunk,
+        };
+        if let Err(error) = &chunk {
+            self.place.note(error);
         }
+        chunk
     }
 }
 
@@ -209,7 +224,7 @@ fn explain(error: Error, item: &Item, row: &VersionRow) -> Error {
         return error;
     }
     Error::corrupt(format!(
-        "the content of \"{}\" is missing from its BLOB store: tell an administrator, who finds more with `strongroom blobs check`",
+        "the content of \"{}\" is missing from its BLOB store: tell an administrator, who finds more with `strongroom blobs faults`",
         item.name
     ))
     .with_code("content_missing")

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use blobs::{BlobStore, BlobWriter, Stored};
+use blobs::{BlobStore, BlobWriter, Locator, Stored};
 use bytes::Bytes;
-use database::Transaction;
+use database::content::{blob, fault};
+use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
 use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, is_unsure, library_of, media_type};
+use crate::faults::note_unreadable;
 use crate::map::ContentDatabase;
 use crate::placement::secure;
+use crate::repair::is_whole;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
 /// A document's bytes in memory with their identity.
@@ -84,6 +87,33 @@ impl ImportFolder {
         let placement = self.placement(name.as_str())?;
         let (id, store) = placement.store_for(Some(size));
         Ok(ImportWriter { folder: self.clone(), store: (id, store.clone()), writer: store.writer(Some(size)).await? })
+    }
+
+    /// Bytes for a document that the content database has already, in whatever store of the farm. None when it has none, when those that it
+    /// has are not whole, which goes on record, and when they are so few that they are written with their document.
+    ///
+    /// Errors: those of the databases. A store that does not answer counts as not having them.
+    pub async fn standing(&self, name: &Name, digest: Digest, size: u64) -> Result<Option<ImportContent>> {
+        let content = &self.inner.content;
+        if size < self.placement(name.as_str())?.inline_limit() {
+            return Ok(None);
+        }
+        let find = move |reader: &mut Reader<'_>| Ok((blob::find(reader, &digest)?, fault::find(reader, &digest)?));
+        let (Some(row), faults) = content.database.read(find).await? else { return Ok(None) };
+        if faults.iter().any(|fault| fault.store_id == row.store_id) {
+            return Ok(None);
+        }
+        let Ok(store) = self.inner.map.store(row.store_id, content) else { return Ok(None) };
+        let from = (row.store_id, store);
+        if !matches!(is_whole(store, digest, size).await, Ok(true)) {
+            if let Err(error) = note_unreadable(&content.database, from, (digest, size)).await {
+                tracing::warn!(blob = %digest, error = error.report(), "a BLOB that cannot be read is not on record");
+            }
+            return Ok(None);
+        }
+        let locator = Locator::from_bytes(row.locator.as_deref().unwrap_or_default())?;
+        let stored = Stored { digest, size, locator, existed: true };
+        self.secured(from, stored).await.map(Some)
     }
 
     async fn secured(&self, store: (Id, &BlobStore), stored: Stored) -> Result<ImportContent> {

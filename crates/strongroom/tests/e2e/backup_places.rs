@@ -122,12 +122,12 @@ async fn a_store_has_no_place_among_backups() {
     for bucket in ["blobs/kept/backups", "blobs/kept/backups/within"] {
         let words = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
         let refused = farm.run(&[&words[..], &["--secret", &id, "--secret", &secret]].concat()).unwrap_err();
-        assert!(refused.said.contains("is a place of backups"), "{}", refused.said);
+        assert!(refused.said.contains("a place of backups: choose"), "{}", refused.said);
     }
     for path in [place.text("backups"), place.text("backups/within")] {
         let refused =
             farm.run(&["blobs", "stores", "add", "near", "--kind", "directory", "--path", &path]).unwrap_err();
-        assert!(refused.said.contains("is a place of backups"), "{}", refused.said);
+        assert!(refused.said.contains("a place of backups: choose"), "{}", refused.said);
     }
     assert!(!place.path("backups/within").exists());
 }

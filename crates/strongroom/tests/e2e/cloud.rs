@@ -9,7 +9,7 @@ use database::Engine;
 use reqwest::StatusCode;
 
 use crate::support::backups::{Place, compare, fill};
-use crate::support::{Farm, Ledger, Random, bytes, empty, files_below};
+use crate::support::{Farm, Ledger, Random, bytes, empty, files_below, recorded};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
@@ -88,6 +88,11 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
         assert_eq!(answer.status, expected, "{trouble:?}: {}", answer.text());
         assert_eq!(client.get("near.bin").await.unwrap().body, bytes(1, 100_000), "other stores go on");
     }
+    // Other bytes are damage, until a check gets the right ones.
+    assert_eq!(recorded(&farm, 1).await[0]["state"], "damaged");
+    proxy.set([]);
+    farm.check_blobs();
+    assert_eq!(recorded(&farm, 0).await, serde_json::json!([]));
     proxy.set([Rule::always("PUT", "blobs/", Trouble::Status(403, "AccessDenied"))]);
     let refused = client.put("new.bin", bytes(3, 100_000)).await.unwrap();
     assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text());
@@ -235,12 +240,18 @@ async fn a_bucket_is_one_store_by_whatever_address_it_is_named() {
     let (direct, slashed) = (s3.address(), format!("{}/", s3.address()));
     let places =
         [(proxy.address(), "blobs/farm"), (&slashed, "blobs/farm"), (&direct, "blobs/farm/within"), (&direct, "blobs")];
-    for (address, bucket) in places {
+    let said = [
+        "\"cloud\" is in that place",
+        "\"cloud\" is in that place",
+        "blobs/farm/within lies within blobs/farm, the BLOB store \"cloud\"",
+        "blobs/farm, the BLOB store \"cloud\", lies within blobs:",
+    ];
+    for ((address, bucket), said) in places.into_iter().zip(said) {
         let endpoint = format!("endpoint=http://{address}");
         let add = ["blobs", "stores", "add", "again", "--kind", "s3", "--bucket", bucket, "--set", &endpoint];
         let secrets = ["--secret", "key_id=test", "--secret", "secret=testtest"];
         let refused = farm.run(&[&add[..], &secrets].concat()).unwrap_err();
-        assert!(refused.said.contains("\"cloud\" is in that place"), "{address} {bucket}: {}", refused.said);
+        assert!(refused.said.contains(said), "{address} {bucket}: {}", refused.said);
     }
     assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");
     assert_eq!(files_below(&s3.bucket()), before, "nothing is left behind");

@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::support::backups::Place;
-use crate::support::{Client, Farm, bytes, damage, file_with, files_below};
+use crate::support::{Client, Farm, bytes, damage, file_with, files_below, recorded};
 
 /// How long a job may take on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -254,4 +254,67 @@ async fn a_migration_that_was_killed_counts_what_it_moved_before() {
     assert_eq!(job["bytes"], DOCUMENTS * 20_000, "{job:#}");
     assert_eq!(job["message"], format!("{DOCUMENTS} BLOBs were moved"), "{job:#}");
     farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    farm.json(&["blobs", "stores", "add", "old", "--kind", "directory", "--path", "old"]);
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "old"]);
+    // One that is read from memory as a whole, one in pieces, one that is a file of its own, and those that nobody reads.
+    let documents =
+        [("small", 60_000), ("read", 400_000), ("gone", 3_000_000), ("moved", 300_000), ("away", 3_000_000)];
+    let content = |at: usize| bytes(at as u64, documents[at].1);
+    for (at, (name, _)) in documents.iter().enumerate() {
+        assert!(server.client(&token).put(&format!("a/{name}.bin"), content(at)).await.unwrap().status.is_success());
+    }
+    assert!(server.client(&token).put("a/whole.bin", bytes(9, 100_000)).await.unwrap().status.is_success());
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
+    assert!(server.stop().success());
+    let store = farm.data.join("old");
+    for at in [0, 1, 3] {
+        damage(&store, &content(at));
+    }
+    for at in [2, 4] {
+        std::fs::remove_file(file_with(&store, &content(at)).0).unwrap();
+    }
+    let server = farm.start();
+    let client = server.client(&token);
+
+    let on_record = || farm.json_whatever(&["blobs", "faults"]);
+    let states = || {
+        let found = on_record();
+        let state = |fault: &Value| (paths(&json!([fault]))[0].clone(), fault["state"].as_str().unwrap().to_owned());
+        let mut states: Vec<_> = found.as_array().unwrap().iter().map(state).collect();
+        states.sort();
+        states
+    };
+    let expected = |names: &[(&str, &str)]| -> Vec<(String, String)> {
+        names.iter().map(|(name, state)| (format!("Documents/a/{name}.bin"), (*state).to_owned())).collect()
+    };
+    assert_eq!(states(), []);
+    for name in ["small", "read", "gone", "whole"] {
+        let read = client.get(&format!("a/{name}.bin")).await;
+        assert_eq!(read.is_ok_and(|answer| answer.status.is_success()), name == "whole", "{name}");
+    }
+    let lost = expected(&[("gone", "missing"), ("read", "damaged"), ("small", "damaged")]);
+    recorded(&farm, lost.len()).await;
+    assert_eq!(states(), lost);
+    let before = on_record();
+    for name in ["small", "read", "gone"] {
+        assert!(!client.get(&format!("a/{name}.bin")).await.is_ok_and(|answer| answer.status.is_success()));
+    }
+    assert_eq!(on_record(), before, "what is on record stays as it was");
+
+    let drain = farm.json_whatever(&["blobs", "stores", "drain", "old"]);
+    assert_eq!((&drain["state"], &drain["failed"]), (&json!("incomplete"), &json!(5)), "{drain:#}");
+    let all =
+        [("away", "missing"), ("gone", "missing"), ("moved", "damaged"), ("read", "damaged"), ("small", "damaged")];
+    assert_eq!(states(), expected(&all));
+    // A check finds the same, and nothing else.
+    let (status, report) = check(&farm, &[]);
+    assert_eq!((status, report["faults"].as_array().unwrap().len()), (1, 5), "{report:#}");
+    assert_eq!(states(), expected(&all));
 }

@@ -8,6 +8,7 @@ use database::Engine;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use crate::support::backups::Place;
 use crate::support::{Farm, bytes, files_below};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,7 +19,7 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
     assert!(client.put("a.bin", bytes(1, 60_000)).await.unwrap().status.is_success());
     std::os::unix::fs::symlink(farm.data.join("blobs"), farm.data.join("link")).unwrap();
     let absolute = farm.data.join("blobs").to_str().unwrap().to_owned();
-    for path in ["blobs", "./blobs", "blobs/", "blobs/../blobs", "link", "blobs/inner", ".", &absolute] {
+    for path in ["blobs", "./blobs", "blobs/", "blobs/../blobs", "link", &absolute] {
         let words = ["blobs", "stores", "add", "own", "--kind", "directory", "--path", path];
         let refusal = farm.run(&words).unwrap_err();
         assert!(refusal.said.contains("in that place"), "{path}: {}", refusal.said);
@@ -30,6 +31,73 @@ async fn one_directory_is_one_store_whatever_it_is_called() {
     assert!(!missing.exists());
     assert!(client.get("a.bin").await.unwrap().body == bytes(1, 60_000));
     farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_lies_neither_within_nor_around_anything_else() {
+    let place = Place::new();
+    let (farm, other) = (Farm::at(place.path("farm/data")), Farm::at(place.path("strange/data")));
+    std::fs::create_dir_all(place.path("farm")).unwrap();
+    std::fs::create_dir_all(place.path("strange")).unwrap();
+    let (_server, _other) = (farm.start(), other.start());
+    other.json(&["blobs", "stores", "add", "theirs", "--kind", "directory", "--path", &place.text("far")]);
+    farm.json(&["backup", &place.text("kept/backups")]);
+    std::os::unix::fs::symlink(place.path("far"), place.path("link")).unwrap();
+    let add = |path: &str| farm.run(&["blobs", "stores", "add", "new", "--kind", "directory", "--path", path]);
+    for (path, other) in [
+        ("link/inner", "far"),
+        ("farm/../far/inner", "far"),
+        ("kept", "kept/backups"),
+        ("kept/backups/inner", "kept/backups"),
+        ("farm", "farm/data"),
+        ("farm/data", "farm/data"),
+        ("farm/data/databases", "farm/data/databases"),
+        ("farm/data/databases/inner", "farm/data/databases"),
+        ("farm/data/blobs/inner", "farm/data/blobs"),
+        ("strange", "strange/data"),
+        ("strange/data", "strange/data"),
+        ("strange/data/inner", "strange/data"),
+        ("strange/data/blobs/inner", "strange/data/blobs"),
+    ] {
+        let said = add(&place.text(path)).unwrap_err().said;
+        let real = repository::real_path(&place.path(path)).unwrap().display().to_string();
+        assert!(said.contains(&real) && said.contains(&place.text(other)), "{path}: {said}");
+        assert!(
+            [" lies within ", " is the data directory of ", " is a directory that "]
+                .iter()
+                .any(|how| said.contains(how)),
+            "{path}: {said}"
+        );
+        assert!(said.contains("choose "), "{path}: {said}");
+    }
+    assert!(add("").unwrap_err().said.contains("needs a directory"));
+    assert!(!place.path("far/inner").exists() && !place.path("kept/store.toml").exists());
+    add("stores/new").unwrap();
+    farm.json(&["blobs", "stores", "add", "beside", "--kind", "directory", "--path", &place.text("kept/store")]);
+
+    // Neither does a farm that comes back, nor its backups.
+    for (path, other, what) in [
+        ("kept/backups/inner", "kept/backups", "a place of backups"),
+        ("kept/backups", "kept/backups", "a place of backups"),
+        ("kept", "kept/backups", "a place of backups"),
+        ("link/inner", "far", "a BLOB store"),
+        ("farm/data/blobs/inner", "farm/data/blobs", "a BLOB store"),
+    ] {
+        let refused = Farm::at(place.path(path)).run(&["restore", &place.text("kept/backups")]).unwrap_err().said;
+        let told =
+            refused.contains(&place.text(other)) && refused.contains(what) && refused.contains("directory outside");
+        assert!(told, "{path}: {refused}");
+    }
+    std::fs::create_dir(place.path("around")).unwrap();
+    std::fs::rename(place.path("far"), place.path("around/far")).unwrap();
+    let refused = Farm::at(place.path("around")).run(&["restore", &place.text("kept/backups")]).unwrap_err().said;
+    assert!(refused.contains(&place.text("around/far")) && refused.contains("a BLOB store"), "{refused}");
+    for (path, other) in [("strange/data/inner", "strange/data"), ("around", "around/far")] {
+        let refused = farm.run(&["backup", &place.text(path)]).unwrap_err().said;
+        assert!(refused.contains(&place.text(other)) && refused.contains("choose a directory"), "{path}: {refused}");
+    }
+    Farm::at(place.path("restored")).json(&["restore", &place.text("kept/backups")]);
+    farm.json(&["backup", &place.text("kept/backups")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

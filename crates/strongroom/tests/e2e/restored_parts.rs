@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Client, Farm, Server, bytes, file_with};
+use crate::support::{Client, Farm, Server, bytes, damage, file_with, files_below};
 
 /// A farm with a site, a library with columns, a document with three versions, and a backup of all that.
 struct Rig {
@@ -303,6 +303,49 @@ async fn a_document_comes_back_without_the_versions_whose_loss_was_accepted() {
     assert!(back["notes"][0].as_str().unwrap().contains("without version 1.0"), "{back:#}");
     assert_eq!(rig.versions("Contracts/plan.bin").await, ["2.0"]);
     assert!(rig.get("Contracts/plan.bin").await.unwrap() == bytes(1, 3_000_000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_farm_has_whole_is_not_written_again_and_what_it_has_damaged_is() {
+    let rig = Rig::new(Engine::Sqlite).await;
+    // Since the backup, new bytes go elsewhere.
+    rig.farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+    rig.farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "second"]);
+    let second = rig.farm.data.join("second");
+    let is_in_second = |content: &[u8]| {
+        let found = files_below(&second).into_iter().map(|path| std::fs::read(path).unwrap());
+        found.into_iter().any(|file| file.windows(64).any(|window| window == &content[..64]))
+    };
+    let back = rig.restore(&["--library", "Contracts", "--beside"]).await;
+    assert_eq!((&back["created"], &back["faults"]), (&json!(3), &json!([])), "{back:#}");
+    let place = back["path"].as_str().unwrap().replace(' ', "%20");
+    assert!(rig.get(&format!("{place}/large.bin")).await.unwrap() == bytes(7, 5_000_000));
+    assert!(rig.get(&format!("{place}/2026/lease.txt")).await.unwrap() == bytes(2, 30_000));
+    for content in [bytes(0, 30_000), bytes(1, 30_000), bytes(2, 30_000), bytes(7, 5_000_000)] {
+        assert!(!is_in_second(&content));
+    }
+
+    damage(&rig.farm.data.join("blobs"), &bytes(7, 5_000_000));
+    let back = rig.restore(&["--document", "Contracts/large.bin", "--beside"]).await;
+    assert_eq!((&back["created"], &back["faults"]), (&json!(1), &json!([])), "{back:#}");
+    assert!(is_in_second(&bytes(7, 5_000_000)));
+    for path in [back["path"].as_str().unwrap(), "Contracts/large.bin"] {
+        assert!(rig.get(&path.replace(' ', "%20")).await.unwrap() == bytes(7, 5_000_000), "{path}");
+    }
+    rig.farm.check_blobs();
+
+    // What is named is what came back, also when an earlier one has its name.
+    rig.put("Contracts/2026/small.txt", b"changed".to_vec()).await;
+    let mut places = Vec::new();
+    for content in ["first", "second"] {
+        let back = rig.restore(&["--document", "Contracts/2026/small.txt", "--beside"]).await;
+        let place = back["path"].as_str().unwrap().replace(' ', "%20");
+        assert_eq!(rig.get(&place).await.unwrap(), b"small", "{place}");
+        rig.put(&place, content.as_bytes().to_vec()).await;
+        places.push(place);
+    }
+    assert_eq!(rig.get(&places[0]).await.unwrap(), b"first", "{places:?}");
+    assert_ne!(places[0], places[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

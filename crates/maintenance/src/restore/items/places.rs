@@ -112,7 +112,7 @@ impl Walk<'_> {
         }
         let table = self.session.permissions(&target).await?;
         let made = (self.session.principal().id, model::Role::FULL_CONTROL);
-        let wanted = self.own_grants(row).await?.unwrap_or_default();
+        let wanted = self.own_grants(row, &path.to_string()).await?.unwrap_or_default();
         let present: Vec<(Id, Id)> = table.grants.iter().map(|grant| (grant.principal, grant.role)).collect();
         let is_ours = |grant: &(Id, Id)| *grant == made || wanted.contains(grant);
         Ok(!table.own || present.contains(&made) && present.iter().all(is_ours))
@@ -120,7 +120,7 @@ impl Walk<'_> {
 
     /// Gives a place that was just made the permissions that it had, if it had its own.
     async fn grants(&mut self, path: &NodePath, row: &NodeRow) -> Result<()> {
-        let Some(grants) = self.own_grants(row).await? else { return Ok(()) };
+        let Some(grants) = self.own_grants(row, &path.to_string()).await? else { return Ok(()) };
         let target = Target::Path(path.clone());
         match self.session.break_inheritance(&target, false).await {
             Ok(()) => {}
@@ -139,7 +139,8 @@ impl Walk<'_> {
     }
 
     /// The permissions of its own that an item had, as far as users, groups and roles are still there; none when it inherited.
-    pub async fn own_grants(&mut self, row: &NodeRow) -> Result<Option<Vec<(Id, Id)>>> {
+    /// `place` is where it comes to.
+    pub async fn own_grants(&mut self, row: &NodeRow, place: &str) -> Result<Option<Vec<(Id, Id)>>> {
         let id = row.id;
         let read = move |reader: &mut Reader<'_>| match scope::of_node(reader, id)? {
             Some(own) => Ok(Some(scope::grants(reader, own)?)),
@@ -154,7 +155,7 @@ impl Walk<'_> {
             if known.contains_key(&grant.principal_id) && roles.contains(&grant.role_id) {
                 grants.push((grant.principal_id, grant.role_id));
             } else {
-                self.note(format!("a permission on \"{}\" was left out: its user, group or role is gone", row.name));
+                self.note(format!("a permission on \"{place}\" was left out: its user, group or role is gone"));
             }
         }
         Ok(Some(grants))

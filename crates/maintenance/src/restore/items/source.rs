@@ -117,22 +117,28 @@ impl<'a> Source<'a> {
         matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) && self.lost.contains(digest)
     }
 
-    /// The bytes of a version: from the database of the set, from the farm's store where it still has them, or from the backup.
+    /// The bytes of a version: from the database of the set, from the backup, or from the farm's store where only that still has them.
     pub async fn content(&self, version: &VersionRow, entries: &HashMap<Digest, Entry>) -> Result<Content> {
         let size = version.size.max(0) as u64;
         if version.store_id == DATABASE_STORE {
             return self.own.open(version.digest, size, None).await.map(Content::Store);
         }
-        if let Some(live) = &self.live
+        // What the farm has whole was taken from there before.
+        let opened = match entries.get(&version.digest) {
+            Some(entry) => self.vault.open(entry).await.map(|opened| Content::Backup(Box::new(opened))),
+            None => Err(Error::corrupt(format!(
+                "neither the farm nor this backup has the bytes of version {}",
+                version.number
+            ))),
+        };
+        if opened.is_err()
+            && let Some(live) = &self.live
             && let Ok(store) = self.storage.store(version.store_id, live)
             && let Ok(reader) = store.open(version.digest, size, None).await
         {
             return Ok(Content::Store(reader));
         }
-        let entry = entries.get(&version.digest).ok_or_else(|| {
-            Error::corrupt(format!("neither the farm nor this backup has the bytes of version {}", version.number))
-        })?;
-        self.vault.open(entry).await.map(|opened| Content::Backup(Box::new(opened)))
+        opened
     }
 }
 

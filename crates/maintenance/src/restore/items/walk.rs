@@ -148,7 +148,8 @@ impl<'a> Walk<'a> {
         let mut new = Vec::with_capacity(rows.len());
         for row in &rows {
             let ownership = Some(ownership(row));
-            new.push(NewFolder { name: Name::new(row.name.as_str())?, ownership, grants: self.own_grants(row).await? });
+            let grants = self.own_grants(row, &format!("{}/{}", parent.path(), row.name)).await?;
+            new.push(NewFolder { name: Name::new(row.name.as_str())?, ownership, grants });
         }
         let made = self.session.import_folders(parent, new).await?;
         for (made, row) in made.into_iter().zip(rows) {
@@ -213,16 +214,13 @@ impl<'a> Walk<'a> {
     ) -> Result<()> {
         let Some(latest) = versions.last() else { return Ok(()) };
         let name = Name::new(row.name.as_str())?;
-        let mut returning = Vec::with_capacity(versions.len());
+        let mut place = format!("{}/{name}", folder.path());
+        let (mut returning, mut without) = (Vec::with_capacity(versions.len()), Vec::new());
         let mut bytes = 0;
         for version in versions {
             let content = match self.content(folder, &name, version, entries).await {
                 Err(error) if version.id != latest.id && self.source.is_lost(&error, &version.digest) => {
-                    let number = version.number;
-                    self.note(format!(
-                        "\"{}/{name}\" is back without version {number}, whose loss was accepted",
-                        folder.path()
-                    ));
+                    without.push(version.number);
                     continue;
                 }
                 content => content?,
@@ -258,9 +256,20 @@ impl<'a> Walk<'a> {
             modified_by: row.modified_by,
             content_type: row.content_type_id.and_then(|id| columns.types.get(&id).copied()),
             values: values.collect(),
-            grants: self.own_grants(&row).await?,
+            grants: self.own_grants(&row, &place).await?,
         };
-        match self.session.return_document(document).await? {
+        let returned = self.session.return_document(document).await?;
+        // What has its name already makes it take another one.
+        if let (Returned::Created(id), true) = (returned, beside)
+            && let Ok(item) = self.session.item(&id.into()).await
+        {
+            place = item.path.to_string();
+            self.summary.path.clone_from(&place);
+        }
+        for number in without {
+            self.note(format!("\"{place}\" is back without version {number}, whose loss was accepted"));
+        }
+        match returned {
             Returned::Created(_) => {
                 self.summary.created += 1;
                 self.summary.versions += count;
@@ -283,8 +292,12 @@ impl<'a> Walk<'a> {
         version: &VersionRow,
         entries: &HashMap<Digest, Entry>,
     ) -> Result<ImportContent> {
-        let mut content = self.source.content(version, entries).await?;
         let size = version.size.max(0) as u64;
+        if let Some(standing) = folder.standing(name, version.digest, size).await? {
+            self.progress.add_bytes(size);
+            return Ok(standing);
+        }
+        let mut content = self.source.content(version, entries).await?;
         self.progress.add_bytes(size);
         if size <= WHOLE {
             let bytes = content.all().await?;

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files_below;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Farm, files_below};
 
 /// The file below a directory that holds these bytes, and where in it they begin.
 pub fn file_with(directory: &Path, content: &[u8]) -> (PathBuf, usize) {
@@ -21,4 +25,18 @@ pub fn damage(directory: &Path, content: &[u8]) {
     let mut found = std::fs::read(&path).unwrap();
     found[at + content.len() / 2] ^= 0x10;
     std::fs::write(&path, found).unwrap();
+}
+
+/// The faults on record, once there are so many: what somebody could not read is asked for again first.
+pub async fn recorded(farm: &Farm, count: usize) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let faults = farm.json_whatever(&["blobs", "faults"]);
+        if faults.as_array().is_some_and(|faults| faults.len() >= count) {
+            return faults;
+        }
+        assert!(Instant::now() < deadline, "there are no {count} faults on record: {faults:#}");
+        // sleep: a fault is put on record beside the request that met it, and nothing tells of that
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

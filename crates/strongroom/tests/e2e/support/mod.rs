@@ -8,7 +8,7 @@ mod ledger;
 mod server;
 
 pub use client::{Answer, Client, keep_no_versions};
-pub use damage::{damage, file_with};
+pub use damage::{damage, file_with, recorded};
 pub use disk::Disk;
 pub use ledger::Ledger;
 pub use server::{Farm, PASSWORD, Refusal, Server, empty, files_below};

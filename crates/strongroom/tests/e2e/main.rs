@@ -22,6 +22,7 @@ mod faults;
 mod full;
 mod kill;
 mod losses;
+mod mounted;
 mod older_states;
 mod places;
 mod power;

@@ -14,7 +14,7 @@ use crate::support::{Client, Farm, PASSWORD, Server, bytes};
 /// What litmus has: basic, copymove, props, locks and http.
 const LITMUS: u32 = 104;
 
-fn run(command: &mut Command) -> Output {
+pub fn run(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"))
 }
 
@@ -46,7 +46,7 @@ async fn litmus_passes_on_postgres() {
 }
 
 /// Numbers of the versions of a document in the library Documents, newest first.
-async fn versions(client: &Client, path: &str) -> Vec<String> {
+pub async fn versions(client: &Client, path: &str) -> Vec<String> {
     let get = async |path: String| {
         let answer = client.send(reqwest::Method::GET, &path, Vec::new()).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {}", answer.text());
@@ -59,13 +59,17 @@ async fn versions(client: &Client, path: &str) -> Vec<String> {
 }
 
 /// rclone on the library Documents.
-fn rclone(server: &Server, words: &[&str]) -> String {
+pub fn rclone_command(server: &Server) -> Command {
     let obscured = run(Command::new("rclone").args(["obscure", PASSWORD]));
     let password = String::from_utf8(obscured.stdout).unwrap();
     let mut command = Command::new("rclone");
     command.args(["--config", "/dev/null", "--retries", "1", "--webdav-vendor", "other", "--webdav-user", "admin"]);
     command.args(["--webdav-pass", password.trim(), "--webdav-url", &format!("{}/dav/Documents/", server.address)]);
-    let output = run(command.args(words));
+    command
+}
+
+fn rclone(server: &Server, words: &[&str]) -> String {
+    let output = run(rclone_command(server).args(words));
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

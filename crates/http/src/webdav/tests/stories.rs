@@ -125,6 +125,62 @@ async fn davfs2_locks_before_it_makes_and_gnome_compares_tags() {
     ends_with(&farm, "a.txt", &["2.0", "1.0"], "two").await;
 }
 
+/// A question as LibreOffice puts it.
+macro_rules! asks {
+    ($what:literal) => {
+        concat!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<propfind xmlns=\"DAV:\">", $what, "</propfind>")
+    };
+}
+
+/// Recorded from LibreOffice 7.4.7, without what it asks several times over.
+#[tokio::test]
+async fn libreoffice_makes_a_document_and_saves_it_again() {
+    const LOCKS: &str = asks!("<prop><supportedlock xmlns=\"DAV:\"/></prop>");
+    const KIND: &str = asks!(
+        "<prop><resourcetype xmlns=\"DAV:\"/><IsReadOnly xmlns=\"http://ucb.openoffice.org/dav/props/\"/>\
+         <getcontenttype xmlns=\"DAV:\"/><supportedlock xmlns=\"DAV:\"/></prop>"
+    );
+    const OWN: &str = asks!("<prop><ObjectId xmlns=\"http://ucb.openoffice.org/dav/props/\"/></prop>");
+    const CREATABLE: &str =
+        asks!("<prop><CreatableContentsInfo xmlns=\"http://ucb.openoffice.org/dav/props/\"/></prop>");
+    const MODIFIED: &str = asks!("<prop><getlastmodified xmlns=\"DAV:\"/></prop>");
+    const NAMES: &str = asks!("<propname/>");
+    const WANTED: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<lockinfo xmlns=\"DAV:\"><lockscope><exclusive/></lockscope>\
+        <locktype><write/></locktype><owner>LibreOffice - </owner></lockinfo>";
+    const ZERO: (&str, &str) = ("depth", "0");
+    let saves = |content: &'static str| -> [Step; 11] {
+        [
+            ("OPTIONS", "Plan.odt", &[], "", 200),
+            ("PROPFIND", "Plan.odt", &[ZERO], KIND, 207),
+            ("PROPFIND", "Plan.odt", &[ZERO], OWN, 207),
+            ("PROPFIND", "Plan.odt", &[ZERO], NAMES, 207),
+            ("HEAD", "Plan.odt", &[], "", 200),
+            ("PROPFIND", "", &[ZERO], CREATABLE, 207),
+            ("HEAD", "", &[], "", 200),
+            ("PUT", "Plan.odt", &[SHOWN], content, 204),
+            ("PROPFIND", "", &[ZERO], CREATABLE, 207),
+            ("PROPFIND", "Plan.odt", &[ZERO], MODIFIED, 207),
+            ("UNLOCK", "Plan.odt", &[END], "", 204),
+        ]
+    };
+    let farm = Farm::new().await;
+    let begins: &[Step] = &[
+        ("OPTIONS", "Plan.odt", &[], "", 200),
+        ("PROPFIND", "Plan.odt", &[ZERO], LOCKS, 404),
+        ("LOCK", "Plan.odt", &[ZERO, ("timeout", "Second-180")], WANTED, 201),
+    ];
+    tell(&farm, &[begins, &saves("one")].concat()).await;
+    ends_with(&farm, "Plan.odt", &["1.0"], "one").await;
+    let opens: &[Step] = &[
+        ("PROPFIND", "Plan.odt", &[ZERO], KIND, 207),
+        ("GET", "Plan.odt", &[], "", 200),
+        ("PROPFIND", "Plan.odt", &[ZERO], LOCKS, 207),
+        ("LOCK", "Plan.odt", &[ZERO, ("timeout", "Second-180")], WANTED, 200),
+    ];
+    tell(&farm, &[opens, &saves("two")].concat()).await;
+    ends_with(&farm, "Plan.odt", &["2.0", "1.0"], "two").await;
+}
+
 #[tokio::test]
 async fn a_save_that_breaks_off_leaves_the_document_and_a_lock_that_can_be_taken() {
     let farm = Farm::new().await;

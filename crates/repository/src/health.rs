@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
+use futures_util::future::join_all;
 use model::{ErrorKind, Result, Timestamp, counted};
 
+use crate::gauge::Reading;
 use crate::view::size;
 use crate::{Figures, Session};
 
@@ -145,12 +147,19 @@ impl Session {
 
     async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         let percent = self.limit(&STORE_FREE_PERCENT).await?;
-        for (row, store) in &self.map().await?.stores {
+        let map = self.map().await?;
+        // All at once: each that is silent takes its time.
+        let readings = join_all(map.stores.iter().map(|(row, store)| async move {
+            match row.kind.as_str() {
+                "database" => Reading::default(),
+                _ => self.reading(row, store.as_ref()).await,
+            }
+        }));
+        for ((row, store), reading) in map.stores.iter().zip(readings.await) {
             let subject = format!("BLOB store {}", row.name);
             if row.kind == "database" {
                 continue;
             }
-            let reading = self.reading(row, store.as_ref()).await;
             if let Some(trouble) = reading.trouble {
                 let message = format!(
                     "It does not answer: what lies in it cannot be read, and uploads that should go there fail. It says: {trouble}."

@@ -35,7 +35,7 @@ pub(crate) fn directory(settings: &Settings, given: &Settings, usual: DirectoryO
     let unknown = settings.keys().find(|name| *name != COMPRESSION).or_else(|| given.keys().find(known));
     if let Some(name) = unknown {
         return Err(Error::invalid(format!(
-            "a store of the kind directory has no setting \"{name}\"; there is: {COMPRESSION}"
+            "a store of the kind directory has no setting \"{name}\"; there are the setting {COMPRESSION} and the secret {KEYS}"
         )));
     }
     let (compression, encryption_keys) = (level(settings)?, keys(given)?);

@@ -10,7 +10,7 @@ use database::content::share_link::{self, ShareLinkRow};
 use database::content::{node, version};
 use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use crate::documents::{Content, VersionChoice};
+use crate::documents::{Content, VersionChoice, discreet};
 use crate::map::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::{Repository, Session, Target};
@@ -248,7 +248,9 @@ impl Repository {
             return Err(Error::forbidden("this is not the password of the link").with_code("wrong_link_password"));
         }
         let target = Target::Id(live.row.node_id);
-        let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await.map_err(hide)?;
+        let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await;
+        let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
+        opened.for_strangers();
         let located = live.maker.locate(&target).await.map_err(hide)?;
         let guard = live.maker.guard(&located, &[]);
         let (node, path) = (live.row.node_id, format!("{} from {}", located.path(), client.address.to_canonical()));

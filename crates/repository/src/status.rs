@@ -10,6 +10,7 @@ use model::{Id, Result, Right, Timestamp};
 
 use crate::farm::DATABASE_STORE;
 use crate::gauge::Reading;
+use crate::object_settings::KEYS;
 use crate::view::size;
 use crate::{Session, Target};
 
@@ -47,6 +48,8 @@ pub struct StoreStatus {
     pub settings: BTreeMap<String, String>,
     /// Whether it has credentials or keys.
     pub has_secrets: bool,
+    /// Whether new BLOBs are encrypted before they are stored.
+    pub encrypted: bool,
     /// What it holds; none when it does not answer, was not asked, or is being counted for the first time.
     pub usage: Option<Usage>,
     /// When that was counted.
@@ -76,7 +79,7 @@ impl Session {
         let ask = async |(row, store): &(StoreRow, Option<BlobStore>)| -> Result<StoreStatus> {
             let reading = self.reading(row, store.as_ref()).await;
             let (usage, counted_at) = reading.usage.unzip();
-            Ok(StoreStatus { usage, counted_at, trouble: reading.trouble, ..described(row)? })
+            Ok(StoreStatus { usage, counted_at, trouble: reading.trouble, ..self.described(row).await? })
         };
         let stores = join_all(map.stores.iter().map(ask)).await.into_iter().collect::<Result<_>>()?;
         Ok((databases, stores))
@@ -129,7 +132,28 @@ impl Session {
     pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
         self.require_farm_administrator("see its storage")?;
         self.repository.refresh_map().await?;
-        self.repository.map().await?.stores.iter().map(|(row, _)| described(row)).collect()
+        let map = self.repository.map().await?;
+        join_all(map.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()
+    }
+
+    /// A store that was not asked what it holds.
+    async fn described(&self, row: &StoreRow) -> Result<StoreStatus> {
+        // Where its secrets cannot be opened, nobody can change its keys either.
+        let encrypted = row.secret.is_some()
+            && self.repository.inner.store_settings(row).await.is_ok_and(|(_, secrets)| secrets.contains_key(KEYS));
+        Ok(StoreStatus {
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            state: row.state.clone(),
+            location: row.location.clone(),
+            settings: crate::provider::settings_from(row.settings.as_bytes(), &row.name)?,
+            has_secrets: row.secret.is_some(),
+            encrypted,
+            usage: None,
+            counted_at: None,
+            trouble: None,
+        })
     }
 
     async fn database_store_usage(&self) -> Result<Usage> {
@@ -142,20 +166,4 @@ impl Session {
         }
         Ok(sum)
     }
-}
-
-/// A store that was not asked what it holds.
-fn described(row: &StoreRow) -> Result<StoreStatus> {
-    Ok(StoreStatus {
-        id: row.id,
-        name: row.name.clone(),
-        kind: row.kind.clone(),
-        state: row.state.clone(),
-        location: row.location.clone(),
-        settings: crate::provider::settings_from(row.settings.as_bytes(), &row.name)?,
-        has_secrets: row.secret.is_some(),
-        usage: None,
-        counted_at: None,
-        trouble: None,
-    })
 }

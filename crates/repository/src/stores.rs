@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blobs::{HANDED_OVER, ProbeReport};
+use blobs::{BlobStore, HANDED_OVER, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
@@ -13,6 +13,9 @@ use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::object_settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::policies::users_of;
 use crate::{Session, place};
+
+/// BLOBs of a place that becomes a store of which it is asked whether they can be read.
+const LOOKED_AT: usize = 16;
 
 /// A BLOB store to be added.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +81,10 @@ impl Session {
         }
         // Opening shows whether the place can be used, before the farm relies on it.
         let opened = self.repository.inner.open_store(&row, true).await?;
-        let own = self.require_bucket_of_its_own(&row, &opened).await;
+        let own = match self.require_bucket_of_its_own(&row, &opened).await {
+            Ok(()) => require_keys(&row, &opened).await,
+            refused => refused,
+        };
         opened.close().await;
         own?;
         let actor = self.principal.id;
@@ -362,6 +368,27 @@ impl Session {
             secret,
         })
     }
+}
+
+/// Refuses a place with BLOBs that are encrypted by a key which the store was not given: nobody could read them.
+async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
+    for entry in store.enumerate(None, LOOKED_AT).await?.entries {
+        let read = async { store.open(entry.digest, entry.size, None).await?.next_chunk().await };
+        match read.await {
+            Err(error) if error.code() == "store_key_missing" => {
+                return Err(Error::conflict(format!(
+                    "there are BLOBs in {} already, and {}, 64 hexadecimal digits, by --secret {KEYS}=KEY, or - for KEY to read it from the \
+                     standard input; without it, choose another place",
+                    row.location,
+                    error.message()
+                ))
+                .with_code("store_key_needed"));
+            }
+            // A check tells of everything else.
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a name or place that the farm has already.

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use bytes::Bytes;
 use model::{ErrorKind, LibrarySettings, Name, Role, Versioning};
 use repository::{CheckIn, Client, LinkRule, NewLink, UploadOptions, VersionChoice};
-use support::{at, each_farm, put, to};
+use support::{at, each_farm, get, put, to};
 
 fn client() -> Client {
     Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new() }
@@ -165,6 +165,39 @@ async fn readers_are_told_of_what_was_published_and_of_no_drafts() {
         let at_once = UploadOptions { publish: true, ..UploadOptions::default() };
         admin.upload_bytes(&to("Drafts/c.txt"), at_once, Bytes::from_static(b"fifth")).await.unwrap();
         assert_eq!(told("c.txt").await, ["version.publish", "document.check-in", "document.create"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_store_is_that_gives_no_answer_is_told_to_administrators_only() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (id, _) = farm.person("editor").await;
+        admin.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        let editor = farm.session(id).await;
+        let large = "long ".repeat(600_000);
+        put(&admin, "Documents/large.txt", &large).await.unwrap();
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 7 })).await.unwrap();
+        let (made, secret) = admin.share(&at("Documents/large.txt"), link(1)).await.unwrap();
+        let store = farm.directory.path().join("blobs");
+        std::fs::rename(&store, farm.directory.path().join("away")).unwrap();
+        let told = get(&admin, "Documents/large.txt").await.unwrap_err();
+        assert!(told.message().contains(store.to_str().unwrap()), "{told:?}");
+        let by_link = async {
+            let mut opened = farm.repository.download_link(made.id, &secret, "", &client()).await?;
+            opened.next_chunk().await
+        };
+        for error in [
+            by_link.await.unwrap_err(),
+            get(&editor, "Documents/large.txt").await.unwrap_err(),
+            put(&editor, "Documents/new.txt", &large).await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
+            assert!(!error.message().contains(farm.directory.path().to_str().unwrap()), "{error:?}");
+            assert!(error.report().contains(store.to_str().unwrap()), "the log has it: {error:?}");
+        }
     })
     .await;
 }

@@ -15,7 +15,7 @@ pub use rules::Preconditions;
 pub use save::{OnConflict, Ownership, Saved, UploadOptions};
 pub use upload::{Destination, Upload};
 
-pub(crate) use open::require_draft;
+pub(crate) use open::{discreet, require_draft};
 pub(crate) use placed::{Placed, is_unsure};
 pub(crate) use rules::{CHECKED_OUT, charge, library_of, next_number, release_versions, require_free, trim};
 pub(crate) use save::{Plan, Shelf, Tally, held_parent, join, key_of, taken};

@@ -50,6 +50,8 @@ struct Place {
     size: u64,
     store: Id,
     locator: Option<Vec<u8>>,
+    /// Whether the reader may know where stores are.
+    is_insider: bool,
 }
 
 impl Place {
@@ -107,6 +109,11 @@ impl Content {
         self.version.size
     }
 
+    /// Tells nobody where stores are from now on: who reads is somebody else than who opened it.
+    pub(crate) fn for_strangers(&mut self) {
+        self.place.is_insider = false;
+    }
+
     /// Reads only a part from now on.
     pub fn set_range(&mut self, range: ReadRange) {
         self.reader.set_range(range.start..range.end);
@@ -131,7 +138,7 @@ impl Content {
         if let Err(error) = &chunk {
             self.place.note(error);
         }
-        chunk
+        chunk.map_err(|error| discreet(error, self.place.is_insider))
     }
 }
 
@@ -170,8 +177,10 @@ impl Session {
             size: crate::view::size(row.size),
             store: row.store_id,
             locator: row.locator.clone(),
+            is_insider: self.principal.farm_administrator,
         };
-        let reader = place.find().await.map_err(|error| explain(error, &item, &row))?;
+        let found = place.find().await.map_err(|error| explain(error, &item, &row));
+        let reader = found.map_err(|error| discreet(error, place.is_insider))?;
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
@@ -216,6 +225,18 @@ pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<
         return Ok(());
     }
     Err(no_item())
+}
+
+/// An error of a store as a caller may read it: where stores are, and what they say, is for administrators of the farm and the log.
+pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
+    let text = match error.kind() {
+        ErrorKind::Unavailable if !is_insider => {
+            "the BLOB store gives no answer at the moment: try again later; an administrator of the farm finds why in the log"
+        }
+        ErrorKind::Exhausted if !is_insider => "the BLOB store has no room left: tell an administrator of the farm",
+        _ => return error,
+    };
+    Error::new(error.kind(), text).with_code(error.code()).with_source(error)
 }
 
 /// What a reference without bytes means for the reader.

@@ -9,6 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency};
 use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
 
+use super::open::discreet;
 use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_free};
 use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken};
@@ -51,6 +52,8 @@ pub struct Upload {
     buffer: BytesMut,
     /// The store that the bytes go to, when they do not wait for the transaction.
     writer: Option<(Id, BlobWriter)>,
+    /// Whether who uploads may know where stores are.
+    is_insider: bool,
 }
 
 /// Where an upload would go: the folder that is there, those that are missing, and what has the name already.
@@ -129,6 +132,7 @@ impl Session {
             announced,
             buffer: BytesMut::new(),
             writer: None,
+            is_insider: self.principal.farm_administrator,
         })
     }
 
@@ -276,14 +280,20 @@ impl Upload {
         if self.announced.is_some_and(|announced| received > announced) {
             return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
         }
+        let is_insider = self.is_insider;
         if let Some((_, writer)) = &mut self.writer {
-            return writer.write(bytes).await;
+            return writer.write(bytes).await.map_err(|error| discreet(error, is_insider));
         }
         let expected = self.announced.unwrap_or(0).max(received);
         if expected < self.placement.inline_limit() {
             self.buffer.extend_from_slice(&bytes);
             return Ok(());
         }
+        self.begin(bytes).await.map_err(|error| discreet(error, is_insider))
+    }
+
+    /// Begins to write into a store, with what was kept in memory until now.
+    async fn begin(&mut self, bytes: Bytes) -> Result<()> {
         let (id, store) = self.placement.store_for(self.announced);
         let mut writer = store.writer(self.announced).await?;
         if !self.buffer.is_empty() {
@@ -311,7 +321,7 @@ impl Upload {
         }
         let placed = match self.writer {
             Some((id, writer)) => {
-                let stored = writer.finish().await?;
+                let stored = writer.finish().await.map_err(|error| discreet(error, self.is_insider))?;
                 let (_, store) = self.placement.store_for(self.announced);
                 secure(&self.content, (id, store), &stored, self.target.guard.next_id()).await?;
                 Placed::external(id, store.clone(), stored)

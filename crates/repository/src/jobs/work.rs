@@ -220,12 +220,25 @@ impl MigrateWork {
         for name in &self.not_from {
             storage.store_named(name)?;
         }
+        self.check_sizes()?;
         if let (Some(from), Some(to)) = (from, to)
             && from.id == to.id
         {
             return Err(Error::invalid(format!("\"{}\" is both where BLOBs come from and where they go to", to.name)));
         }
         Ok(())
+    }
+}
+
+impl MigrateWork {
+    /// Refuses sizes that no BLOB has.
+    fn check_sizes(&self) -> Result<()> {
+        match (self.minimum_size, self.maximum_size) {
+            (Some(least), Some(most)) if least > most => Err(Error::invalid(format!(
+                "no BLOB has at least {least} and at most {most} bytes: give a smaller minimum or a larger maximum size"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -274,6 +287,15 @@ mod tests {
         assert_eq!(work.to_text().unwrap(), text);
         let Work::Migrate(work) = work else { panic!("{work:?}") };
         assert_eq!((work.to.as_deref(), work.minimum_size, work.limit), (Some("files"), Some(65_536), Some(10)));
+    }
+
+    #[test]
+    fn sizes_that_no_blob_has_are_refused() {
+        let check = |minimum_size, maximum_size| {
+            MigrateWork { minimum_size, maximum_size, ..MigrateWork::default() }.check_sizes()
+        };
+        assert!(check(Some(2), Some(1)).unwrap_err().message().contains("at least 2 and at most 1 bytes"));
+        assert!(check(Some(2), Some(2)).is_ok() && check(Some(2), None).is_ok() && check(None, Some(1)).is_ok());
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use database::Engine;
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
 
 use crate::support::backups::{Place, restored};
 use crate::support::{Client, Farm, Ledger, Random, files_below};
@@ -115,4 +116,40 @@ async fn documents_live_encrypted_in_a_directory_through_crashes_and_come_back_o
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_live_encrypted_in_a_directory_through_crashes_and_come_back_on_postgres() {
     work_in_a_vault(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_whose_blobs_need_a_key_is_no_store_without_it() {
+    let place = Place::new();
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let key = format!("encryption_keys={}", "5a".repeat(32));
+    let add = |name: &str, path: &str, more: &[&str]| {
+        let words = ["blobs", "stores", "add", name, "--kind", "directory", "--path", path];
+        farm.run(&[&words[..], more].concat()).map_err(|refused| refused.said)
+    };
+    add("vault", "vault", &["--secret", &key]).unwrap();
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "vault"]);
+    upload(&client, &mut Vec::new(), "first").await;
+    let stores = client.send(Method::GET, "/api/v1/farm/stores", Vec::new()).await.unwrap();
+    let stores: Value = serde_json::from_slice(&stores.body).unwrap();
+    for store in stores["items"].as_array().unwrap() {
+        assert_eq!(store["encrypted"] == true, store["name"] == "vault", "{stores:#}");
+    }
+    assert!(server.stop().success());
+    let vault = farm.data.join("vault");
+    for file in files_below(&vault) {
+        let copy = place.path("copy").join(file.strip_prefix(&vault).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
+    std::fs::create_dir_all(place.path("copy/incoming")).unwrap();
+    for more in [&[][..], &["--encrypt"]] {
+        let refused = add("copy", &place.text("copy"), more).unwrap_err();
+        assert!(refused.contains("which its store was not given"), "{refused}");
+        assert!(refused.contains("--secret encryption_keys=KEY"), "{refused}");
+    }
+    assert_eq!(farm.json(&["blobs", "stores", "list"]).as_array().unwrap().len(), 3, "none was added");
+    add("copy", &place.text("copy"), &["--secret", &key]).unwrap();
 }

@@ -135,3 +135,25 @@ async fn an_emptied_bucket_is_not_taken_for_a_new_store() {
     }
     assert!(farm.run(&["blobs", "stores", "make-anew", "cloud"]).unwrap_err().said.contains("is there"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_silent_stores_are_asked_at_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    assert!(farm.start().stop().success());
+    let endpoint = format!("endpoint=http://{}", proxy.address());
+    for name in ["first", "second", "third"] {
+        let bucket = format!("blobs/{name}");
+        let add = ["blobs", "stores", "add", name, "--kind", "s3", "--bucket", &bucket, "--set", &endpoint];
+        farm.json(&[&add[..], &["--secret", "key_id=test", "--secret", "secret=testtest"]].concat());
+    }
+    proxy.set(silent());
+    let start = Instant::now();
+    let health = farm.run(&["blobs", "health"]).unwrap_err().said;
+    let took = start.elapsed();
+    assert!(["first", "second", "third"].iter().all(|name| health.contains(&format!("BLOB store {name}"))), "{health}");
+    // Each takes ten seconds.
+    assert!(took < Duration::from_secs(20), "{took:?}");
+}

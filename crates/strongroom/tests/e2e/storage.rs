@@ -384,6 +384,10 @@ async fn the_settings_of_a_store_are_in_its_help_and_refused_in_words() {
     for name in names {
         assert!(help.contains(&format!("\n  {name} ")), "{name} is not in the help:\n{help}");
     }
+    let nothing = farm.run(&["blobs", "stores", "set", "files"]).unwrap_err().said;
+    assert!(nothing.contains("nothing was given to set") && nothing.contains("--set NAME=VALUE"), "{nothing}");
+    let sizes = ["blobs", "migrate", "--from", "files", "--to", "database", "--min-size", "2M", "--max-size", "1M"];
+    assert!(farm.run(&sizes).unwrap_err().said.contains("no BLOB has at least 2097152 and at most 1048576 bytes"));
     assert!(add("compression=zstd").contains("compression is a level of zstd from 1 to 19, not \"zstd\""));
     assert!(add("retention_days=99999999").contains("retention_days is between 1 and 36500, not 99999999"));
 }

@@ -78,6 +78,8 @@ pub struct StoreJson {
     pub settings: BTreeMap<String, String>,
     /// Whether it has credentials or keys; they are never told.
     pub has_secrets: bool,
+    /// Whether new BLOBs are encrypted before they are stored.
+    pub encrypted: bool,
 }
 
 impl From<DatabaseStatus> for DatabaseJson {
@@ -112,6 +114,7 @@ impl From<StoreStatus> for StoreJson {
             free_bytes: status.usage.as_ref().and_then(|usage| usage.free_bytes),
             settings: status.settings,
             has_secrets: status.has_secrets,
+            encrypted: status.encrypted,
         }
     }
 }

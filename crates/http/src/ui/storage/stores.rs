@@ -35,9 +35,6 @@ struct StoreRow {
     tone: &'static str,
     /// Whether it is in the content databases, which always take BLOBs.
     inside: bool,
-    /// Whether it has settings and credentials.
-    /// Whether it may have a key that new BLOBs are encrypted with.
-    keyed: bool,
     store: StoreStatus,
 }
 
@@ -60,8 +57,7 @@ pub async fn list(mut visit: Visit) -> Shown {
         };
         let (href, kind) = (address(&store.name), words::kind(page, &store.kind));
         let inside = store.id == DATABASE_STORE;
-        let keyed = !inside && (store.kind != "directory" || store.has_secrets);
-        StoreRow { href, kind, state, tone, inside, keyed, store }
+        StoreRow { href, kind, state, tone, inside, store }
     });
     let stores = rows.collect();
     let kinds = KINDS.map(|kind| (kind, words::kind(page, kind))).into();

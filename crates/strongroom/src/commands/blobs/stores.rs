@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use model::Result;
+use model::{Error, Result};
 use repository::{MigrateWork, NewStore, Session, StoreState, Work};
 use serde_json::{Value, json};
 
@@ -150,6 +150,12 @@ pub async fn run(session: &Session, action: Action, as_json: bool) -> Result<Sho
         }
         Action::Set { name, settings } => {
             let (settings, secrets) = settings.maps()?;
+            if settings.is_empty() && secrets.is_empty() {
+                return Err(Error::invalid(format!(
+                    "nothing was given to set: add --set NAME=VALUE or --secret NAME=VALUE; `strongroom blobs stores set --help` lists \
+                     what \"{name}\" may have"
+                )));
+            }
             session.change_store(&name, &settings, &secrets).await?;
             done(&name, "changed", format!("The settings of the store \"{name}\" were changed.\n"))
         }

@@ -23,7 +23,7 @@ statements! {
     WISH = "UPDATE job SET wish = $2 WHERE id = $1 AND state IN ('waiting', 'running', 'paused')";
     SETTLE = "UPDATE job SET state = $2, finished_at = $3 WHERE id = $1 AND state IN ('waiting', 'paused')";
     RETRY = "UPDATE job SET state = 'waiting', wish = 'run', finished_at = NULL, message = ''
-        WHERE id = $1 AND state IN ('failed', 'finished', 'aborted', 'paused')";
+        WHERE id = $1 AND state IN ('failed', 'finished', 'paused')";
     PUT_ERROR = "INSERT INTO job_error (job_id, item, message, attempts, at) VALUES ($1, $2, $3, 1, $4)
         ON CONFLICT (job_id, item) DO UPDATE SET message = excluded.message, attempts = job_error.attempts + 1, at = excluded.at";
     FORGET_ERRORS = "DELETE FROM job_error WHERE job_id = $1 AND at < $2";
@@ -153,7 +153,7 @@ pub fn settle(transaction: &mut Transaction<'_>, id: Id, state: &str, finished: 
     Ok(transaction.execute(SETTLE, &params![id, state, finished])? == 1)
 }
 
-/// Makes a job that has ended or pauses wait for a runner again; false when it has not.
+/// Makes a job that came to an end or pauses wait for a runner again; false when it has not, or was ended for good.
 pub fn retry(transaction: &mut Transaction<'_>, id: Id) -> Result<bool> {
     Ok(transaction.execute(RETRY, &params![id])? == 1)
 }

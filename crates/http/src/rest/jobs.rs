@@ -133,7 +133,7 @@ async fn pause(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<JobJson
 
 /// Let a job go on
 ///
-/// For administrators of the farm. Also one that has ended: what it could not do is tried again.
+/// For administrators of the farm. Also one that failed or came to its end: what it could not do is tried again. Not one that was ended for good.
 #[utoipa::path(
     post,
     path = "/api/v1/farm/jobs/{id}/resume",

@@ -100,7 +100,15 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
 
 impl Collection<'_> {
     async fn run(&mut self) -> Flow<()> {
-        let cursor: Cursor = serde_json::from_value(self.ticket.figures().cursor).unwrap_or_default();
+        let figures = self.ticket.figures();
+        if figures.cursor.is_null() {
+            // From the beginning, perhaps again: what could not be done is tried again.
+            self.ticket.forget_failures();
+            if self.work.dry_run {
+                self.ticket.note(|figures| figures.results.clear());
+            }
+        }
+        let cursor: Cursor = serde_json::from_value(figures.cursor).unwrap_or_default();
         if !self.work.dry_run {
             // While their deletion is half done, uploads of the same bytes are refused.
             let never = Timestamp::from_micros(0);

@@ -70,12 +70,12 @@ impl Ticket {
             runner,
             storage,
             before: figures.seconds,
+            tried_again: AtomicI64::new(figures.tried_again),
             failures: AtomicU64::new(figures.failed),
             figures: Mutex::new(figures),
             started: Instant::now(),
             wish: watch::Sender::new(Wish::Run),
             unwritten: Mutex::default(),
-            tried_again: AtomicI64::default(),
         })
     }
 
@@ -88,6 +88,7 @@ impl Ticket {
         let mut figures = self.lock().clone();
         figures.seconds = self.before + self.started.elapsed().as_secs();
         figures.failed = self.failures.load(Ordering::Relaxed);
+        figures.tried_again = self.tried_again.load(Ordering::Relaxed);
         figures
     }
 
@@ -143,7 +144,7 @@ impl Ticket {
     }
 
     /// Forgets the errors of an earlier run, because everything is tried again: the count now, each of them at the end, unless it came
-    /// again.
+    /// again. That end may come in another process.
     pub(super) fn forget_failures(&self) {
         self.failures.store(0, Ordering::Relaxed);
         self.tried_again.store(Timestamp::now().micros(), Ordering::Relaxed);
@@ -221,5 +222,70 @@ impl Ticket {
             job::end(transaction, id, runner, state, &progress, &message, finished).map(drop)
         };
         self.storage.configuration().write_vital(write).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use database::configuration::job;
+    use repository::{CheckWork, JobRequest, Options, Repository, Session, Work};
+
+    use super::*;
+
+    /// Takes a job that waits.
+    async fn claimed(storage: &Storage, id: Id) -> Arc<Ticket> {
+        let (runner, now) = (storage.next_id(), Timestamp::now());
+        let claim = move |transaction: &mut Transaction<'_>| {
+            assert!(job::claim(transaction, id, runner, now, now.after(LEASE))?);
+            Ok(job::find(transaction, id)?.unwrap().progress)
+        };
+        let progress = storage.configuration().write(claim).await.unwrap();
+        Ticket::new(storage.clone(), id, runner, Figures::from_text(&progress).unwrap())
+    }
+
+    async fn state(session: &Session, id: Id) -> (String, Vec<String>) {
+        let errors = session.job_errors(id, "", 10).await.unwrap();
+        (session.job(id).await.unwrap().state, errors.into_iter().map(|error| error.item).collect())
+    }
+
+    #[tokio::test]
+    async fn what_was_done_after_all_is_no_error_any_more_though_another_process_ends_the_job() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options {
+            directory: directory.path().to_owned(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse battery".into()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+        let storage = session.storage().await.unwrap();
+        let id = storage.add_job(Work::Check(CheckWork::default()), None).await.unwrap();
+        let broken = Error::unavailable("it does not answer");
+
+        let first = claimed(&storage, id).await;
+        first.fail("one", &broken);
+        first.fail("two", &broken);
+        first.end(&Ok("done".to_owned())).await.unwrap();
+        assert_eq!(state(&session, id).await, ("incomplete".to_owned(), vec!["one".to_owned(), "two".to_owned()]));
+
+        session.ask_job(id, JobRequest::Resume).await.unwrap();
+        let second = claimed(&storage, id).await;
+        second.forget_failures();
+        second.fail("two", &broken);
+        second.end(&Err(Halt::Fault(Error::unavailable("the disk is away")))).await.unwrap();
+        session.ask_job(id, JobRequest::Resume).await.unwrap();
+        claimed(&storage, id).await.end(&Ok("done".to_owned())).await.unwrap();
+        assert_eq!(state(&session, id).await, ("incomplete".to_owned(), vec!["two".to_owned()]));
+
+        session.ask_job(id, JobRequest::Resume).await.unwrap();
+        let third = claimed(&storage, id).await;
+        third.forget_failures();
+        third.end(&Err(Halt::Fault(Error::unavailable("the disk is away")))).await.unwrap();
+        session.ask_job(id, JobRequest::Resume).await.unwrap();
+        claimed(&storage, id).await.end(&Ok("done".to_owned())).await.unwrap();
+        assert_eq!(state(&session, id).await, ("finished".to_owned(), Vec::new()));
+        repository.close().await;
     }
 }

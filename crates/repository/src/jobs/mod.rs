@@ -116,7 +116,7 @@ impl Session {
     /// Asks something of a job.
     ///
     /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when it has ended and cannot be
-    /// paused or aborted, or runs and cannot be resumed.
+    /// paused or aborted, or runs or was aborted and cannot be resumed.
     pub async fn ask_job(&self, id: Id, request: JobRequest) -> Result<Job> {
         let storage = self.storage().await?;
         let before = storage.job(id).await?;
@@ -137,9 +137,17 @@ impl Session {
                 JobRequest::Resume => (job::retry(transaction, id)?, "job.resume"),
             };
             if !done {
-                return Err(Error::conflict(match request {
-                    JobRequest::Resume => "the job is running or waits to be run",
-                    JobRequest::Pause | JobRequest::Abort => "the job has ended",
+                let row = job::find(transaction, id)?;
+                let state = row.as_ref().map_or(("", ""), |row| (row.state.as_str(), row.wish.as_str()));
+                return Err(Error::conflict(match (request, state) {
+                    (JobRequest::Resume, ("running", "pause")) => {
+                        "the job was asked to pause and has not stopped yet: let it go on in a few seconds, once it is paused"
+                    }
+                    (JobRequest::Resume, ("aborted", _) | ("running", "abort")) => {
+                        "the job was ended for good: start a new one"
+                    }
+                    (JobRequest::Resume, _) => "the job is running or waits to be run",
+                    (JobRequest::Pause | JobRequest::Abort, _) => "the job has ended",
                 })
                 .with_code("job_state"));
             }

@@ -121,10 +121,18 @@ pub struct Figures {
     pub failed: u64,
     /// Seconds that it worked, pauses not counted.
     pub seconds: u64,
+    /// When everything that could not be done before began to be tried again, in microseconds since 1970-01-01 UTC; 0 when it never was.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tried_again: i64,
     /// Results by name, such as `deleted_bytes`.
     pub results: BTreeMap<String, u64>,
     /// Where to go on.
     pub cursor: serde_json::Value,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -246,6 +254,11 @@ impl CollectWork {
     fn check(&self) -> Result<()> {
         if self.share > 100 {
             return Err(Error::invalid("the share of BLOBs that may be deleted is between 0 and 100 percent"));
+        }
+        if self.time_limit == Some(0) {
+            return Err(Error::invalid(
+                "a time limit of 0 seconds leaves no time for anything: leave it out, or give at least 1",
+            ));
         }
         if Duration::from_secs(u64::from(self.orphan_hours) * 3600) < ORPHAN_LEAST {
             return Err(Error::invalid(

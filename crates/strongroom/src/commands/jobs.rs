@@ -40,7 +40,7 @@ enum Action {
         /// The job
         id: Id,
     },
-    /// Let a job that is paused, failed or has ended go on; what it could not do is tried again
+    /// Let a job that is paused, failed or could not do everything go on; what it could not do is tried again
     Resume {
         /// The job
         id: Id,
@@ -48,7 +48,7 @@ enum Action {
         #[arg(long)]
         background: bool,
     },
-    /// End a job for good; what it did stays done
+    /// End a job for good: it cannot go on later; what it did stays done
     Abort {
         /// The job
         id: Id,

@@ -7,9 +7,10 @@ use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
 use blobs::testing::s3::S3Server;
 use database::Engine;
 use reqwest::StatusCode;
+use serde_json::json;
 
 use crate::support::backups::{Place, compare, fill};
-use crate::support::{Farm, Ledger, Random, bytes, empty, files_below, recorded};
+use crate::support::{Farm, Ledger, Random, bytes, empty, files_below, keep_no_versions, recorded};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 9_000_000];
 
@@ -155,6 +156,38 @@ async fn a_migration_waits_for_a_store_that_goes_away_in_the_middle() {
     let done = until("done", &|job| job["state"] != "running").await;
     assert_eq!((&done["state"], &done["items"], &done["failed"]), (&"finished".into(), &24.into(), &0.into()));
     farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_that_does_after_all_what_it_could_not_ends_without_errors() {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    keep_no_versions(&client).await;
+    use_cloud(&farm, proxy.address());
+    for content in [bytes(1, 100_000), bytes(2, 100_000)] {
+        assert!(client.put("far.bin", content).await.unwrap().status.is_success());
+    }
+    proxy.set(["DELETE", "POST"].map(|method| Rule::always(method, "", Trouble::Status(403, "AccessDenied"))));
+    let done = farm.json_whatever(&["blobs", "collect", "--immediate", "--share", "100"]);
+    assert!(done["state"] == "incomplete" && done["failed"].as_u64() > Some(0), "{done:#}");
+    let id = done["id"].as_str().unwrap();
+    proxy.set([]);
+    let again = farm.json(&["jobs", "resume", id]);
+    assert_eq!((&again["state"], &again["failed"], &again["errors"]), (&json!("finished"), &json!(0), &json!([])));
+    // What is ended for good does not go on, and says so.
+    farm.json(&[
+        "jobs",
+        "pause",
+        farm.json(&["blobs", "check", "--background", "--rate", "1"])["id"].as_str().unwrap(),
+    ]);
+    let paused = farm.json(&["jobs", "list"])[0]["id"].as_str().unwrap().to_owned();
+    farm.json(&["jobs", "abort", &paused]);
+    let refused = farm.run(&["jobs", "resume", &paused]).unwrap_err().said;
+    assert!(refused.contains("ended for good"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

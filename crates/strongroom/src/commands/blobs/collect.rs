@@ -26,7 +26,7 @@ pub struct Collect {
     /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything [default: 20]
     #[arg(long, value_name = "PERCENT")]
     share: Option<u8>,
-    /// Seconds after which the job pauses; resuming it goes on where it was
+    /// Seconds after which the job pauses, at least 1; resuming it goes on where it was
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
     /// Bytes a second that may be deleted, such as 100M

@@ -18,7 +18,7 @@ use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
 use super::place::{Ground, require_clear};
 use super::stores::{self, Opening, Store, give_back};
-use super::{RestoreOptions, RestoreSummary, assemble, choose, settings};
+use super::{RestoreOptions, RestoreSummary, assemble, choose, leftovers, settings};
 use crate::Progress;
 use crate::backup::destination::{Destination, Use};
 use crate::backup::documents::{Addresses, listed};
@@ -91,7 +91,15 @@ async fn restore(
             open.close().await;
         }
     }
-    restored
+    let mut restored = restored?;
+    let (directory, places) = (options.directory.clone(), leftovers::places(&store_rows, &stores));
+    let looked = blocking(move || leftovers::notes(&directory, &store_rows, &places)).await;
+    // There is a whole farm; what may be removed is told another time.
+    match looked {
+        Ok(notes) => restored.notes.extend(notes),
+        Err(error) => tracing::warn!(error = error.report(), "what a restoration left cannot be looked for"),
+    }
+    Ok(restored)
 }
 
 /// What bringing databases back needs.

@@ -11,6 +11,7 @@ mod drill;
 mod drill_stores;
 mod farm;
 mod items;
+mod leftovers;
 mod place;
 mod repair;
 mod settings;

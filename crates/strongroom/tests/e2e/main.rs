@@ -21,6 +21,7 @@ mod encoded;
 mod faults;
 mod full;
 mod kill;
+mod leftovers;
 mod losses;
 mod mounted;
 mod older_states;

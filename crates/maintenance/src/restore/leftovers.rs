@@ -1,0 +1,112 @@
+//! What a restoration leaves behind on purpose, for a person who may remove it: databases that were replaced, stores that nobody knows any
+//! more, and stores outside of the data directory whose BLOBs were copied.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ::blobs::STORE_MARK;
+use database::configuration::farm::StoreRow;
+use model::Result;
+
+use super::stores::Store;
+use crate::backup::papers::failed;
+
+/// What stands in the names of databases that were set aside.
+const ASIDE: &str = ".before-restore-";
+/// Paths that are named.
+const NAMED: usize = 20;
+
+/// Notes on all of it. Blocks.
+pub(super) fn notes(directory: &Path, rows: &[StoreRow], places: &[Place]) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    let is_moved = |row: &&StoreRow| places.iter().any(|place| place.id == row.id.get() && place.is_moved);
+    for row in rows.iter().filter(is_moved) {
+        notes.push(format!(
+            "what the store \"{}\" has in {} was left as it was, and its BLOBs were copied from the backup: remove it when no other farm uses it; --use-stores \
+             would have used it where it is",
+            row.name,
+            outside(row)
+        ));
+    }
+    let aside = set_aside(directory)?;
+    if !aside.is_empty() {
+        notes.push(format!(
+            "databases of before are set aside: remove them once the restored farm is as it must be: {}",
+            listed(&aside)
+        ));
+    }
+    let known: Vec<PathBuf> = places.iter().map(|place| directory.join(&place.location)).collect();
+    let unknown: Vec<PathBuf> = stores_below(directory)?.into_iter().filter(|store| !known.contains(store)).collect();
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "BLOB stores that the restored farm does not know: remove them when nothing in them is needed any more: {}",
+            listed(&unknown)
+        ));
+    }
+    Ok(notes)
+}
+
+/// Where a store is from now on.
+pub(super) struct Place {
+    id: i64,
+    is_moved: bool,
+    /// Below the data directory, or absolute.
+    location: String,
+}
+
+/// Where the stores are from now on.
+pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<Place> {
+    let of = |row: &StoreRow| {
+        let moved_to = stores.iter().find(|store| store.id == row.id).and_then(|store| store.moved_to.clone());
+        let is_moved = moved_to.is_some();
+        Place { id: row.id.get(), is_moved, location: moved_to.unwrap_or_else(|| row.location.clone()) }
+    };
+    rows.iter().map(of).collect()
+}
+
+fn outside(row: &StoreRow) -> String {
+    match row.kind.as_str() {
+        "directory" => row.location.clone(),
+        kind => format!("{kind}://{}", row.location),
+    }
+}
+
+/// Databases of before in a data directory and where content databases lie in it.
+fn set_aside(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in [directory.to_owned(), directory.join("databases")] {
+        let is_aside = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.contains(ASIDE) && !name.ends_with("-wal") && !name.ends_with("-shm")
+        };
+        found.extend(entries(&folder)?.into_iter().filter(is_aside));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Directories of stores in a data directory and below its `stores`.
+fn stores_below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in [directory.to_owned(), directory.join("stores")] {
+        found.extend(entries(&folder)?.into_iter().filter(|path| path.join(STORE_MARK).is_file()));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => {
+            let entries = entries.map_err(|e| failed("look into", folder, e))?;
+            entries.map(|entry| entry.map(|entry| entry.path()).map_err(|e| failed("look into", folder, e))).collect()
+        }
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    let more = if paths.len() > NAMED { format!(" and {} more", paths.len() - NAMED) } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}

@@ -3,7 +3,6 @@
 
 mod check;
 mod collect;
-mod copying;
 mod migrate;
 mod reclaim;
 mod runner;

@@ -1,0 +1,208 @@
+//! One leg of a migration: from one store of one content database to another, page by page.
+
+use std::pin::pin;
+
+use blobs::{BlobStore, Stored};
+use database::content::blob::{self, BlobRow, Selection};
+use database::content::fault;
+use database::content::progress::{self, Moved};
+use database::content::reclaim::{self, ReclaimRow, Standing, reason};
+use database::{Reader, Transaction};
+use futures_util::StreamExt;
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, MigrateWork, StorageDatabase, note_unreadable};
+
+use super::copying::{self, NOT_WHOLE};
+use super::{Cursor, LOST};
+use crate::jobs::reclaim as release;
+use crate::jobs::throttle::Throttle;
+use crate::jobs::ticket::{Flow, Ticket};
+
+/// BLOBs of one transaction, and of one that a rate makes wait for the next.
+const PAGE: usize = 256;
+const PAGE_AT_RATE: usize = 8;
+
+/// One leg: from one store of one database to another.
+pub(super) struct Leg<'a> {
+    pub ticket: &'a Ticket,
+    pub database: &'a StorageDatabase,
+    pub from: (Id, BlobStore),
+    pub to: (Id, BlobStore),
+    pub which: Selection,
+}
+
+impl Leg<'_> {
+    /// Moves everything behind `after`; false when the limit was reached.
+    pub async fn run(&self, mut after: Id, work: &MigrateWork, throttle: &mut Throttle) -> Flow<bool> {
+        let page = if work.rate.is_some() { PAGE_AT_RATE } else { PAGE };
+        loop {
+            self.ticket.go_on()?;
+            let left = work.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.ticket.figures().items));
+            let size = page.min(usize::try_from(left).unwrap_or(page));
+            if size == 0 {
+                return Ok(false);
+            }
+            let which = self.which;
+            let read = move |reader: &mut Reader<'_>| blob::select(reader, &which, after, size);
+            let page = self.database.database.read_long(read).await?;
+            let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
+            let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
+            let done = self.page(page).await?;
+            after = last;
+            // All at once, so that whatever is written down goes together.
+            let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
+            self.ticket.note(|figures| {
+                figures.cursor = serde_json::to_value(cursor).unwrap_or_default();
+                figures.items += (done.moved.blobs + done.moved.lost) as u64 + done.failed.len() as u64;
+                figures.bytes += done.moved.bytes as u64;
+                if done.moved.lost > 0 {
+                    *figures.results.entry(LOST.to_owned()).or_default() += done.moved.lost as u64;
+                }
+            });
+            for (digest, error) in &done.failed {
+                self.ticket.fail(digest.to_string(), error);
+            }
+            metrics::counter!("strongroom_blobs_migrated_total").increment(done.moved.blobs as u64);
+            // Old copies in the content database are deleted page by page, so that its file does not grow meanwhile.
+            if self.from.0 == DATABASE_STORE {
+                release::release(self.ticket, throttle, Timestamp::now(), Timestamp::from_micros(0)).await?;
+            }
+            throttle.after(self.ticket, bytes).await?;
+        }
+    }
+
+    async fn page(&self, page: Vec<BlobRow>) -> Flow<Done> {
+        let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page));
+        let (mut copied, mut done) = (Vec::new(), Done::default());
+        while let Some((row, outcome)) = copies.next().await {
+            match outcome {
+                Ok(stored) => copied.push((row, Some(stored))),
+                // The whole store is full or away: the next BLOB would fare no better.
+                Err(error) if ends_all(&error) => return Err(error.into()),
+                Err(error) if error.code() == NOT_WHOLE && self.is_accepted(&row).await? => copied.push((row, None)),
+                Err(error) if error.code() == NOT_WHOLE => {
+                    self.note(&row).await?;
+                    done.failed.push((row.digest, error));
+                }
+                Err(error) => done.failed.push((row.digest, error)),
+            }
+        }
+        self.redirect(copied, &mut done).await?;
+        Ok(done)
+    }
+
+    /// Whether it is on record that these bytes are lost, and that somebody accepted it.
+    async fn is_accepted(&self, row: &BlobRow) -> Result<bool> {
+        let (digest, from) = (row.digest, self.from.0);
+        let faults = self.database.database.read(move |reader| fault::find(reader, &digest)).await?;
+        Ok(faults.iter().any(|fault| fault.store_id == from && fault.accepted_at.is_some()))
+    }
+
+    /// Puts on record what a check would find too.
+    async fn note(&self, row: &BlobRow) -> Result<()> {
+        let (from, blob) = ((self.from.0, &self.from.1), (row.digest, row.size.max(0) as u64));
+        match note_unreadable(&self.database.database, from, blob).await {
+            // A source that is away now is told of when the next BLOB is read.
+            Err(error) if error.kind() == ErrorKind::Unavailable => Ok(()),
+            noted => noted.map(drop),
+        }
+    }
+
+    /// Leads references to their copies and puts the old ones into quarantine. A copy that was there before, or whose like was
+    /// deleted a short time ago, may be gone: it is looked for while nobody deletes copies, and then stays there.
+    async fn redirect(&self, copied: Vec<Copied>, done: &mut Done) -> Flow<()> {
+        let existed = |copied: &Copied| copied.1.is_some_and(|stored| stored.existed);
+        let (mut uncertain, fresh): (Vec<_>, Vec<_>) = copied.into_iter().partition(existed);
+        uncertain.extend(self.lead(fresh, false, done).await?);
+        if !uncertain.is_empty() {
+            let _alone = self.ticket.deleting().await?;
+            let mut there = Vec::with_capacity(uncertain.len());
+            for (row, stored) in uncertain {
+                match self.to.1.confirm(row.digest, row.size.max(0) as u64).await {
+                    Ok(()) => there.push((row, stored)),
+                    Err(error) if ends_all(&error) => return Err(error.into()),
+                    Err(error) => done.failed.push((row.digest, error)),
+                }
+            }
+            self.lead(there, true, done).await?;
+        }
+        Ok(())
+    }
+
+    /// Leads references to copies in one transaction, which counts them too, and answers with those that were left where they are because
+    /// their copy may be gone. `found` says that all of them were looked for. Where there is no copy, because the bytes are lost and
+    /// that was accepted, the record of the loss goes along.
+    async fn lead(&self, copied: Vec<Copied>, found: bool, done: &mut Done) -> Result<Vec<Copied>> {
+        let (from, to, job) = (self.from.0, self.to.0, self.ticket.id);
+        let write = move |transaction: &mut Transaction<'_>| {
+            let (mut refused, mut uncertain, mut count) = (Vec::new(), Vec::new(), Moved::default());
+            for (row, stored) in &copied {
+                match reclaim::require_not_deleting(transaction, to, &row.digest) {
+                    Ok(Standing::DeletedLately) if !found && stored.is_some() => {
+                        uncertain.push((row.clone(), *stored));
+                        continue;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.code() == reclaim::BEING_DELETED => {
+                        refused.push((row.digest, error.message().to_owned()));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+                let locator = stored.as_ref().map(|stored| stored.locator.as_bytes());
+                let unneeded = match (blob::relocate(transaction, row.id, from, to, locator)?, stored) {
+                    (true, Some(_)) => {
+                        fault::remove(transaction, from, &row.digest)?;
+                        count = Moved { blobs: count.blobs + 1, bytes: count.bytes + row.size, ..count };
+                        aside(row, from, reason::MOVED)
+                    }
+                    (true, None) => {
+                        fault::lead(transaction, from, to, &row.digest)?;
+                        count.lost += 1;
+                        aside(row, from, reason::MOVED)
+                    }
+                    // When the reference went elsewhere meanwhile, it is the new copy that nobody needs.
+                    (false, Some(_)) => aside(row, to, reason::ORPHAN),
+                    (false, None) => continue,
+                };
+                reclaim::quarantine(transaction, &unneeded)?;
+            }
+            progress::add(transaction, job, count)?;
+            Ok((refused, uncertain, count))
+        };
+        let (refused, uncertain, count) = self.database.database.write_vital(write).await?;
+        let refused = refused.into_iter().map(|(digest, message)| (digest, Error::unavailable(message)));
+        done.failed.extend(refused);
+        done.moved.blobs += count.blobs;
+        done.moved.bytes += count.bytes;
+        done.moved.lost += count.lost;
+        Ok(uncertain)
+    }
+}
+
+/// A reference and the copy that it is to lead to; none where the bytes are lost, and that was accepted.
+type Copied = (BlobRow, Option<Stored>);
+
+/// What became of a page.
+#[derive(Default)]
+struct Done {
+    moved: Moved,
+    failed: Vec<(Digest, Error)>,
+}
+
+/// A copy of a BLOB that is put into quarantine now.
+fn aside(row: &BlobRow, store: Id, why: &str) -> ReclaimRow {
+    ReclaimRow {
+        store_id: store,
+        digest: row.digest,
+        size: row.size,
+        reason: why.to_owned(),
+        deleting: false,
+        since: Timestamp::now(),
+    }
+}
+
+/// Whether an error is about a whole store and not about one BLOB.
+fn ends_all(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Exhausted | ErrorKind::Unavailable)
+}

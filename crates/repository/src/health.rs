@@ -8,25 +8,13 @@ use futures_util::future::join_all;
 use model::{ErrorKind, Result, Timestamp, counted};
 
 use crate::gauge::Reading;
+use crate::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::view::size;
 use crate::{Figures, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A limit of a rule: the name of the setting that changes it, and what applies without.
-struct Limit(&'static str, u64);
-
-/// Bytes that a content database should not exceed: beyond it, backups and rebuilds of one file take too long.
-const DATABASE_BYTES: Limit = Limit("health.database_bytes", 200 * GIB);
-/// Percent of a content database that may be empty pages.
-const FREE_PERCENT: Limit = Limit("health.free_percent", 30);
-/// Percent of a store's disk that should stay free.
-const STORE_FREE_PERCENT: Limit = Limit("health.store_free_percent", 10);
-/// Hours after which a backup is overdue.
-const BACKUP_HOURS: Limit = Limit("health.backup_hours", 48);
-/// BLOBs that no database knows, from which on somebody should ask why.
-const ORPHANS: Limit = Limit("health.orphans", 10_000);
 /// Less empty space than this is not worth a word, in bytes.
 const SMALL: u64 = 64 << 20;
 
@@ -91,15 +79,10 @@ impl Session {
         Ok(findings)
     }
 
-    async fn limit(&self, limit: &Limit) -> Result<u64> {
-        let name = limit.0;
-        let text = self.repository.inner.configuration.read(move |reader| farm::setting(reader, name)).await?;
-        Ok(text.and_then(|text| text.parse().ok()).unwrap_or(limit.1))
-    }
-
     async fn look_at_databases(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
-        let (largest, free_percent) = (self.limit(&DATABASE_BYTES).await?, self.limit(&FREE_PERCENT).await?);
-        let most_orphans = self.limit(&ORPHANS).await?;
+        let (largest, free_percent) =
+            (self.health_limit(&DATABASE_BYTES).await?, self.health_limit(&FREE_PERCENT).await?);
+        let most_orphans = self.health_limit(&ORPHANS).await?;
         for content in &self.map().await?.databases {
             let subject = format!("content database {}", content.row.name);
             let bytes = content.database.size_bytes().await?;
@@ -146,7 +129,7 @@ impl Session {
     }
 
     async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
-        let percent = self.limit(&STORE_FREE_PERCENT).await?;
+        let percent = self.health_limit(&STORE_FREE_PERCENT).await?;
         let map = self.map().await?;
         // All at once: each that is silent takes its time.
         let readings = join_all(map.stores.iter().map(|(row, store)| async move {
@@ -205,7 +188,7 @@ impl Session {
     }
 
     async fn look_at_backups(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
-        let hours = self.limit(&BACKUP_HOURS).await?;
+        let hours = self.health_limit(&BACKUP_HOURS).await?;
         let due = Timestamp::now().before(Duration::from_secs(hours * 3600));
         let (last, created) = self
             .repository
@@ -233,7 +216,7 @@ impl Session {
     }
 
     async fn look_at_jobs(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
-        let most_orphans = self.limit(&ORPHANS).await?;
+        let most_orphans = self.health_limit(&ORPHANS).await?;
         let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
         let mut kinds = Vec::new();
         for row in jobs {

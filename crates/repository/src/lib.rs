@@ -18,6 +18,7 @@ mod faults;
 mod gauge;
 mod glance;
 mod health;
+mod health_limits;
 mod import;
 mod items;
 mod jobs;
@@ -62,6 +63,7 @@ pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
 pub use faults::{BlobFault, FaultyDocument, note_unreadable};
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
+pub use health_limits::HealthLimit;
 pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
     ReturningDocument, ReturningVersion,

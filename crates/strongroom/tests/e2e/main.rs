@@ -20,6 +20,7 @@ mod drills;
 mod encoded;
 mod faults;
 mod full;
+mod health;
 mod kill;
 mod leftovers;
 mod losses;

@@ -4,6 +4,7 @@
 mod check;
 mod collect;
 mod faults;
+mod health;
 mod migrate;
 mod policy;
 mod repair;
@@ -55,7 +56,7 @@ enum Action {
     /// Remove BLOBs that nothing refers to any more
     Collect(collect::Collect),
     /// What an administrator should look at, and what to do; exit status 1 when there is something
-    Health,
+    Health(health::Health),
     /// List BLOBs that a check found missing or damaged
     Faults,
     /// Bring missing or damaged BLOBs back from another store, or from a backup
@@ -78,7 +79,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Stores { action } => stores::run(&session, action, as_json).await,
         Action::Migrate(migrate) => migrate.run(&session, as_json).await,
         Action::Collect(collect) => collect.run(&session, as_json).await,
-        Action::Health => status::health(&session).await,
+        Action::Health(health) => health.run(&session).await,
         Action::Faults => faults::list(&session).await,
         Action::Repair(repair) => repair.run(&session, as_json).await,
         Action::AcceptLoss { digest } => faults::accept(&session, digest).await,

@@ -144,27 +144,3 @@ fn hold_json(hold: &BackupHold) -> Value {
         "place": hold.destination,
     })
 }
-
-/// What the health rules find.
-pub async fn health(session: &Session) -> Result<Shown> {
-    let findings = session.health().await?;
-    let mut text = String::new();
-    for finding in &findings {
-        text.push_str(&format!("{}: {}: {}\n", finding.severity.as_str(), finding.subject, finding.message));
-    }
-    if findings.is_empty() {
-        text.push_str("All is well.\n");
-    }
-    let value = findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "rule": finding.rule,
-                "severity": finding.severity.as_str(),
-                "subject": finding.subject,
-                "message": finding.message,
-            })
-        })
-        .collect();
-    Ok((value, text, findings.is_empty().into()))
-}

@@ -92,6 +92,7 @@ async fn restore(
         }
     }
     let mut restored = restored?;
+    restored.notes.splice(..0, stores::notes(&store_rows, &stores));
     let (directory, places) = (options.directory.clone(), leftovers::places(&store_rows, &stores));
     let looked = blocking(move || leftovers::notes(&directory, &store_rows, &places)).await;
     // There is a whole farm; what may be removed is told another time.
@@ -154,7 +155,7 @@ impl Work<'_> {
         holder: String,
     ) -> Result<RestoreSummary> {
         let manifest = self.manifest;
-        let mut notes = stores::notes(stores);
+        let mut notes = Vec::new();
         let (mut outcome, lost) = (Outcome::default(), lost(manifest));
         let addresses = Addresses::read(&configuration.database).await?;
         let mut contents: Vec<(Id, Restored)> = Vec::new();

@@ -68,8 +68,7 @@ impl Opening<'_> {
             let before = open.hand_over(mine.clone()).await.map_err(|error| self.named(row, &error))?;
             if before != mine {
                 store.taken_from = Some(before);
-                // Below the data directory nobody is at work: it is locked.
-                somebody_may_write |= row.kind != "directory" || Path::new(&row.location).is_absolute();
+                somebody_may_write |= is_outside(row);
             }
         }
         if somebody_may_write {
@@ -110,6 +109,11 @@ impl Opening<'_> {
     }
 }
 
+/// Whether others than this farm may be at work with a store: the data directory is locked.
+fn is_outside(row: &StoreRow) -> bool {
+    row.kind != "directory" || Path::new(&row.location).is_absolute()
+}
+
 /// Gives stores back to whoever held them before: the restoration has failed.
 pub(super) async fn give_back(stores: &[Store]) {
     for store in stores {
@@ -126,15 +130,15 @@ pub(super) async fn give_back(stores: &[Store]) {
 }
 
 /// What became of the stores, for a person.
-pub(super) fn notes(stores: &[Store]) -> Vec<String> {
+pub(super) fn notes(rows: &[StoreRow], stores: &[Store]) -> Vec<String> {
     let mut notes = Vec::new();
-    for store in stores {
+    for (row, store) in rows.iter().zip(stores) {
         if let Some(to) = &store.moved_to {
             notes.push(format!(
                 "the store \"{}\" was outside of the data directory and is at {to} below it now",
                 store.name
             ));
-        } else if store.taken_from.is_some() {
+        } else if store.taken_from.is_some() && is_outside(row) {
             notes.push(format!(
                 "the store \"{}\" is this farm's from now on: another copy of the farm can write to it no more, but may still read what is there",
                 store.name

@@ -19,12 +19,19 @@ pub(super) struct Throttle {
     bytes: u64,
     watch: Watch,
     step: Instant,
+    busy: bool,
 }
 
 impl Throttle {
     pub(super) fn new(rate: Option<u64>) -> Self {
         let now = Instant::now();
-        Self { rate, started: now, bytes: 0, watch: Watch::default(), step: now }
+        Self { rate, started: now, bytes: 0, watch: Watch::default(), step: now, busy: false }
+    }
+
+    /// Whether people worked after the last step: what the next one does is done bit by bit then, since a request that comes in the middle
+    /// of much at once waits for all of it.
+    pub(super) fn is_gentle(&self) -> bool {
+        self.busy
     }
 
     /// Waits after a step that moved so many bytes.
@@ -39,10 +46,12 @@ impl Throttle {
             ticket.wait(wait).await?;
         }
         let rest = self.step.elapsed().saturating_sub(wait).min(LONGEST);
+        self.busy = false;
         for _ in 0..ROOM {
             if !ticket.storage().is_busy(&mut self.watch) {
                 break;
             }
+            self.busy = true;
             ticket.wait(rest).await?;
         }
         self.step = Instant::now();

@@ -14,30 +14,36 @@ const GROUP_BYTES: u64 = 2 << 20;
 /// Groups that are on their way at once. Into a content database fewer: uploads stand in the same line.
 const AT_ONCE: usize = 4;
 const AT_ONCE_INSIDE: usize = 2;
+/// BLOBs of a group while people work, and one group at once.
+const GENTLE: usize = 4;
 /// The code of an error that says that the bytes are not to be had where they should be.
 pub(super) const NOT_WHOLE: &str = "blob_not_whole";
 
-/// Copies these BLOBs, each of which is verified in its new place.
+/// Copies these BLOBs, each of which is verified in its new place; `gently` is bit by bit.
 pub(super) fn copy<'a>(
     from: &'a BlobStore,
     to: &'a BlobStore,
     to_id: model::Id,
     rows: Vec<BlobRow>,
+    gently: bool,
 ) -> impl Stream<Item = (BlobRow, Result<Stored>)> + 'a {
-    let at_once = if to_id == DATABASE_STORE { AT_ONCE_INSIDE } else { AT_ONCE };
-    stream::iter(groups(rows))
+    let (longest, at_once) = match gently {
+        true => (GENTLE, 1),
+        false => (GROUP, if to_id == DATABASE_STORE { AT_ONCE_INSIDE } else { AT_ONCE }),
+    };
+    stream::iter(groups(rows, longest))
         .map(move |rows| copy_group(from, to, rows))
         .buffer_unordered(at_once)
         .flat_map(stream::iter)
 }
 
-fn groups(rows: Vec<BlobRow>) -> Vec<Vec<BlobRow>> {
+fn groups(rows: Vec<BlobRow>, longest: usize) -> Vec<Vec<BlobRow>> {
     let mut groups: Vec<Vec<BlobRow>> = Vec::new();
     let mut bytes = 0;
     for row in rows {
         bytes += length(&row);
         match groups.last_mut() {
-            Some(group) if group.len() < GROUP && bytes <= GROUP_BYTES => group.push(row),
+            Some(group) if group.len() < longest && bytes <= GROUP_BYTES => group.push(row),
             _ => {
                 bytes = length(&row);
                 groups.push(vec![row]);
@@ -118,10 +124,12 @@ mod tests {
     #[test]
     fn groups_are_bounded_by_number_and_bytes_and_lose_nothing() {
         let sizes = [100, 3 << 20, 1 << 20, 1 << 20, 1, 5 << 30, 7];
-        let found: Vec<Vec<i64>> =
-            groups(sizes.map(row).to_vec()).iter().map(|group| group.iter().map(|row| row.size).collect()).collect();
+        let found: Vec<Vec<i64>> = groups(sizes.map(row).to_vec(), GROUP)
+            .iter()
+            .map(|group| group.iter().map(|row| row.size).collect())
+            .collect();
         assert_eq!(found, [vec![100], vec![3 << 20], vec![1 << 20, 1 << 20], vec![1], vec![5 << 30], vec![7]]);
-        let many = groups(vec![row(10); 70]);
+        let many = groups(vec![row(10); 70], GROUP);
         assert_eq!(many.iter().map(Vec::len).collect::<Vec<_>>(), [32, 32, 6]);
     }
 }

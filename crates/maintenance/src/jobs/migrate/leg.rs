@@ -47,7 +47,7 @@ impl Leg<'_> {
             let page = self.database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(true) };
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
-            let done = self.page(page).await?;
+            let done = self.page(page, throttle.is_gentle()).await?;
             after = last;
             // All at once, so that whatever is written down goes together.
             let cursor = Cursor { database: self.database.id.get(), store: self.from.0.get(), after: after.get() };
@@ -71,8 +71,8 @@ impl Leg<'_> {
         }
     }
 
-    async fn page(&self, page: Vec<BlobRow>) -> Flow<Done> {
-        let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page));
+    async fn page(&self, page: Vec<BlobRow>, gently: bool) -> Flow<Done> {
+        let mut copies = pin!(copying::copy(&self.from.1, &self.to.1, self.to.0, page, gently));
         let (mut copied, mut done) = (Vec::new(), Done::default());
         while let Some((row, outcome)) = copies.next().await {
             match outcome {

@@ -19,7 +19,7 @@ mod statement;
 pub mod testing;
 mod value;
 
-pub use copy::{CopiedServer, Dump, Held, KeptLog, Load};
+pub use copy::{CopiedServer, Dump, Held, KeptLog, Load, require_unused};
 pub use dialect::Sql;
 pub use engine::{Alone, Database, Engine, Location, Mark, Options, Position, Reader, Row, Transaction};
 pub use migrate::Schema;

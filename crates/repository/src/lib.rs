@@ -80,7 +80,7 @@ pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
 pub use properties::{Property, PropertyChange};
-pub use provider::{open_directory_store, open_object_store};
+pub use provider::{as_directory, open_directory_store, open_object_store};
 pub use reclaim::{BackupHold, NotedBackup, PendingReclaim};
 pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};

@@ -13,7 +13,7 @@ const MAX_DAYS: u64 = 36_500;
 const BETWEEN_KEYS: char = ',';
 /// The secret that holds them.
 pub(crate) const KEYS: &str = "encryption_keys";
-const COMPRESSION: &str = "compression";
+pub(crate) const COMPRESSION: &str = "compression";
 
 /// Every setting, for messages.
 const SETTINGS: [&str; 9] = [

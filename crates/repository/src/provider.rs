@@ -120,6 +120,29 @@ pub async fn open_directory_store(
     BlobStore::open_directory(place, owner, object::directory(&settings, &secrets, usual)?).await
 }
 
+/// The row of a store as the directory that takes its place, which compresses and encrypts as the store did. Without the key file nobody
+/// knows its keys.
+///
+/// Errors: `Unavailable` when its keys cannot be opened.
+pub fn as_directory(row: &StoreRow, location: &str, key_file: Option<&[u8]>) -> Result<StoreRow> {
+    let mut new = StoreRow { kind: "directory".to_owned(), location: location.to_owned(), ..row.clone() };
+    if row.kind == new.kind {
+        return Ok(new);
+    }
+    let mut settings = settings_from(row.settings.as_bytes(), &row.name)?;
+    settings.retain(|name, _| name == object::COMPRESSION);
+    new.settings = settings_text(&settings)?;
+    new.secret = None;
+    if let Some(key) = key_file {
+        let (_, mut secrets) = settings_with(row, key_file)?;
+        secrets.retain(|name, _| name == object::KEYS);
+        if !secrets.is_empty() {
+            new.secret = Some(seal::seal_with(key, &subject(row.id), settings_text(&secrets)?.as_bytes())?);
+        }
+    }
+    Ok(new)
+}
+
 fn settings_with(row: &StoreRow, key_file: Option<&[u8]>) -> Result<(Settings, Settings)> {
     let secrets = match (&row.secret, key_file) {
         (None, _) => Settings::new(),

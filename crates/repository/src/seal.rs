@@ -18,7 +18,17 @@ const KEY: usize = 32;
 
 /// Seals `plain` for the thing called `subject`. Makes the farm's key at first use. Blocks.
 pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
-    let key = key(directory, true)?;
+    seal_by(&key(directory, true)?, subject, plain)
+}
+
+/// Seals it with the content of a key file that lies elsewhere, such as in a backup.
+///
+/// Errors: `Unavailable` when that is no key.
+pub(crate) fn seal_with(key_file: &[u8], subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
+    seal_by(&key_of(key_file)?, subject, plain)
+}
+
+fn seal_by(key: &LessSafeKey, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     let mut nonce = [0; NONCE_LEN];
     random(&mut nonce)?;
     let mut body = plain.to_vec();
@@ -38,9 +48,13 @@ pub(crate) fn open(directory: &Path, subject: &str, sealed: &[u8]) -> Result<Vec
 ///
 /// Errors: as [`open`].
 pub(crate) fn open_with(key_file: &[u8], subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+    unseal(&key_of(key_file)?, Path::new(FILE), subject, sealed)
+}
+
+fn key_of(key_file: &[u8]) -> Result<LessSafeKey> {
     let path = Path::new(FILE);
     let bytes = std::str::from_utf8(key_file).ok().and_then(|text| decode(text.trim())).ok_or_else(|| garbled(path))?;
-    unseal(&usable(&bytes, path)?, path, subject, sealed)
+    usable(&bytes, path)
 }
 
 fn unseal(key: &LessSafeKey, path: &Path, subject: &str, sealed: &[u8]) -> Result<Vec<u8>> {

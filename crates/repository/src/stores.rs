@@ -81,10 +81,12 @@ impl Session {
         }
         // Opening shows whether the place can be used, before the farm relies on it.
         let opened = self.repository.inner.open_store(&row, true).await?;
-        let own = match self.require_bucket_of_its_own(&row, &opened).await {
-            Ok(()) => require_keys(&row, &opened).await,
-            refused => refused,
+        let own = async {
+            opened.held().await.map_err(of_another_copy)?;
+            self.require_bucket_of_its_own(&row, &opened).await?;
+            require_keys(&row, &opened).await
         };
+        let own = own.await;
         opened.close().await;
         own?;
         let actor = self.principal.id;
@@ -389,6 +391,18 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Says of a place that another restoration of the farm holds that it cannot be added here.
+fn of_another_copy(error: Error) -> Error {
+    match error.code() {
+        "store_taken_over" => Error::conflict(
+            "the place is a BLOB store of another restoration of this farm, which alone may write to it: choose an empty place, or \
+             remove what is there when nobody needs it any more",
+        )
+        .with_code("store_taken_over"),
+        _ => error,
+    }
 }
 
 /// Refuses a name or place that the farm has already.

@@ -2,15 +2,14 @@
 
 use model::{Id, Result, Timestamp};
 
+use super::farm::StoreRow;
 use crate::{Transaction, params, statements};
 
 statements! {
     PLACE_DATABASE = "UPDATE content_database SET location = $2 WHERE id = $1";
     DROP_DATABASE = "DELETE FROM content_database WHERE id = $1";
     DROP_COLLECTIONS_OF = "DELETE FROM site_collection WHERE database_id = $1";
-    PLACE_STORE = "UPDATE blob_store SET location = $2,
-        settings = CASE WHEN kind = 'directory' THEN settings ELSE $3 END,
-        secret = CASE WHEN kind = 'directory' THEN secret END, kind = 'directory' WHERE id = $1";
+    PLACE_STORE = "UPDATE blob_store SET kind = $2, location = $3, settings = $4, secret = $5 WHERE id = $1";
     DROP_SESSIONS = "DELETE FROM web_session";
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";
@@ -29,9 +28,11 @@ pub fn drop_database(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(DROP_DATABASE, &params![id]).map(drop)
 }
 
-/// Notes that a store is a directory at `location` now.
-pub fn place_store(transaction: &mut Transaction<'_>, id: Id, location: &str) -> Result<()> {
-    transaction.execute(PLACE_STORE, &params![id, location, "{}"]).map(drop)
+/// Notes where a store is now, and of which kind.
+pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<()> {
+    transaction
+        .execute(PLACE_STORE, &params![row.id, &row.kind, &row.location, &row.settings, row.secret.as_deref()])
+        .map(drop)
 }
 
 /// Signs everybody out, ends jobs and other backups that ran, and notes that the backup `set` is kept.

@@ -5,8 +5,10 @@ mod cluster;
 mod held;
 mod programs;
 mod server;
+mod users;
 
 pub use cluster::KeptLog;
 pub use held::Held;
 pub use programs::{Dump, Load};
 pub use server::CopiedServer;
+pub use users::require_unused;

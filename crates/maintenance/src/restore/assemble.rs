@@ -120,7 +120,11 @@ pub(super) async fn load(
         }
     };
     loading.await.map_err(|error: Error| {
-        let hint = if replaces { "" } else { "; it must be new and empty, or add --force to replace what is in it" };
+        let hint = if replaces {
+            ""
+        } else {
+            "; name a new, empty database. What is in this one is replaced, for good, with --force only"
+        };
         Error::new(
             error.kind(),
             format!("the database \"{}\" could not be loaded into {location}: {}{hint}", part.name, error.message()),

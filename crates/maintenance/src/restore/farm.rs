@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use ::blobs::Owner;
 use bytes::Bytes;
-use database::configuration::farm::{self, ContentDatabaseRow};
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::configuration::{restored, site_collection};
 use database::content::restored as content;
-use database::{Database, Location, Options, Reader, Schema, Transaction};
+use database::{Database, Location, Options, Reader, Schema, Transaction, require_unused};
 use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp, counted};
 use repository::DATABASE_STORE;
@@ -130,6 +130,9 @@ impl Work<'_> {
         let (unfinished, shown) = (&self.ground.unfinished, location.to_string());
         let replaces = self.options.force || unfinished.was_loaded(&shown).await;
         if part.cluster.is_none() {
+            if replaces {
+                require_unused(&location).await?;
+            }
             let was_whole = replaces && unfinished.begin().await?;
             let loaded = assemble::load(vault, part, &location, replaces, self.progress).await;
             if loaded.is_err() && was_whole {
@@ -179,7 +182,10 @@ impl Work<'_> {
             contents.push((id, restored));
         }
         if !outcome.missing.is_empty() && !self.options.accept_missing {
-            return Err(incomplete(&outcome.missing));
+            return Err(match manifest.needs_stores && !self.options.use_stores {
+                true => without_stores(&incomplete(&outcome.missing)),
+                false => incomplete(&outcome.missing),
+            });
         }
         notes.extend(self.settle(&configuration.database, rows, &contents, stores, holder).await?);
         self.finish(configuration, contents).await?;
@@ -255,8 +261,7 @@ impl Work<'_> {
             rows.iter().map(|row| row.id).filter(|id| contents.iter().all(|(there, _)| there != id)).collect();
         let places: Vec<(Id, String)> =
             contents.iter().map(|(id, restored)| (*id, restored.location.clone())).collect();
-        let moved: Vec<(Id, String)> =
-            stores.iter().filter_map(|store| Some((store.id, store.moved_to.clone()?))).collect();
+        let moved: Vec<StoreRow> = stores.iter().filter_map(|store| store.moved_to.clone()).collect();
         let set: Id = self.manifest.id.parse()?;
         let write = move |transaction: &mut Transaction<'_>| {
             for id in &lost {
@@ -268,8 +273,8 @@ impl Work<'_> {
             for (id, location) in &places {
                 restored::place_database(transaction, *id, location)?;
             }
-            for (id, location) in &moved {
-                restored::place_store(transaction, *id, location)?;
+            for row in &moved {
+                restored::place_store(transaction, row)?;
             }
             farm::change_directory(transaction)?;
             farm::set_holder(transaction, &holder)?;
@@ -376,6 +381,16 @@ fn needs_server(part: &DatabasePart) -> Error {
         part.cluster.as_deref().unwrap_or_default()
     ))
     .with_code("cluster_first")
+}
+
+/// The same, where the BLOBs are somewhere else.
+fn without_stores(error: &Error) -> Error {
+    let text = format!(
+        "{}. This backup has the databases alone: where its stores are still there, add --use-stores, or restore into the old data directory \
+         with --force",
+        error.message()
+    );
+    Error::corrupt(text).with_code(error.code())
 }
 
 pub(super) fn incomplete(missing: &[Missing]) -> Error {

@@ -59,7 +59,11 @@ pub(super) fn places(rows: &[StoreRow], stores: &[Store]) -> Vec<Place> {
     let of = |row: &StoreRow| {
         let moved_to = stores.iter().find(|store| store.id == row.id).and_then(|store| store.moved_to.clone());
         let is_moved = moved_to.is_some();
-        Place { id: row.id.get(), is_moved, location: moved_to.unwrap_or_else(|| row.location.clone()) }
+        Place {
+            id: row.id.get(),
+            is_moved,
+            location: moved_to.map_or_else(|| row.location.clone(), |row| row.location),
+        }
     };
     rows.iter().map(of).collect()
 }

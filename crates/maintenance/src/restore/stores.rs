@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use ::blobs::{BlobStore, DirectoryOptions, HANDED_OVER, Owner};
+use ::blobs::{BlobStore, HANDED_OVER, Owner};
 use bytes::Bytes;
 use database::configuration::farm::StoreRow;
 use model::{Error, Id, Result};
-use repository::{DATABASE_STORE, open_directory_store, open_object_store};
+use repository::{DATABASE_STORE, as_directory, open_directory_store, open_object_store};
 
 /// A store that is open, or that of the databases themselves.
 pub(super) struct Store {
@@ -15,7 +15,7 @@ pub(super) struct Store {
     /// None for the store of what lies in the databases themselves.
     pub open: Option<BlobStore>,
     /// Where it is from now on, when that is another place.
-    pub moved_to: Option<String>,
+    pub moved_to: Option<StoreRow>,
     /// Who held it until now, when that was another: none within it for the farm that made it.
     pub taken_from: Option<Option<String>>,
 }
@@ -77,7 +77,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<String>)> {
+    async fn open_one(&self, row: &StoreRow) -> Result<(BlobStore, Option<StoreRow>)> {
         let is_directory = row.kind == "directory";
         let (location, key_file) = (Path::new(&row.location), self.key_file.as_deref());
         if is_directory && (self.use_stores || location.is_relative() && !row.location.contains("..")) {
@@ -87,17 +87,9 @@ impl Opening<'_> {
         if self.use_stores {
             return Ok((open_object_store(row, self.owner, key_file).await?, None));
         }
-        let moved = format!("stores/{}", row.id);
-        let place = self.directory.join(&moved);
-        let store = match is_directory {
-            // With its settings and keys, as the row keeps them.
-            true => open_directory_store(row, self.owner, key_file, &place).await?,
-            false => {
-                let options = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
-                BlobStore::open_directory(&place, self.owner, options).await?
-            }
-        };
-        Ok((store, Some(moved)))
+        let moved = as_directory(row, &format!("stores/{}", row.id), key_file)?;
+        let place = self.directory.join(&moved.location);
+        Ok((open_directory_store(&moved, self.owner, key_file, &place).await?, Some(moved)))
     }
 
     fn named(&self, row: &StoreRow, error: &Error) -> Error {
@@ -135,8 +127,8 @@ pub(super) fn notes(rows: &[StoreRow], stores: &[Store]) -> Vec<String> {
     for (row, store) in rows.iter().zip(stores) {
         if let Some(to) = &store.moved_to {
             notes.push(format!(
-                "the store \"{}\" was outside of the data directory and is at {to} below it now",
-                store.name
+                "the store \"{}\" was outside of the data directory and is at {} below it now",
+                store.name, to.location
             ));
         } else if store.taken_from.is_some() && is_outside(row) {
             notes.push(format!(

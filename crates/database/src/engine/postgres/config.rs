@@ -69,7 +69,7 @@ pub(in crate::engine) fn describe(text: &str) -> String {
 }
 
 /// Opens a connection whose traffic a task of the current runtime carries.
-pub(super) async fn connect(config: &Config) -> std::result::Result<Client, tokio_postgres::Error> {
+pub(crate) async fn connect(config: &Config) -> std::result::Result<Client, tokio_postgres::Error> {
     let (client, connection) = config.connect(NoTls).await?;
     tokio::spawn(async move {
         // Whoever uses the connection gets the error as well; this is for the log of what happened while it was idle.

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_postgres::{Client, Config};
 
 pub(in crate::engine) use config::describe;
-pub(crate) use config::parse_config;
+pub(crate) use config::{connect, parse_config};
 pub(crate) use connection::Connection;
 pub(crate) use value::column;
 

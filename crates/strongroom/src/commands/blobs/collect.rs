@@ -23,7 +23,7 @@ pub struct Collect {
     /// No window and no quarantine: delete at once what no document has. What lies in recycle bins is kept
     #[arg(long, conflicts_with_all = ["window", "quarantine"])]
     immediate: bool,
-    /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything [default: 20]
+    /// Percent of all BLOBs that may be deleted; more, and more than 50, stops the collection before it deletes anything [default: 20]
     #[arg(long, value_name = "PERCENT")]
     share: Option<u8>,
     /// Seconds after which the job pauses, at least 1; resuming it goes on where it was

@@ -1,0 +1,43 @@
+//! Who else is at work with a PostgreSQL database that is to be replaced.
+
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+
+use crate::Location;
+use crate::engine::postgres::{connect, parse_config};
+
+/// How long connections of a program that was ended just now may take to go.
+const GOING: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(200);
+/// What an account may not see of another one's connection is taken for a client's.
+const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+     AND coalesce(backend_type, 'client backend') = 'client backend'";
+
+/// Requires that nobody else is connected to the database at `location`.
+///
+/// # Errors
+/// `Conflict` with code `database_in_use`; `Unavailable` when the server does not answer; `Invalid` for a database that is not
+/// PostgreSQL's.
+pub async fn require_unused(location: &Location) -> Result<()> {
+    let Location::Postgres(address) = location else {
+        return Err(Error::invalid("only databases of PostgreSQL are used by several programs at once"));
+    };
+    let silent = |error| Error::unavailable(format!("{location} does not answer; try again later")).with_source(error);
+    let client = connect(&parse_config(address)?).await.map_err(silent)?;
+    let begun = Instant::now();
+    loop {
+        let others: i64 = client.query_one(OTHERS, &[]).await.map_err(silent)?.get(0);
+        if others == 0 {
+            return Ok(());
+        }
+        if begun.elapsed() > GOING {
+            let text = format!(
+                "{location} is in use by {others} other connections, most likely those of a server that works with it: stop that server, or \
+                 name a new, empty database"
+            );
+            return Err(Error::conflict(text).with_code("database_in_use"));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

@@ -21,6 +21,26 @@ pub fn session_cookie(secure: bool) -> &'static str {
     if secure { "__Host-strongroom_session" } else { "strongroom_session" }
 }
 
+/// Field with the tokens of locks that a change of a program shows, separated by commas.
+const LOCK_TOKEN: &str = "lock-token";
+/// Most tokens of one request.
+const MOST_TOKENS: usize = 100;
+
+fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
+    let bad = || {
+        Error::invalid(format!("Lock-Token holds at most {MOST_TOKENS} tokens of locks, separated by commas"))
+            .with_code("invalid_lock_token")
+    };
+    let mut tokens = Vec::new();
+    for field in headers.get_all(LOCK_TOKEN) {
+        let text = field.to_str().map_err(|_| bad())?;
+        // WebDAV writes tokens in angle brackets.
+        let each = text.split(',').map(|token| token.trim().trim_start_matches('<').trim_end_matches('>'));
+        tokens.extend(each.filter(|token| !token.is_empty()).map(str::to_owned));
+    }
+    if tokens.len() > MOST_TOKENS { Err(bad()) } else { Ok(tokens) }
+}
+
 /// The other end of the connection and what it calls itself.
 pub fn client(parts: &Parts) -> Client {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
@@ -107,6 +127,10 @@ impl FromRequestParts<AppState> for Authenticated {
             Error::forbidden("sign in first: send a bearer token, Basic credentials or a session cookie")
                 .with_code("unauthenticated")
         })?;
-        Ok(Self { session: state.repository().as_caller(caller.principal), credential: caller.credential })
+        let mut session = state.repository().as_caller(caller.principal);
+        if parts.headers.contains_key(LOCK_TOKEN) {
+            session = session.with_lock_tokens(lock_tokens(&parts.headers)?);
+        }
+        Ok(Self { session, credential: caller.credential })
     }
 }

@@ -59,11 +59,11 @@ impl Session {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// Saves a view of the library that an item is in (or is).
+    /// Saves a view of the library that an item is in (or is) and returns its identifier.
     ///
     /// # Errors
     /// Forbidden when it is for everybody and the caller does not manage the library; Exhausted when there are too many.
-    pub async fn save_view(&self, target: &Target, view: NewView) -> Result<()> {
+    pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
         if view.query.len() > LONGEST || view.query.chars().any(char::is_control) {
             return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
         }
@@ -81,12 +81,13 @@ impl Session {
             let folded = view.name.folded();
             let present = saved_view::list(transaction, library, guard.caller())?;
             let own = present.iter().filter(|row| row.owner_id == owner_id);
-            if own.clone().count() >= MOST_VIEWS && !own.clone().any(|row| row.folded == folded) {
+            let replaced = own.clone().find(|row| row.folded == folded);
+            if replaced.is_none() && own.count() >= MOST_VIEWS {
                 return Err(Error::exhausted(format!("a library has at most {MOST_VIEWS} views: delete one first"))
                     .with_code("too_many"));
             }
             let row = SavedViewRow {
-                id: guard.next_id(),
+                id: replaced.map_or_else(|| guard.next_id(), |row| row.id),
                 library_id: library,
                 owner_id,
                 name: view.name.as_str().to_owned(),
@@ -98,7 +99,7 @@ impl Session {
             if view.shared {
                 guard.record(transaction, library, "view.save", view.name.as_str())?;
             }
-            Ok(())
+            Ok(row.id)
         };
         located.content.database.write(write).await
     }

@@ -9,10 +9,12 @@ pub(crate) mod conditions;
 pub(crate) mod content;
 mod documents;
 pub(crate) mod extract;
+mod following;
 mod groups;
 mod items;
 mod jobs;
 mod libraries;
+mod locks;
 mod me;
 mod moving;
 mod openapi;
@@ -20,9 +22,11 @@ mod permissions;
 pub(crate) mod receive;
 mod search;
 pub(crate) mod send;
+mod sharing;
 mod storage;
 mod uploads;
 mod users;
+mod views;
 pub(crate) mod wire;
 
 use axum::Router;
@@ -50,6 +54,10 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(moving::routes())
         .merge(documents::routes())
         .merge(libraries::routes())
+        .merge(views::routes())
+        .merge(following::routes())
+        .merge(sharing::routes())
+        .merge(locks::routes())
         .merge(permissions::routes())
         .merge(collections::routes())
         .merge(users::routes())

@@ -36,7 +36,8 @@ pub fn frame() -> OpenApi {
 
 const ABOUT: &str = "Documents of a Strongroom farm. Every error is `application/problem+json` with a stable `code`. \
 Lists are `{items, next}`; `next` is the `cursor` of the page that follows. Identifiers are strings, times are RFC 3339, \
-sizes are bytes. Unknown fields are refused.";
+sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its token in the field `Lock-Token` of each change; several are \
+separated by commas.";
 
 /// The finished document.
 pub fn document() -> OpenApi {

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
-use model::{ColumnKind, Name, Result, Right};
+use model::{ColumnKind, Id, Name, Result, Right};
 use repository::{Column, Item, NewView, Target};
 
 use super::caller::{Fields, Sent, Visit};
@@ -205,19 +205,16 @@ pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(place.id);
     let view = View { saved: String::new(), after: String::new(), ..View::parse(&fields.text("query")) };
     let shared = fields.yes("shared");
-    let saved: Result<Name> = match Name::new(fields.trimmed("name")) {
+    let saved: Result<(Name, Id)> = match Name::new(fields.trimmed("name")) {
         Ok(name) => {
             let new = NewView { name: name.clone(), query: view.query(), shared, standard: fields.yes("standard") };
-            visit.session.save_view(&target, new).await.map(|()| name)
+            visit.session.save_view(&target, new).await.map(|id| (name, id))
         }
         Err(error) => Err(error),
     };
     match saved {
-        Ok(name) => {
-            let views = visit.session.views(&target).await?;
-            let made = views.iter().find(|saved| saved.name == name.as_str() && saved.shared == shared);
-            let word = made.map(|saved| saved.id.to_string()).unwrap_or_default();
-            let next = format!("{}?view={word}", address::browse(&place.path));
+        Ok((name, id)) => {
+            let next = format!("{}?view={id}", address::browse(&place.path));
             Ok(done(&next, &Flash::new("toast.saved", name.as_str())))
         }
         Err(error) => refuse::again(save_form(&visit.page, &place, &view, Some(&fields), ""), error),

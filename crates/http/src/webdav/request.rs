@@ -35,10 +35,13 @@ impl Ask {
         let raw = parts.uri.path().to_owned();
         let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
         let mut ask = Self { session, path, href: raw, parts, demanded: None };
+        let mut tokens = Vec::new();
         if let Some(condition) = headers::condition(&ask.parts.headers)? {
             ask.judge(&condition).await?;
-            ask.session = ask.session.with_lock_tokens(condition.tokens());
+            tokens = condition.tokens();
         }
+        // Nothing but `If` shows that a client knows of a lock; `Lock-Token` only names the one to end.
+        ask.session = ask.session.with_lock_tokens(tokens);
         Ok(ask)
     }
 

@@ -6,6 +6,7 @@ mod description;
 mod listing;
 mod search;
 mod storage;
+mod together;
 mod uploads;
 mod walk;
 

@@ -8,10 +8,13 @@ pub mod column;
 pub mod content;
 pub mod event;
 pub mod farm;
+pub mod home;
 pub mod item;
 pub mod job;
 pub mod library;
+pub mod link;
 pub mod list;
+pub mod lock;
 pub mod people;
 pub mod permission;
 pub mod policy;
@@ -19,6 +22,7 @@ pub mod store;
 pub mod time;
 pub mod upload;
 pub mod version;
+pub mod view;
 
 use std::str::FromStr;
 

@@ -142,7 +142,8 @@ impl Case {
         }
         if text.contains("{id=locked}") {
             let wish = NewLock { exclusive: true, deep: false, owner: String::new(), seconds: 3_600 };
-            self.admin.lock(&id.into(), wish).await.unwrap();
+            let lock = self.admin.lock(&id.into(), wish).await.unwrap();
+            self.words.insert("lock", lock.token);
             self.words.insert("locked", document.clone());
         }
         if text.contains("{id=own}") {
@@ -308,6 +309,7 @@ impl Case {
             let Ok(item) = admin.item(&target).await else { continue };
             lines.push(format!("{item:?} {:?}", admin.versions(&target, None, MAX_PAGE).await.unwrap()));
             lines.push(format!("{:?} {:?}", admin.permissions(&target).await, admin.values(&target).await));
+            lines.push(format!("{:?} {:?}", admin.locks(&target).await, admin.links(&target).await));
         }
         lines.push(format!("{:?} {:?}", admin.groups("", MAX_PAGE).await, admin.roles().await));
         lines.push(format!("{:?}", logins(admin).await));

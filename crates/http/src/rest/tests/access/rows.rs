@@ -26,6 +26,8 @@ pub const fn asking(method: &'static str, route: &'static str, query: &'static s
 const ALL: Expected = [200; 5];
 /// Whoever may open the item.
 const READ: Expected = [404, 200, 200, 200, 200];
+/// The same, without an answer.
+const READ_CHANGE: Expected = [404, 204, 204, 204, 204];
 /// Whoever may change the item.
 const WRITE: Expected = [404, 403, 200, 200, 200];
 /// Whoever may change the item, without an answer.
@@ -86,6 +88,20 @@ pub const ROWS: &[Row] = &[
     // A draft is not even there for readers.
     row("GET", "/api/v1/items/{id=draft}/content", "", [404, 404, 200, 200, 200]),
     row("POST", "/api/v1/items/{id=draft}/publish", "{}", [404, 404, 200, 200, 200]),
+    row("GET", "/api/v1/items/{id=library}/views", "", READ),
+    row("POST", "/api/v1/items/{id=library}/views", r#"{"name":"Mine {n}"}"#, READ),
+    row("POST", "/api/v1/items/{id=library}/views", r#"{"name":"All {n}","shared":true}"#, MANAGE),
+    row("DELETE", "/api/v1/items/{id=library}/views/{view}", "", [404; 5]),
+    row("PUT", "/api/v1/items/{id=document}/following", "", READ_CHANGE),
+    row("DELETE", "/api/v1/items/{id=document}/following", "", READ_CHANGE),
+    row("GET", "/api/v1/items/{id=document}/links", "", WRITE),
+    row("POST", "/api/v1/items/{id=document}/links", r#"{"days":1}"#, [404, 403, 403, 403, 403]),
+    row("DELETE", "/api/v1/items/{id=document}/links/{link}", "", [404, 403, 404, 404, 404]),
+    row("GET", "/api/v1/items/{id=document}/locks", "", READ),
+    row("POST", "/api/v1/items/{id=document}/locks", "{}", ADD),
+    row("DELETE", "/api/v1/items/{id=locked}/locks", "", MANAGE_CHANGE),
+    row("PUT", "/api/v1/items/{id=locked}/locks/{token=lock}", r#"{"seconds":60}"#, [404, 403, 409, 409, 200]),
+    row("DELETE", "/api/v1/items/{id=locked}/locks/{token=lock}", "", MANAGE_CHANGE),
     row("PUT", "/api/v1/items/{id=document}/check-out", "", CHANGE),
     row("DELETE", "/api/v1/items/{id=held}/check-out", "", [404, 423, 423, 204, 204]),
     row("POST", "/api/v1/items/{id=held}/check-in", "{}", [404, 403, 423, 423, 200]),
@@ -121,6 +137,8 @@ pub const ROWS: &[Row] = &[
     row("POST", "/api/v1/site-collections/{id=site}/recycle-bin/{entry}/restore", "", [404, 404, 404, 200, 200]),
     row("DELETE", "/api/v1/site-collections/{id=site}/recycle-bin/{entry}", "", [404, 404, 404, 204, 204]),
     row("GET", "/api/v1/site-collections/{id=site}/audit-log", "", MANAGE),
+    row("GET", "/api/v1/site-collections/{id=site}/link-rule", "", READ),
+    row("PUT", "/api/v1/site-collections/{id=site}/link-rule", r#"{"most_days":null}"#, MANAGE_CHANGE),
     row("GET", "/api/v1/users", "", FARM),
     row("POST", "/api/v1/users", r#"{"login":"new{n}"}"#, FARM_ADD),
     row("GET", "/api/v1/users/{id=user}", "", FARM),
@@ -150,6 +168,8 @@ pub const ROWS: &[Row] = &[
     asking("GET", "/api/v1/search", "?q=a", ALL),
     row("GET", "/api/v1/me", "", ALL),
     row("PUT", "/api/v1/me/password", r#"{"old":"not the password","new":"another password"}"#, [403; 5]),
+    row("GET", "/api/v1/me/home", "", ALL),
+    row("GET", "/api/v1/me/happenings", "", ALL),
     row("PUT", "/api/v1/me/preferences", r#"{"language":"de","theme":"dark"}"#, [204; 5]),
     row("GET", "/api/v1/farm/status", "", FARM),
     row("GET", "/api/v1/farm/health", "", FARM),

@@ -13,6 +13,7 @@ mod hasher;
 mod held;
 mod locator;
 mod mark;
+mod metrics;
 mod object;
 mod probe;
 mod provider;

@@ -10,6 +10,7 @@ use crate::directory::{DirectoryOptions, DirectoryProvider};
 use crate::held::HeldProvider;
 use crate::locator::Locator;
 use crate::mark::Owner;
+use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::probe::ProbeReport;
 use crate::provider::{CompactLimits, CompactReport, Entry, Page, Provider, Stored, Usage, Whole};
@@ -21,6 +22,7 @@ use crate::writer::BlobWriter;
 #[derive(Clone)]
 pub struct BlobStore {
     provider: Arc<dyn Provider>,
+    metrics: Metrics,
 }
 
 impl BlobStore {
@@ -47,7 +49,8 @@ impl BlobStore {
 
     /// A store of any kind.
     pub fn from_provider(provider: Arc<dyn Provider>) -> BlobStore {
-        Self { provider }
+        let metrics = Metrics::of(provider.kind());
+        Self { provider, metrics }
     }
 
     /// What is behind the facade, for wrapping it.
@@ -66,18 +69,19 @@ impl BlobStore {
     /// `existed` says that the store had the bytes before. The caller must then make sure that no collection that decided earlier
     /// still deletes them.
     pub async fn put(&self, digest: Digest, bytes: Bytes) -> Result<Stored> {
-        self.provider.put(Whole { digest, size: bytes.len() as u64, pieces: vec![bytes] }).await
+        let whole = Whole { digest, size: bytes.len() as u64, pieces: vec![bytes] };
+        self.metrics.timed_put(self.provider.put(whole)).await
     }
 
     /// Begins a BLOB whose bytes are still coming, in bounded memory. `announced` is its length, if known; another length is
     /// refused.
     pub async fn writer(&self, announced: Option<u64>) -> Result<BlobWriter> {
-        BlobWriter::begin(self.provider.clone(), announced).await
+        BlobWriter::begin(self.provider.clone(), self.metrics.clone(), announced).await
     }
 
     /// Opens a BLOB for reading. `NotFound` only when it is definitely absent.
     pub async fn open(&self, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<BlobReader> {
-        let source = self.provider.open(digest, size, locator.copied()).await?;
+        let source = self.metrics.timed_open(self.provider.open(digest, size, locator.copied())).await?;
         Ok(BlobReader::new(digest, size, source))
     }
 

@@ -6,11 +6,13 @@ use bytes::Bytes;
 use model::{Error, Result};
 
 use crate::hasher::BlobHasher;
+use crate::metrics::Metrics;
 use crate::provider::{Provider, Stored, Upload, Whole};
 
 /// A BLOB on its way into a store, in bounded memory. Dropping it without [`finish`](Self::finish) leaves nothing behind.
 pub struct BlobWriter {
     provider: Arc<dyn Provider>,
+    metrics: Metrics,
     announced: Option<u64>,
     hasher: BlobHasher,
     written: u64,
@@ -25,12 +27,12 @@ enum State {
 }
 
 impl BlobWriter {
-    pub(crate) async fn begin(provider: Arc<dyn Provider>, announced: Option<u64>) -> Result<Self> {
+    pub(crate) async fn begin(provider: Arc<dyn Provider>, metrics: Metrics, announced: Option<u64>) -> Result<Self> {
         let state = match announced {
             Some(size) if size > provider.put_limit() => State::Streaming(provider.upload(announced).await?),
             _ => State::Gathering(Vec::new()),
         };
-        Ok(Self { provider, announced, hasher: BlobHasher::new(), written: 0, state })
+        Ok(Self { provider, metrics, announced, hasher: BlobHasher::new(), written: 0, state })
     }
 
     /// Bytes taken so far.
@@ -80,8 +82,8 @@ impl BlobWriter {
         }
         let (digest, size) = (self.hasher.finish(), self.written);
         match self.state {
-            State::Gathering(pieces) => self.provider.put(Whole { digest, size, pieces }).await,
-            State::Streaming(upload) => upload.finish(digest, size).await,
+            State::Gathering(pieces) => self.metrics.timed_put(self.provider.put(Whole { digest, size, pieces })).await,
+            State::Streaming(upload) => self.metrics.timed_put(upload.finish(digest, size)).await,
             State::Failed => Err(failed_before()),
         }
     }

@@ -12,6 +12,7 @@ mod csrf;
 mod damage;
 mod edge;
 mod error;
+mod figures;
 mod health;
 mod identity;
 mod place;
@@ -24,8 +25,10 @@ mod secure;
 mod server;
 mod stall;
 mod state;
+mod traffic;
 mod ui;
 mod unread;
 mod webdav;
 
+pub use health::record_metrics;
 pub use server::{Options, TlsFiles, serve};

@@ -18,8 +18,8 @@ const MEMORY_BODY: usize = 2 * 1024 * 1024;
 
 /// All routes of the server.
 pub fn router(state: AppState) -> Router {
-    // Installed before the first sample, which would otherwise be lost.
-    health::recorder();
+    // Before the first sample, which would otherwise be lost.
+    health::record_metrics();
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

@@ -20,12 +20,14 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::edge::MAX_HEAD;
+use crate::figures;
 use crate::health;
 use crate::preface::PrefaceGuard;
 use crate::rest;
 use crate::router::router;
 use crate::stall::{self, StallAcceptor};
 use crate::state::AppState;
+use crate::traffic::CountingAcceptor;
 
 /// Longest wait for the head of a request, and the longest idle time of a kept connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -105,10 +107,11 @@ fn run(
                 health::fold_samples();
             }
         });
+        let sampling = tokio::spawn(figures::keep(state.clone()));
         let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
         ready(address);
         let app = router(state).layer(from_fn_with_state(options.stall, stall::watch));
-        let accept = StallAcceptor(options.stall);
+        let accept = CountingAcceptor::new(StallAcceptor(options.stall));
         let service = app.into_make_service_with_connect_info::<SocketAddr>();
         let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
         tune(server.http_builder());
@@ -121,6 +124,7 @@ fn run(
         };
         waiter.abort();
         upkeep.abort();
+        sampling.abort();
         tidying.abort();
         result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
     })

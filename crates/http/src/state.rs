@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use repository::Repository;
 
+use crate::figures::Figures;
 use crate::server::Options;
 
 /// Shared by all handlers of one server; cheap to clone.
@@ -16,6 +17,7 @@ struct Inner {
     secure: bool,
     lists_trees: bool,
     shutting_down: AtomicBool,
+    figures: Figures,
 }
 
 impl AppState {
@@ -23,7 +25,8 @@ impl AppState {
     pub fn new(repository: Repository, options: &Options) -> Self {
         let secure = options.tls.is_some() || options.behind_tls_proxy;
         let lists_trees = options.webdav_depth_infinity;
-        Self(Arc::new(Inner { repository, secure, lists_trees, shutting_down: AtomicBool::new(false) }))
+        let (shutting_down, figures) = (AtomicBool::new(false), Figures::default());
+        Self(Arc::new(Inner { repository, secure, lists_trees, shutting_down, figures }))
     }
 
     /// The farm.
@@ -39,6 +42,11 @@ impl AppState {
     /// Whether WebDAV lists a whole tree at once.
     pub fn lists_trees(&self) -> bool {
         self.0.lists_trees
+    }
+
+    /// What this server did lately, in numbers.
+    pub fn figures(&self) -> &Figures {
+        &self.0.figures
     }
 
     /// From now on the server is not ready: a load balancer should send nothing more.

@@ -69,6 +69,13 @@ impl Session {
         Ok((size(documents), size(bytes)))
     }
 
+    /// Decides whether the caller may see what the servers of the farm do, in figures that each server keeps for itself.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub fn may_see_figures(&self) -> Result<()> {
+        self.require_farm_administrator("see the figures of its servers")
+    }
+
     /// Content databases and stores of the farm. A server asks stores for a moment and tells what was counted last; a command waits
     /// until all are counted.
     ///

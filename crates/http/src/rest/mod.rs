@@ -9,6 +9,7 @@ pub(crate) mod conditions;
 pub(crate) mod content;
 mod documents;
 pub(crate) mod extract;
+mod figures;
 mod following;
 mod groups;
 mod items;
@@ -63,6 +64,7 @@ fn described() -> OpenApiRouter<AppState> {
         .merge(users::routes())
         .merge(groups::routes())
         .merge(me::routes())
+        .merge(figures::routes())
         .merge(storage::routes())
         .merge(jobs::routes())
         .merge(uploads::routes())

@@ -1,17 +1,19 @@
 //! The farm at a glance: site collections, content databases, stores; and the making of site collections.
 
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, State};
 use model::{Error, Id, Result, SitePath};
 use repository::{DatabaseStatus, HealthFinding, Severity, SiteCollection, SiteUsage, StoreStatus};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
+use super::figures::Charts;
 use super::flash::{Flash, done};
 use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::page::Page;
 use super::{address, frame, html, people, refuse};
+use crate::state::AppState;
 
 #[derive(Template)]
 #[template(path = "farm.html")]
@@ -21,6 +23,7 @@ struct FarmPage<'a> {
     databases: Vec<DatabaseStatus>,
     stores: Vec<StoreStatus>,
     health: Vec<Finding>,
+    figures: Charts,
     version: &'static str,
 }
 
@@ -39,7 +42,7 @@ struct SiteRow {
 }
 
 /// The overview.
-pub async fn show(mut visit: Visit) -> Shown {
+pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     // Asked first, because it is what refuses those who do not administer the farm.
     let (databases, stores) = visit.session.storage_status().await?;
     frame::furnish_farm(&mut visit.page, "/farm")?;
@@ -60,7 +63,8 @@ pub async fn show(mut visit: Visit) -> Shown {
         found,
     });
     let health = health.collect();
-    Ok(html(&FarmPage { page, sites, databases, stores, health, version: env!("CARGO_PKG_VERSION") }))
+    let figures = Charts::first(page, state.figures());
+    Ok(html(&FarmPage { page, sites, databases, stores, health, figures, version: env!("CARGO_PKG_VERSION") }))
 }
 
 async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {

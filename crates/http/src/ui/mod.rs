@@ -18,6 +18,7 @@ mod document;
 mod download;
 mod farm;
 mod fault;
+mod figures;
 mod flash;
 mod form;
 mod format;
@@ -155,6 +156,7 @@ fn items() -> Router<AppState> {
 fn administration() -> Router<AppState> {
     Router::new()
         .route("/farm", get(farm::show))
+        .route("/farm/figures", get(figures::show))
         .route("/farm/sites/new", get(farm::ask_site).post(farm::make_site))
         .route("/farm/sites/{site}/quota", get(farm::ask_quota).post(farm::set_quota))
         .route("/farm/users", get(users::list))

@@ -189,6 +189,10 @@ mod tests {
             "result.",
             "step.",
             "health.",
+            "chart.",
+            "figure.",
+            "figure-short.",
+            "figures.range-",
         ];
         let idle: Vec<_> =
             table.keys().filter(|key| !used.contains(*key) && !composed.iter().any(|c| key.starts_with(c))).collect();

@@ -93,6 +93,7 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
         }
     };
     tracing::info!(job = %id, kind = work.kind(), "a job begins");
+    let _running = Running::begin();
     let ticket = Ticket::new(storage.clone(), id, runner, figures);
     let outcome = {
         let keeping = ticket.clone().keep();
@@ -117,6 +118,23 @@ async fn run(storage: &Storage, id: Id, runner: Id, watch: &(dyn Fn(&Figures) + 
         Err(Halt::Lost) => tracing::warn!(job = %id, "a job was lost to another runner"),
     }
     ticket.end(&outcome).await
+}
+
+/// Counts a job among those that run, until it is dropped.
+struct Running(metrics::Gauge);
+
+impl Running {
+    fn begin() -> Self {
+        let gauge = metrics::gauge!("strongroom_jobs_running");
+        gauge.increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
 }
 
 /// Does the work. Where something that it needs goes away in the middle, it is waited for, and the work goes on behind what was done.

@@ -67,6 +67,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     })?;
     let directory = settings.directory();
     let _lock = lock(&directory)?;
+    http_edge::record_metrics();
     let (repository, created) = Repository::open(&farm).await?;
     if let (Some(location), Some(_)) = (&given, &created) {
         remember(&directory, location)?;

@@ -8,6 +8,7 @@ pub mod column;
 pub mod content;
 pub mod event;
 pub mod farm;
+pub mod figures;
 pub mod home;
 pub mod item;
 pub mod job;

@@ -137,6 +137,7 @@ const ROWS: &[Row] = &[
     form("/bin/{collection=site}/purge", "ids={entry}", [404, 404, 404, 303, 303]),
     form("/bin/{collection=site}/empty", "of=site", MANAGE),
     page("/farm", FARM_SEE),
+    page("/farm/figures", FARM_SEE),
     page("/farm/sites/new", FARM_SEE),
     form("/farm/sites/new", "title=T&path=sites/s{n}&database=main", FARM),
     page("/farm/sites/{site}/quota", FARM_SEE),

@@ -173,6 +173,7 @@ pub const ROWS: &[Row] = &[
     row("PUT", "/api/v1/me/preferences", r#"{"language":"de","theme":"dark"}"#, [204; 5]),
     row("GET", "/api/v1/farm/status", "", FARM),
     row("GET", "/api/v1/farm/health", "", FARM),
+    row("GET", "/api/v1/farm/figures", "", FARM),
     row("GET", "/api/v1/farm/audit-log", "", FARM),
     row("GET", "/api/v1/farm/stores", "", FARM),
     row("POST", "/api/v1/farm/stores", r#"{"name":"new {n}","kind":"directory","location":"stores/{n}"}"#, FARM_ADD),

@@ -1,0 +1,42 @@
+//! How often BLOBs are stored and opened, and how long that takes. The recorder must be installed before a store is opened.
+
+use std::time::Instant;
+
+use metrics::{Histogram, histogram};
+use model::Result;
+
+use crate::provider::Pending;
+
+/// The metrics of the stores of one kind.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    put: Histogram,
+    open: Histogram,
+}
+
+impl Metrics {
+    /// Those of a kind.
+    pub(crate) fn of(kind: &'static str) -> Self {
+        Self {
+            put: histogram!("strongroom_blob_put_seconds", "kind" => kind),
+            open: histogram!("strongroom_blob_open_seconds", "kind" => kind),
+        }
+    }
+
+    /// Waits until a BLOB is durable. What fails is not counted.
+    pub(crate) async fn timed_put<T>(&self, putting: Pending<'_, T>) -> Result<T> {
+        timed(&self.put, putting).await
+    }
+
+    /// Waits until a BLOB is open. What fails is not counted.
+    pub(crate) async fn timed_open<T>(&self, opening: Pending<'_, T>) -> Result<T> {
+        timed(&self.open, opening).await
+    }
+}
+
+async fn timed<T>(histogram: &Histogram, pending: Pending<'_, T>) -> Result<T> {
+    let start = Instant::now();
+    let done = pending.await?;
+    histogram.record(start.elapsed());
+    Ok(done)
+}

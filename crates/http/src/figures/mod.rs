@@ -1,0 +1,84 @@
+//! The figures of this server over time, for administrators: read from its own metrics every ten seconds and kept in bounded memory.
+//!
+//! Counts nothing itself. What is kept is gone with the process; `/metrics` is for those who keep more.
+
+mod history;
+mod reading;
+mod sample;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::Timestamp;
+
+use crate::health;
+use crate::state::AppState;
+use history::History;
+use reading::Reading;
+
+pub use history::{COARSE, FINE, Span, Summary};
+pub use sample::{COUNT, FIGURES, Sample, Unit, position};
+
+/// The history of one server.
+pub struct Figures {
+    started_at: Timestamp,
+    history: Mutex<History>,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self { started_at: Timestamp::now(), history: Mutex::default() }
+    }
+}
+
+impl Figures {
+    /// Since when this server runs.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    /// Samples of a span that are newer than `since`, oldest first.
+    pub fn samples(&self, span: Span, since: Timestamp) -> Vec<Sample> {
+        self.locked().samples(span, since)
+    }
+
+    /// The last value, the mean and the highest of each figure since then; none for what was never there.
+    pub fn summaries(&self, span: Span, since: Timestamp) -> Vec<Option<Summary>> {
+        let samples = self.samples(span, since);
+        (0..COUNT).map(|at| Summary::of(samples.iter().map(|sample| sample.values[at]))).collect()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a sample every ten seconds until it is dropped.
+pub async fn keep(state: AppState) {
+    let Some(mut before) = read() else { return };
+    let mut tick = tokio::time::interval(FINE.step);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    tick.tick().await;
+    loop {
+        tick.tick().await;
+        let Some(after) = read() else { return };
+        state.figures().locked().add(&before, &after, Timestamp::now());
+        before = after;
+    }
+}
+
+/// What the metrics say now.
+fn read() -> Option<Reading> {
+    health::note_memory();
+    let text = health::recorder()?.render();
+    Some(Reading::of(&text, Instant::now()))
+}
+
+/// A step and how far back samples at such steps are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// Time between two samples.
+    pub step: Duration,
+    /// Most samples.
+    pub most: usize,
+}

@@ -104,6 +104,8 @@ test('the overview has the first of them, and no other page fetches what draws t
   assert.deepEqual(fetched.filter((path) => /uPlot|figures/.test(path)), []);
   await page.goto('/farm');
   await page.locator('section[aria-labelledby="chart-requests"] canvas').waitFor();
+  const row = page.locator('tbody tr').filter({ hasText: server.url });
+  await row.getByText('This one').waitFor();
   assert.equal(await page.locator('.chart canvas').count(), 4);
   await page.getByRole('link', { name: 'All figures' }).click();
   await page.waitForURL('**/farm/figures');

@@ -65,6 +65,7 @@ async fn configuration_statements_fit_the_schema() {
         principal::ALL,
         restored::ALL,
         role::ALL,
+        server::ALL,
         site_collection::ALL,
         throttle::ALL,
         token::ALL,

@@ -76,6 +76,8 @@ pub struct Repository {
 pub(crate) struct Inner {
     pub(crate) directory: PathBuf,
     pub(crate) farm_id: Id,
+    /// The name of this start of the process.
+    pub(crate) server: Id,
     /// Which restoration of the farm this is; none when it was never restored.
     pub(crate) holder: Option<String>,
     pub(crate) ids: Arc<IdSource>,
@@ -141,6 +143,7 @@ impl Repository {
         let inner = Inner {
             directory: options.directory.clone(),
             farm_id: row.id,
+            server: Id::new(server),
             holder,
             ids: Arc::new(IdSource::new(server)),
             configuration,

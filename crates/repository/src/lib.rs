@@ -41,6 +41,7 @@ mod repetition;
 mod resumable;
 mod saved_views;
 mod seal;
+mod servers;
 mod session;
 mod sharing;
 mod signs;
@@ -86,6 +87,7 @@ pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};
 pub use resumable::{Part, Resumable};
 pub use saved_views::{NewView, SavedView};
+pub use servers::Server;
 pub use session::Session;
 pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
 pub use signs::{

@@ -11,6 +11,7 @@ pub mod policy;
 pub mod principal;
 pub mod restored;
 pub mod role;
+pub mod server;
 pub mod site_collection;
 pub mod throttle;
 pub mod token;

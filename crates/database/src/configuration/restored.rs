@@ -11,6 +11,7 @@ statements! {
     DROP_COLLECTIONS_OF = "DELETE FROM site_collection WHERE database_id = $1";
     PLACE_STORE = "UPDATE blob_store SET kind = $2, location = $3, settings = $4, secret = $5 WHERE id = $1";
     DROP_SESSIONS = "DELETE FROM web_session";
+    DROP_SERVERS = "DELETE FROM server";
     END_JOBS = "UPDATE job SET state = 'aborted', message = $1, runner = 0, lease_until = 0, finished_at = $2
         WHERE state IN ('waiting', 'running', 'paused')";
     KEPT = "UPDATE backup_set SET state = 'kept', finished_at = $2, seen_at = $2 WHERE id = $1 AND state = 'running'";
@@ -35,9 +36,10 @@ pub fn place_store(transaction: &mut Transaction<'_>, row: &StoreRow) -> Result<
         .map(drop)
 }
 
-/// Signs everybody out, ends jobs and other backups that ran, and notes that the backup `set` is kept.
+/// Signs everybody out, forgets the servers of the farm that was backed up, ends jobs and other backups that ran, and notes that the backup `set` is kept.
 pub fn settle(transaction: &mut Transaction<'_>, set: Id, why: &str, now: Timestamp) -> Result<()> {
     transaction.execute(DROP_SESSIONS, &[])?;
+    transaction.execute(DROP_SERVERS, &[])?;
     transaction.execute(END_JOBS, &params![why, now])?;
     transaction.execute(KEPT, &params![set, now])?;
     transaction.execute(END_BACKUPS, &params![set, now, why]).map(drop)

@@ -1,4 +1,4 @@
-//! The figures of this server over time. For administrators of the farm.
+//! The servers of the farm, and the figures of this one over time. For administrators of the farm.
 
 use axum::Json as Reply;
 use axum::extract::State;
@@ -6,13 +6,29 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::Query;
-use super::wire::figures::{FiguresJson, FiguresQuery};
+use super::wire::figures::{FiguresJson, FiguresQuery, ServerJson};
+use super::wire::list::List;
 use crate::error::Answer;
 use crate::identity::Authenticated;
 use crate::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(figures))
+    OpenApiRouter::new().routes(routes!(servers)).routes(routes!(figures))
+}
+
+/// List the servers of the farm
+///
+/// For administrators of the farm. Each says every 30 seconds that it runs; one that ended without saying so is listed for a day.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/servers",
+    operation_id = "list_servers",
+    tag = "farm",
+    responses((status = 200, description = "All of them", body = List<ServerJson>))
+)]
+async fn servers(caller: Authenticated) -> Answer<Reply<List<ServerJson>>> {
+    let servers = caller.session.servers().await?;
+    Ok(Reply(List::whole(servers.into_iter().map(Into::into).collect())))
 }
 
 /// Get the figures of this server over time

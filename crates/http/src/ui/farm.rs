@@ -1,9 +1,9 @@
-//! The farm at a glance: site collections, content databases, stores; and the making of site collections.
+//! The farm at a glance: servers, site collections, content databases, stores; and the making of site collections.
 
 use askama::Template;
 use axum::extract::{Path, State};
 use model::{Error, Id, Result, SitePath};
-use repository::{DatabaseStatus, HealthFinding, Severity, SiteCollection, SiteUsage, StoreStatus};
+use repository::{DatabaseStatus, HealthFinding, Server, Severity, SiteCollection, SiteUsage, StoreStatus};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -24,6 +24,7 @@ struct FarmPage<'a> {
     stores: Vec<StoreStatus>,
     health: Vec<Finding>,
     figures: Charts,
+    servers: Vec<Server>,
     version: &'static str,
 }
 
@@ -46,6 +47,7 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     // Asked first, because it is what refuses those who do not administer the farm.
     let (databases, stores) = visit.session.storage_status().await?;
     frame::furnish_farm(&mut visit.page, "/farm")?;
+    let servers = visit.session.servers().await?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
         href: address::browse(&site.path),
         percent: site.usage.as_ref().and_then(|usage| {
@@ -64,7 +66,8 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     });
     let health = health.collect();
     let figures = Charts::first(page, state.figures());
-    Ok(html(&FarmPage { page, sites, databases, stores, health, figures, version: env!("CARGO_PKG_VERSION") }))
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(html(&FarmPage { page, sites, databases, stores, health, figures, servers, version }))
 }
 
 async fn site_form<'a>(visit: &'a Visit, fields: Option<&Fields>) -> Result<Form<'a>> {

@@ -12,6 +12,7 @@ use http_edge::TlsFiles;
 use model::{Error, Result};
 use repository::{Repository, SERVER_LOCK};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::configuration::{FILE, Place, Settings};
 use crate::listen::Listen;
@@ -82,17 +83,29 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         // Before anything else can fail: it cannot be shown a second time.
         say(&format!("Sign in as admin with the password {password}\n(shown only now; change it under My account)\n"));
     }
-    let ready = move |address: SocketAddr| say(&format!("Strongroom serves at {scheme}://{address}/\n"));
+    let (listening, listens) = oneshot::channel();
+    let ready = move |address: SocketAddr| {
+        say(&format!("Strongroom serves at {scheme}://{address}/\n"));
+        // Nobody waits for it any more only when the server ends.
+        let _ = listening.send(format!("{scheme}://{address}"));
+    };
     let stop = stop_signal()?;
     let recycle_days = settings.recycle_days.unwrap_or(repository::RECYCLE_DAYS);
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));
     let telling = tokio::spawn(repository.clone().tell_activity());
+    let known = repository.clone();
+    let announcing = tokio::spawn(async move {
+        if let Ok(address) = listens.await {
+            known.tell_farm(host(), address).await;
+        }
+    });
     let served = http_edge::serve(repository.clone(), options, ready, stop).await;
-    for task in [cleaning, working, scheduling, telling] {
+    for task in [cleaning, working, scheduling, telling, announcing] {
         task.abort();
     }
+    repository.take_leave().await;
     served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)
@@ -102,6 +115,12 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 fn say(text: &str) {
     // Nobody may be reading; the server serves all the same.
     let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
+}
+
+/// What this machine is called.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
 }
 
 async fn wait_for(mut terminate: tokio::signal::unix::Signal, mut interrupt: tokio::signal::unix::Signal) {

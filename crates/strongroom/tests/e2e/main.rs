@@ -34,6 +34,7 @@ mod repair;
 mod restore_cut;
 mod restored_parts;
 mod resumable;
+mod servers;
 mod silence;
 mod storage;
 mod support;

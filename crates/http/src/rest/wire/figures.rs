@@ -1,11 +1,48 @@
-//! What a server did lately, in numbers.
+//! The servers of the farm, and what one did lately, in numbers.
 
 use model::{Error, Result, Timestamp};
+use repository::Server;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::time;
 use crate::figures::{COARSE, FIGURES, FINE, Figures, Span};
+
+/// A server of the farm.
+#[derive(Serialize, ToSchema)]
+pub struct ServerJson {
+    /// A name that no other start has.
+    pub id: String,
+    /// The machine.
+    pub host: String,
+    /// Where it listens.
+    pub address: String,
+    /// The version of the program.
+    pub version: String,
+    /// When it began to listen.
+    pub started_at: String,
+    /// When it last said that it runs.
+    pub seen_at: String,
+    /// Whether it has been silent for so long that it cannot be running in good order.
+    pub gone: bool,
+    /// Whether it is the one that answers.
+    pub here: bool,
+}
+
+impl From<Server> for ServerJson {
+    fn from(server: Server) -> Self {
+        Self {
+            id: server.id.to_string(),
+            host: server.host,
+            address: server.address,
+            version: server.version,
+            started_at: time::format(server.started_at),
+            seen_at: time::format(server.seen_at),
+            gone: server.gone,
+            here: server.here,
+        }
+    }
+}
 
 /// Which samples are wanted.
 #[derive(Deserialize, IntoParams)]

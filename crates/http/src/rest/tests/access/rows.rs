@@ -174,6 +174,7 @@ pub const ROWS: &[Row] = &[
     row("GET", "/api/v1/farm/status", "", FARM),
     row("GET", "/api/v1/farm/health", "", FARM),
     row("GET", "/api/v1/farm/figures", "", FARM),
+    row("GET", "/api/v1/farm/servers", "", FARM),
     row("GET", "/api/v1/farm/audit-log", "", FARM),
     row("GET", "/api/v1/farm/stores", "", FARM),
     row("POST", "/api/v1/farm/stores", r#"{"name":"new {n}","kind":"directory","location":"stores/{n}"}"#, FARM_ADD),

@@ -1,0 +1,133 @@
+//! The servers of the farm: each says every 30 seconds that it runs.
+
+use std::time::Duration;
+
+use database::configuration::server::{self, ServerRow};
+use model::{Id, Result, Timestamp};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{Repository, Session};
+
+/// Time between two signs of life.
+const TELL: Duration = Duration::from_secs(30);
+/// A server that was silent for so long is gone.
+const GONE: Duration = Duration::from_secs(100);
+/// A server that was silent for so long is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A server of the farm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// A name that no other start has.
+    pub id: Id,
+    /// The machine.
+    pub host: String,
+    /// Where it listens.
+    pub address: String,
+    /// The version of the program.
+    pub version: String,
+    /// When it began to listen.
+    pub started_at: Timestamp,
+    /// When it last said that it runs, by its own clock.
+    pub seen_at: Timestamp,
+    /// Whether it has been silent for so long that it cannot be running in good order: it ended without saying so, or does not reach the
+    /// configuration database.
+    pub gone: bool,
+    /// Whether it is the one that was asked.
+    pub here: bool,
+}
+
+impl Repository {
+    /// Tells the farm that this server listens on `address` of the machine `host`, until it is dropped. What fails is logged and tried again.
+    pub async fn tell_farm(self, host: String, address: String) {
+        let (id, version, started_at) = (self.inner.server, env!("CARGO_PKG_VERSION").to_owned(), Timestamp::now());
+        let mut row = ServerRow { id, host, address, version, started_at, seen_at: started_at };
+        let mut tick = interval(TELL);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            row.seen_at = Timestamp::now();
+            if let Err(error) = self.tell(row.clone()).await {
+                tracing::warn!(error = error.report(), "the farm cannot be told that this server runs");
+            }
+        }
+    }
+
+    async fn tell(&self, row: ServerRow) -> Result<()> {
+        let write = move |transaction: &mut database::Transaction<'_>| {
+            // Where it listens, no other can be running any more.
+            server::remove_earlier(transaction, &row)?;
+            server::purge(transaction, row.seen_at.before(FORGOTTEN))?;
+            server::put(transaction, &row)
+        };
+        self.inner.configuration.write(write).await
+    }
+
+    /// Tells the farm that this server ends.
+    pub async fn take_leave(&self) {
+        let id = self.inner.server;
+        if let Err(error) = self.inner.configuration.write_vital(move |tx| server::remove(tx, id)).await {
+            tracing::warn!(error = error.report(), "the farm cannot be told that this server ends");
+        }
+    }
+}
+
+impl Session {
+    /// The servers of the farm, those included that ended within a day without saying so.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn servers(&self) -> Result<Vec<Server>> {
+        self.require_farm_administrator("see its servers")?;
+        let (here, now) = (self.repository.inner.server, Timestamp::now());
+        let rows = self.repository.inner.configuration.read(server::list).await?;
+        let told = |row: ServerRow| Server {
+            gone: row.seen_at < now.before(GONE),
+            here: row.id == here,
+            id: row.id,
+            host: row.host,
+            address: row.address,
+            version: row.version,
+            started_at: row.started_at,
+            seen_at: row.seen_at,
+        };
+        Ok(rows.into_iter().map(told).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    fn row(id: i64, address: &str, age: Duration) -> ServerRow {
+        let (host, address, version) = ("vault".to_owned(), address.to_owned(), "1.2.3".to_owned());
+        let seen_at = Timestamp::now().before(age);
+        ServerRow { id: Id::new(id), host, address, version, started_at: seen_at, seen_at }
+    }
+
+    #[tokio::test]
+    async fn servers_that_fall_silent_are_gone_and_then_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let options = Options {
+            directory: place.path().to_path_buf(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse battery".to_owned()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+        let here = repository.inner.server.get();
+        for (id, address, age) in [(901, "a", 26 * 3_600), (902, "b", 23 * 3_600), (903, "c", 5), (904, "d", 5)] {
+            repository.tell(row(id, address, Duration::from_secs(age))).await.unwrap();
+        }
+        // The same place again, after an end that nobody was told of.
+        repository.tell(row(here, "d", Duration::ZERO)).await.unwrap();
+        let told = |servers: Vec<Server>| servers.into_iter().map(|s| (s.address, s.gone, s.here)).collect::<Vec<_>>();
+        let (b, c, d) = (("b".into(), true, false), ("c".into(), false, false), ("d".into(), false, true));
+        assert_eq!(told(session.servers().await.unwrap()), [d, b.clone(), c.clone()]);
+        repository.take_leave().await;
+        assert_eq!(told(session.servers().await.unwrap()), [b, c]);
+        repository.close().await;
+    }
+}

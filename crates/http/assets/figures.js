@@ -96,7 +96,7 @@ function draw(card) {
     },
     axes: [
       { ...axis, size: 22, gap: 4, space: 64, incrs: [60, 300, 900, 3600, 7200, 14400, 21600], values: (_, splits) => splits.map(hour) },
-      { ...axis, size: 64, gap: 6, space: 30, incrs: steps(unit), values: (_, splits) => splits.map((value) => (value ? text(unit, value, false) : "0")) },
+      { ...axis, size: 64, gap: 6, space: 22, incrs: steps(unit), values: (_, splits) => splits.map((value) => (value ? text(unit, value, false) : "0")) },
     ],
     series: [{}, ...series],
     hooks: { setCursor: [({ cursor }) => tell(card, lines, cursor.idx)] },

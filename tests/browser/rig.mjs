@@ -24,22 +24,32 @@ export const NARROW = { width: 360, height: 740 };
 /** Starts a server on a new farm; resolves when it is ready. */
 export async function startServer() {
   const data = mkdtempSync(join(tmpdir(), 'strongroom-browser-'));
-  const child = spawn(binary, ['serve', '--data', join(data, 'farm'), '--listen', '127.0.0.1:0'], {
-    env: { ...process.env, STRONGROOM_ADMIN_PASSWORD: PASSWORD },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  let child;
   let said = '';
-  const url = await new Promise((resolve, reject) => {
-    const listen = (text) => {
+  const start = (listen) => new Promise((resolve, reject) => {
+    child = spawn(binary, ['serve', '--data', join(data, 'farm'), '--listen', listen], {
+      env: { ...process.env, STRONGROOM_ADMIN_PASSWORD: PASSWORD },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let begun = '';
+    const hear = (text) => {
       said += text;
-      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+      begun += text;
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(begun);
       if (address) resolve(address[0]);
     };
-    child.stdout.on('data', listen);
-    child.stderr.on('data', listen);
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
     child.on('error', reject);
     child.on('exit', (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
   });
+  const end = async () => {
+    child.removeAllListeners('exit');
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    assert.equal(await ended, 0, `the server did not stop well:\n${said}`);
+  };
+  const url = await start('127.0.0.1:0');
   process.once('exit', () => child.kill('SIGKILL'));
   const run = (...words) => {
     const done = spawnSync(binary, [...words, '--data', join(data, 'farm'), '--json'], { encoding: 'utf8' });
@@ -49,6 +59,8 @@ export async function startServer() {
   const token = run('user', 'token', 'create', 'admin', 'browser-tests').secret;
   return {
     url,
+    /** The directory of the farm. */
+    farm: join(data, 'farm'),
     /** Runs a command of the program on the farm; returns its JSON. */
     run,
     /** All that the server said. */
@@ -68,12 +80,13 @@ export async function startServer() {
       const answer = await this.api('PUT', `/api/v1/content/Documents/${path}`, body);
       assert.ok(answer.ok, `PUT ${path}: ${answer.status} ${await answer.text()}`);
     },
+    /** Ends the server for a while. */
+    pause: end,
+    /** Starts it again, at the same address. */
+    resume: () => start(new URL(url).host),
     /** Ends the server and removes its farm. */
     async stop() {
-      child.removeAllListeners('exit');
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      assert.equal(await ended, 0, `the server did not stop well:\n${said}`);
+      await end();
       rmSync(data, { recursive: true, force: true });
     },
   };
@@ -122,18 +135,24 @@ export async function signIn(page, login = 'admin', password = PASSWORD) {
 
 /** Takes a picture of the whole page into test-output/screenshots. */
 export async function picture(page, name) {
-  mkdirSync(pictures, { recursive: true });
-  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+  const file = join(pictures, `${name}.png`);
+  mkdirSync(dirname(file), { recursive: true });
+  await page.screenshot({ path: file, fullPage: true });
 }
 
 /** Asserts that axe-core finds nothing on the page. */
-export async function assertAccessible(page) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ['violations'] });
-    return violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html).slice(0, 5) }));
-  });
-  assert.deepEqual(found, [], `accessibility of ${page.url()}`);
+export const assertAccessible = (page) => audit(page, { resultTypes: ['violations'] });
+
+/** Asserts that all text can be told from what is behind it; enough where only colours differ from what was looked at. */
+export const assertContrast = (page) => audit(page, { resultTypes: ['violations'], runOnly: ['color-contrast'] });
+
+async function audit(page, options) {
+  if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe);
+  const found = await page.evaluate(async (asked) => {
+    const { violations } = await globalThis.axe.run(document, asked);
+    return violations.map(({ help, nodes }) => `${help}: ${nodes.slice(0, 5).map((node) => node.html).join(' ')}`);
+  }, options);
+  assert.ok(!found.length, `accessibility of ${page.url()}:\n${found.join('\n')}`);
 }
 
 /** Asserts that nothing on the page is wider than the screen. */

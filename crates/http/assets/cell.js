@@ -61,24 +61,30 @@ async function edit(link) {
     field.disabled = false;
     field.focus();
   };
-  const store = async () => {
+  const offline = document.getElementById("upload-queue")?.dataset.offline;
+  const store = async (again) => {
     const body = new URLSearchParams({ form_token: token, [name]: field.value, [was.name]: was.value });
     field.disabled = true;
-    const stored = await fetch(link.href, { method: "POST", body, headers: { accept: "application/problem+json" } });
+    const stored = await fetch(link.href, { method: "POST", body, headers: { accept: "application/problem+json" } }).catch(() => undefined);
+    if (!stored) return refuse(offline);
     if (stored.ok && !stored.redirected) {
       open = undefined;
       return close([...(await parse(stored)).body.childNodes]);
     }
     const problem = await stored.json().catch(() => ({}));
-    // Somebody was faster: what they stored is what the next attempt replaces. Or the session is another one.
+    // Somebody was faster: what they stored is what the next attempt replaces. Or the session is another one: then at once again.
     if (stored.status === 409 || stored.status === 403) {
-      const again = await parse(await fetch(link.href, { headers: { accept: "text/html" } }));
-      was.value = again.querySelector(`[name="${was.name}"]`)?.value ?? was.value;
-      token = again.querySelector("#form [name=form_token]")?.value ?? token;
+      const fresh = await parse(await fetch(link.href, { headers: { accept: "text/html" } }));
+      const newer = fresh.querySelector("#form [name=form_token]")?.value;
+      if (stored.status === 409) was.value = fresh.querySelector(`[name="${was.name}"]`)?.value ?? was.value;
+      else if (newer && newer !== token && !again) {
+        token = newer;
+        return store(true);
+      }
     }
     return refuse(problem.detail ?? `${stored.status}`);
   };
-  const send = () => { store().catch((error) => refuse(String(error.message ?? error))); };
+  const send = () => { store(false).catch((error) => refuse(String(error.message ?? error))); };
   save.addEventListener("click", send);
   cancel.addEventListener("click", (event) => {
     event.preventDefault();

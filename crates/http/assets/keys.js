@@ -38,5 +38,8 @@ document.addEventListener("keydown", (event) => {
 
 for (const button of document.querySelectorAll("[data-palette]")) {
   button.hidden = false;
-  button.addEventListener("click", open);
+  button.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (open()) event.preventDefault();
+  });
 }

@@ -3,9 +3,11 @@
 
 let pane;
 let before;
+let watcher;
 
 function close() {
   if (!pane) return false;
+  watcher?.destroy();
   pane.remove();
   pane = undefined;
   before?.focus();
@@ -30,6 +32,10 @@ async function open(link, row) {
   pane.querySelector("[data-close]").addEventListener("click", close);
   pane.append(document.adoptNode(part));
   document.querySelector("main").after(pane);
+  // Where the back key of a phone closes what lies above, it closes the pane too.
+  watcher?.destroy();
+  watcher = "CloseWatcher" in window ? new CloseWatcher() : undefined;
+  watcher?.addEventListener("close", close);
   pane.focus();
   const pdf = pane.querySelector("[data-pdf]");
   if (pdf) (await import("./pdf.js")).show(pdf);

@@ -36,24 +36,32 @@ export async function rename(row) {
     field.disabled = false;
     field.focus();
   };
-  const save = async () => {
+  const offline = document.getElementById("upload-queue")?.dataset.offline;
+  const save = async (again) => {
     field.disabled = true;
     const body = new URLSearchParams({ form_token: token, name: field.value, was, next: "/ui-kit/form" });
-    const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "text/html" } });
+    const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "application/problem+json" } }).catch(() => undefined);
+    if (!stored) return refuse(offline);
     if (stored.type === "opaqueredirect") {
       link.textContent = field.value.trim();
       link.href = `/items/${row.dataset.id}/open`;
       return close();
     }
+    if (stored.status === 401) return refuse((await stored.json()).detail);
+    // The session is another one: at once again.
+    const newer = stored.status === 403 && value("form_token", await parse(await fetch(address)));
+    if (newer && newer !== token && !again) {
+      token = newer;
+      return save(true);
+    }
     const page = await parse(stored);
-    if (stored.status === 403) token = value("form_token", await parse(await fetch(address))) || token;
     was = value("was", page) || was;
     return refuse(page.querySelector(".note p")?.textContent ?? page.querySelector("main p")?.textContent ?? `${stored.status}`);
   };
   editor.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape") close();
-    else if (event.key === "Enter" && !event.isComposing) save().catch((error) => refuse(String(error.message ?? error)));
+    else if (event.key === "Enter" && !event.isComposing) save(false).catch((error) => refuse(String(error.message ?? error)));
     else return;
     event.preventDefault();
   });

@@ -151,7 +151,19 @@ async function create(job) {
   keep(job);
 }
 
+/** Finds out whether the name is taken, and then what to do. */
+async function settleName(job) {
+  const words = new URLSearchParams({ name: job.file.name, path: job.path });
+  const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" }, redirect: "manual" });
+  // Who is not signed in is led to where one signs in.
+  if (answer.type === "opaqueredirect" || answer.status >= 500) throw new Error(answer.status >= 500 ? "busy" : "session");
+  const { taken, versions } = answer.ok ? await answer.json() : {};
+  // Should somebody take the name only now, both stay.
+  job.taken = taken ? await question(job, versions) : "both";
+}
+
 async function step(job) {
+  if (!job.taken) return settleName(job);
   if (!job.address) return create(job);
   if (job.unsure) {
     const answer = await ask(job, "HEAD", job.address, {});
@@ -170,6 +182,7 @@ async function send(job) {
   let tries = 0;
   while (!job.address || job.unsure || job.offset < job.file.size) {
     if (job.cancelled) return settle(job, true, say.cancelled);
+    if (job.taken === "skip") return settle(job, true, say.skipped);
     if (job.paused) await rest(job);
     if (job.paused || job.cancelled) continue;
     try {
@@ -177,10 +190,10 @@ async function send(job) {
       tries = 0;
     } catch (error) {
       if (leaving) return undefined;
-      if (job.paused || job.cancelled) job.unsure = true;
+      if (job.paused || job.cancelled) job.unsure = Boolean(job.address);
       else if (error instanceof Refused && !(error.status === 409 && job.address)) return settle(job, false, error.message);
       else {
-        job.unsure = true;
+        job.unsure = Boolean(job.address);
         job.rate = undefined;
         tries += 1;
         tell(job, error.message === "session" ? say.session : say.lost, "failed");
@@ -214,23 +227,11 @@ function question(job, versions) {
   return questions;
 }
 
-async function begin(job) {
-  if (!job.taken) {
-    const words = new URLSearchParams({ name: job.file.name, path: job.path });
-    const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" } });
-    const { taken, versions } = answer.ok ? await answer.json() : {};
-    // Should somebody take the name only now, both stay.
-    job.taken = taken ? await question(job, versions) : "both";
-  }
-  if (job.cancelled) return settle(job, true, say.cancelled);
-  return job.taken === "skip" ? settle(job, true, say.skipped) : send(job);
-}
-
 function next() {
   while (running < 2 && waiting.length > 0) {
     running += 1;
     const job = waiting.shift();
-    begin(job).catch(() => settle(job, false, say.failed)).finally(() => { running -= 1; next(); });
+    send(job).catch(() => settle(job, false, say.failed)).finally(() => { running -= 1; next(); });
   }
 }
 

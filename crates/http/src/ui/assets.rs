@@ -32,6 +32,21 @@ fn fingerprint() -> &'static str {
     })
 }
 
+/// The text of an asset that is one.
+pub fn text(name: &str) -> String {
+    Assets::get(name).map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default()
+}
+
+/// The names of all icons.
+pub fn icons() -> &'static [String] {
+    static ICONS: OnceLock<Vec<String>> = OnceLock::new();
+    ICONS.get_or_init(|| {
+        let sprite = text("icons.svg");
+        let names = sprite.split("<symbol id=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        names.map(ToOwned::to_owned).collect()
+    })
+}
+
 /// Serves one asset. Under another hash, as an older page asks during an upgrade, it may not be kept.
 pub async fn serve(Path((hash, name)): Path<(String, String)>) -> Response {
     let Some(file) = Assets::get(&name) else { return StatusCode::NOT_FOUND.into_response() };

@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use model::{Error, Id, Preferences, Result};
@@ -186,8 +187,16 @@ impl FromRequest<AppState> for Sent {
 /// Reads the fields of a form, whose token is not checked here.
 pub async fn read(request: Request, state: &AppState) -> Result<Fields> {
     let body = Bytes::from_request(request, state).await;
-    let body = body.map_err(|e| Error::invalid("the form is too large or did not arrive whole").with_source(e))?;
+    let body = body.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ => Error::invalid("the form did not arrive whole: go back and send it again").with_source(rejection),
+    })?;
     Ok(Fields::parse(&body))
+}
+
+/// The answer to more text than any form needs.
+pub fn too_large() -> Error {
+    Error::invalid("what was sent is larger than this page takes: go back and shorten it").with_code("too_large")
 }
 
 #[cfg(test)]

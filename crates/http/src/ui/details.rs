@@ -18,6 +18,7 @@ use super::{address, browse, html};
 struct Details<'a> {
     page: &'a Page,
     item: &'a Item,
+    title: String,
     icon: Icon,
     crumbs: Vec<Crumb>,
     open: String,
@@ -40,6 +41,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let inside = item.kind == NodeKind::Document || item.kind == NodeKind::Folder;
     Ok(html(&Details {
         page: &visit.page,
+        title: frame::title(item),
         icon: browse::icon_of(item),
         crumbs: frame::crumbs(&way),
         open: address::browse(&item.path),

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use model::{Error, Theme};
 
-use super::caller::Visit;
+use super::caller::{self, Visit};
 use super::flash::Flash;
 use super::page::{Page, Who};
 use super::texts::Language;
@@ -126,7 +126,7 @@ fn unreadable(response: &Response) -> Option<Error> {
         return None;
     }
     Some(if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        Error::invalid("what was sent is larger than this page takes").with_code("too_large")
+        caller::too_large()
     } else {
         Error::invalid("a part of the address or of the form is missing or cannot be read: go back and try it again")
             .with_code("unreadable")

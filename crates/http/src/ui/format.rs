@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use askama::filters::HtmlSafe;
+use askama::filters::{Escaper, HtmlSafe};
 use model::Timestamp;
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
@@ -60,6 +60,11 @@ pub fn date(time: Timestamp) -> String {
     written(time, format_description!("[year]-[month]-[day]"))
 }
 
+/// To the minute, in UTC, as in "29 Nov 2026, 07:53 UTC".
+pub fn minute(language: Language, time: Timestamp) -> String {
+    format!("{}, {}", written::day(language, time), written(time, format_description!("[hour]:[minute] UTC")))
+}
+
 /// To the second, in UTC.
 pub fn exact(time: Timestamp) -> String {
     written(time, format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC"))
@@ -97,6 +102,24 @@ impl fmt::Display for When {
 
 // Digits, and texts of our own: nothing in it comes from people.
 impl HtmlSafe for When {}
+
+/// A path as markup, which may go on in the next line behind each slash.
+pub struct Steps<'a>(pub &'a str);
+
+impl fmt::Display for Steps<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, name) in self.0.split('/').enumerate() {
+            if i > 0 {
+                f.write_str("/<wbr>")?;
+            }
+            askama::filters::Html.write_escaped_str(&mut *f, name)?;
+        }
+        Ok(())
+    }
+}
+
+// The names are escaped above.
+impl HtmlSafe for Steps<'_> {}
 
 /// An icon of the sprite as markup; it says nothing to screen readers, so there must be words beside it.
 pub struct Icon(&'static str, &'static str);
@@ -177,6 +200,8 @@ pub fn media(language: Language, media_type: &str, name: &str) -> String {
         | "application/x-gzip"
         | "application/vnd.rar" => "archive",
         "application/octet-stream" | "" => "file",
+        "application/javascript" | "application/x-sh" | "application/sql" | "text/javascript" | "text/css" => "code",
+        other if other.starts_with("text/x-") => "code",
         other if other.starts_with("image/") => "image",
         other if other.starts_with("audio/") => "audio",
         other if other.starts_with("video/") => "video",
@@ -184,7 +209,7 @@ pub fn media(language: Language, media_type: &str, name: &str) -> String {
     };
     let words = language.text(&format!("media.{word}"));
     match (word, name.rsplit_once('.')) {
-        ("image" | "audio" | "video" | "archive" | "file", Some((_, end)))
+        ("image" | "audio" | "video" | "archive" | "code" | "file", Some((_, end)))
             if (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) =>
         {
             format!("{words} ({})", end.to_uppercase())
@@ -251,8 +276,15 @@ mod tests {
         assert_eq!(media(Language::English, "application/pdf", "a.pdf"), "PDF document");
         assert_eq!(media(Language::German, word, "a.docx"), "Word-Dokument");
         assert_eq!(media(Language::English, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
+        assert_eq!(media(Language::English, "text/x-rust", "add.rs"), "Source code (RS)");
         assert_eq!(media(Language::English, "", "a.<b>"), "File");
         assert_eq!(media(Language::English, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
+    }
+
+    #[test]
+    fn paths_break_between_names_and_stay_text() {
+        assert_eq!(Steps("a/<b>/c").to_string(), "a/<wbr>&#60;b&#62;/<wbr>c");
+        assert_eq!(minute(Language::English, Timestamp::from_micros(0)), "1 Jan 1970, 00:00 UTC");
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! `/ui-kit`: every piece of the interface on one page, to look at and to test.
 
+mod colour;
+
 use askama::Template;
 use axum::response::Response;
 use model::Timestamp;
 
-use super::flash::Flash;
 use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
-use super::html;
 use super::page::{NavGroup, NavLink, Page, Who};
+use super::{assets, html};
 
 #[derive(Template)]
 #[template(path = "kit.html")]
@@ -16,15 +17,20 @@ struct Kit<'a> {
     page: &'a Page,
     now: Timestamp,
     files: Vec<(&'static str, u64)>,
-    colours: &'static [&'static str],
+    pairs: Vec<colour::Pair>,
+    icons: Vec<&'static str>,
+    kinds: &'static [&'static str],
+    spaces: &'static [(u8, u8)],
 }
 
-const COLOURS: &[&str] = &["red", "orange", "yellow", "green", "blue", "violet", "accent", "soft"];
+/// One extension of each kind that has an icon of its own.
+const KINDS: &[&str] = &["pdf", "docx", "xlsx", "pptx", "png", "zip", "rs", "mp4", "eml", "txt", "bin"];
+/// The steps between things, and their pixels at the usual size of text.
+const SPACES: &[(u8, u8)] = &[(1, 4), (2, 8), (3, 12), (4, 16), (5, 24), (6, 36), (7, 56)];
 
 /// The page of pieces.
 pub async fn kit(mut page: Page) -> Response {
     sample_frame(&mut page);
-    page.flash = Some(Flash { key: "toast.saved", name: "Offer 2026.docx".into(), undo: "1".into() });
     let files = vec![
         ("Annual report.pdf", 2_412_993),
         ("Offer 2026.docx", 48_120),
@@ -34,7 +40,16 @@ pub async fn kit(mut page: Page) -> Response {
         ("Sources.zip", 120_340_110),
         ("notes.txt", 812),
     ];
-    html(&Kit { page: &page, now: Timestamp::now(), files, colours: COLOURS })
+    let icons = assets::icons().iter().map(String::as_str).collect();
+    html(&Kit {
+        page: &page,
+        now: Timestamp::now(),
+        files,
+        pairs: colour::pairs(),
+        icons,
+        kinds: KINDS,
+        spaces: SPACES,
+    })
 }
 
 /// A form with a field of every kind.

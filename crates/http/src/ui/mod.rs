@@ -230,7 +230,7 @@ fn html(template: &impl Template) -> Response {
 fn sources() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["templates", "src/ui", "src/ui/storage", "src/ui/preview"] {
+    for folder in ["templates", "src/ui", "src/ui/kit", "src/ui/storage", "src/ui/preview"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {

@@ -165,9 +165,14 @@ impl Page {
         format::when(self.language, *time)
     }
 
-    /// A time to the second, in UTC.
-    pub fn exact(&self, time: &model::Timestamp) -> String {
-        format::exact(*time)
+    /// A time to the minute, in people's words and in UTC.
+    pub fn minute(&self, time: &model::Timestamp) -> String {
+        format::minute(self.language, *time)
+    }
+
+    /// A path that is broken into lines between its names.
+    pub fn path<'p>(&self, path: &'p str) -> format::Steps<'p> {
+        format::Steps(path)
     }
 
     /// The bars above and beside the content.

@@ -65,7 +65,11 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
         .filter(|child| child.kind != NodeKind::Document && !ids.contains(&child.id))
         .map(|child| Step { href: link(child.id), name: child.name.clone(), icon: super::browse::icon_of(child) });
     let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: frame::title(above) }).collect();
-    let what = if ids.len() == 1 { item.name.clone() } else { visit.page.n("selection.items", ids.len()) };
+    let what = if ids.len() == 1 {
+        visit.page.f1("place.name", &item.name)
+    } else {
+        visit.page.n("selection.items", ids.len())
+    };
     let (steps, ready) = (steps.collect(), here.kind.holds_documents());
     frame::furnish(&mut visit, &way).await?;
     let page = &visit.page;

@@ -68,7 +68,7 @@ async fn deleting_can_be_undone_and_the_bin_restores() {
     browser.post("/account", &format!("/items/{a}/delete"), &[]).await.expect(303);
     browser.post("/account", &format!("/items/{b}/delete"), &[]).await.expect(303);
     let bin = browser.get(&format!("/bin/{collection}")).await.expect(200);
-    let row = bin.text.split("<tr>").find(|row| row.contains("<span>b</span>")).unwrap();
+    let row = bin.text.split("<tr>").find(|row| row.contains("\"auto\">b</span>")).unwrap();
     assert!(row.contains("aria-label=\"Restore b\""), "{row}");
     let one = row.split("name=\"one\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let ticked = bin.text.split("name=\"ids\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap());

@@ -1,0 +1,83 @@
+// Every page of the interface, in both themes, on a wide screen and on a phone, with content that means it badly: nothing is
+// wider than the screen, axe finds nothing, the browser complains of nothing, and a picture of each is kept.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { furnish } from './furnished.mjs';
+import { NO_PAGES, pages, routes } from './pages.mjs';
+import { NARROW, WIDE, assertAccessible, assertContrast, assertFits, openPage, picture, signIn, startBrowser, startServer } from './rig.mjs';
+
+let server;
+let browser;
+let farm;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  farm = await furnish(browser, server);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Looks at a page as it is, in both themes and on both screens; returns what is wrong with it. */
+async function look(page, name) {
+  const faults = [];
+  const ask = (check) => check(page).catch((error) => faults.push(`${name}: ${error.message}`));
+  for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await picture(page, `every/${name}-${screen}-${colorScheme}`);
+      if (colorScheme === 'light') {
+        await ask(assertFits);
+        await ask(assertAccessible);
+      } else await ask(assertContrast);
+    }
+  }
+  return faults;
+}
+
+/** Opens addresses one after the other and looks at them. */
+async function visit(page, addresses) {
+  const faults = [];
+  for (const [name, address, status = 200] of addresses) {
+    const answer = await page.goto(address);
+    if (answer.status() !== status) faults.push(`${name}: ${address} answers ${answer.status()}`);
+    else faults.push(...await look(page, name));
+  }
+  return faults;
+}
+
+test('every route that answers GET is looked at', () => {
+  const known = [...Object.keys(pages(farm)), ...NO_PAGES];
+  assert.deepEqual(routes().filter((route) => !known.includes(route)), [], 'routes without an example in pages.mjs');
+  assert.deepEqual(known.filter((route) => !routes().includes(route)), [], 'examples in pages.mjs without a route');
+});
+
+test('every page fits, is accessible and complains of nothing', async () => {
+  const all = Object.values(pages(farm)).flatMap((examples) => Object.entries(examples));
+  // RIG_PAGES chooses among them by a pattern, while somebody works on one.
+  const chosen = all.filter(([name]) => new RegExp(process.env.RIG_PAGES ?? '.').test(name));
+  const half = async (odd) => {
+    // Colours change at once, not by and by.
+    const page = await openPage(browser, server, { reducedMotion: 'reduce' });
+    await signIn(page);
+    const faults = await visit(page, chosen.filter((_, at) => at % 2 === odd));
+    await page.finish();
+    return faults;
+  };
+  assert.equal((await Promise.all([half(0), half(1)])).flat().join('\n'), '');
+});
+
+test('so does what somebody sees who is not signed in, or may not, or errs', async () => {
+  const guest = await openPage(browser, server, { reducedMotion: 'reduce' });
+  guest.expectFault(/40[034]/);
+  const faults = await visit(guest, [['sign-in', '/sign-in'], ['shared', farm.link], ['shared-ended', '/s/1/srl_0', 404], ['guest-nowhere', '/nowhere', 404]]);
+  await signIn(guest, 'berta');
+  faults.push(...await visit(guest, [
+    ['berta-home', '/'], ['berta-sites', '/sites'], ['berta-folder', '/browse/Documents/Offers'], ['error-403', '/farm', 403],
+    ['error-404', '/browse/Documents/Nothing.txt', 404], ['error-400', '/place?action=move', 400],
+  ]));
+  assert.equal(faults.join('\n'), '');
+  await guest.finish();
+});

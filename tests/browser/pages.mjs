@@ -1,0 +1,98 @@
+// Every address of the interface that a browser can open, with at least one example of each on a furnished farm.
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HEBREW, LONG, MARKUP, TURNED, UNBROKEN } from './furnished.mjs';
+
+const source = join(dirname(fileURLToPath(import.meta.url)), '../../crates/http/src/ui');
+const path = (...names) => names.map(encodeURIComponent).join('/');
+
+/** The routes of the interface that answer GET, as its source registers them. */
+export function routes() {
+  const files = readdirSync(source, { recursive: true }).filter((name) => name.endsWith('.rs') && !name.startsWith('tests'));
+  const texts = files.map((name) => readFileSync(join(source, name), 'utf8'));
+  return texts.flatMap((text) => [...text.matchAll(/\.route\(\s*"([^"]+)",\s*get\(/g)].map(([, route]) => route));
+}
+
+/** Routes that answer with something else than a page of their own. */
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/items/{id}/open', '/items/{id}/taken', '/browse/'];
+
+/** For each route the pages to look at: a name for the picture, and the address. */
+export function pages(farm) {
+  const { site, library, plan, held, offers, draft, columns } = farm;
+  const at = ({ id }, rest = '') => `/items/${id}${rest}`;
+  const in_ = (...names) => `/browse/Documents/${path(...names)}`;
+  const collection = library.site_collection;
+  return {
+    '/': { home: '/' },
+    '/sites': { sites: '/sites' },
+    '/browse': { 'site-root': '/browse' },
+    '/browse/{*path}': {
+      library: '/browse/Documents', 'library-filtered': '/browse/Documents?name=an&who=admin', 'library-nothing': '/browse/Documents?name=nothing+like+this',
+      'library-empty': '/browse/Empty', drafts: '/browse/Drafts', folder: in_('Offers'), 'folder-hostile': in_('Hostile'), 'folder-deep': in_('Hostile', 'Folder in folder '.repeat(12).trim(), 'and deeper', 'and deeper still'),
+      site: '/browse/sites/sales', 'site-long': '/browse/sites/legal', subsite: '/browse/projects',
+      document: in_('Plan.txt'), 'document-draft': '/browse/Drafts/Draft.md', 'document-held': in_('Held.txt'), 'document-open': in_('Open.docx'), 'document-lost': in_('Lost.bin'),
+      'document-long': in_('Hostile', LONG), 'document-unbroken': in_('Hostile', UNBROKEN), 'document-turned': in_('Hostile', TURNED), 'document-markup': in_('Hostile', MARKUP), 'document-hebrew': in_('Hostile', HEBREW),
+      ...Object.fromEntries(['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'broken.pdf', 'picture.png', 'drawing.svg', 'tone.wav', 'Budget.xlsx', 'unknown.bin'].map((name) => [`kind-${name.split('.').join('-')}`, in_('Kinds', name)])),
+    },
+    '/search': { search: '/search', 'search-found': '/search?q=an', 'search-none': '/search?q=nothing+like+this' },
+    '/sign-in': {}, '/s/{link}/{secret}': {}, // What somebody sees who is not signed in: below.
+    '/account': { account: '/account' },
+    '/account/password': { password: '/account/password' },
+    '/account/tokens': { token: '/account/tokens' },
+    '/ui-kit': { kit: '/ui-kit' },
+    '/ui-kit/form': { 'kit-form': '/ui-kit/form' },
+    '/items/{id}': { details: at(plan), 'details-library': at(library), 'details-site': at(site) },
+    '/items/{id}/rename': { rename: at(offers, '/rename') },
+    '/items/{id}/delete': { delete: at(offers, '/delete') },
+    '/items/{id}/new-folder': { 'new-folder': at(library, '/new-folder') },
+    '/items/{id}/new-library': { 'new-library': at(site, '/new-library') },
+    '/items/{id}/new-site': { 'new-site': at(site, '/new-site') },
+    '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
+    '/items/{id}/discard': { discard: at(held, '/discard') },
+    '/items/{id}/values': { values: at(plan, '/values') },
+    '/items/{id}/values/{column}': { value: at(plan, `/values/${columns[0].id}`) },
+    '/items/{id}/settings': { 'library-settings': at(library, '/settings'), 'drafts-settings': at(farm.drafts, '/settings') },
+    '/items/{id}/columns/{column}': { 'column-new': at(library, '/columns/new'), column: at(library, `/columns/${columns[3].id}`) },
+    '/items/{id}/view': { view: at(library, '/view') },
+    '/items/{id}/views': { 'view-save': at(library, '/views') },
+    '/items/{id}/compare': { compare: at(plan, '/compare?from=1.0') },
+    '/items/{id}/links': { 'link-new': at(held, '/links') },
+    '/items/{id}/link-rule': { 'link-rule': at(site, '/link-rule') },
+    '/items/{id}/permissions': { permissions: at(library, '/permissions'), 'permissions-own': at(offers, '/permissions'), 'permissions-why': at(offers, '/permissions?explain=berta'), 'permissions-site': at(site, '/permissions') },
+    '/items/{id}/permissions/grant': { grant: at(offers, '/permissions/grant') },
+    '/items/{id}/upload': { upload: at(library, '/upload') },
+    '/items/{id}/replace': { replace: at(draft, '/replace') },
+    '/place': { move: `/place?action=move&ids=${offers.id}`, copy: `/place?action=copy&ids=${held.id}` },
+    '/audit/{collection}': { audit: `/audit/${collection}`, 'audit-none': `/audit/${collection}?action=document.create&who=nobody` },
+    '/bin/{collection}': { bin: `/bin/${collection}`, 'bin-site': `/bin/${collection}?of=site` },
+    '/farm': { farm: '/farm' },
+    '/farm/sites/new': { 'farm-site': '/farm/sites/new' },
+    '/farm/sites/{site}/quota': { quota: `/farm/sites/${farm.sales.id}/quota` },
+    '/farm/users': { users: '/farm/users' },
+    '/farm/users/new': { 'user-new': '/farm/users/new' },
+    '/farm/users/{user}': { user: `/farm/users/${farm.people.berta.id}` },
+    '/farm/users/{user}/password': { 'user-password': `/farm/users/${farm.people.berta.id}/password` },
+    '/farm/roles': { roles: '/farm/roles' },
+    '/farm/roles/new': { 'role-new': '/farm/roles/new' },
+    '/farm/roles/{role}': { role: `/farm/roles/${farm.role.id}` },
+    '/farm/roles/{role}/delete': { 'role-delete': `/farm/roles/${farm.role.id}/delete` },
+    '/farm/groups': { groups: '/farm/groups' },
+    '/farm/groups/new': { 'group-new': '/farm/groups/new' },
+    '/farm/groups/{group}': { group: `/farm/groups/${farm.group.id}` },
+    '/farm/groups/{group}/change': { 'group-change': `/farm/groups/${farm.group.id}/change` },
+    '/farm/stores': { stores: '/farm/stores' },
+    '/farm/new-store/{kind}': { 'store-directory': '/farm/new-store/directory', 'store-s3': '/farm/new-store/s3' },
+    '/farm/stores/{store}': { store: '/farm/stores/archive' },
+    '/farm/stores/{store}/drain': { 'store-drain': '/farm/stores/archive/drain' },
+    '/farm/stores/{store}/remove': { 'store-remove': '/farm/stores/archive/remove' },
+    '/farm/policies': { policies: '/farm/policies' },
+    '/farm/policies/new': { 'policy-new': '/farm/policies/new' },
+    '/farm/policies/{kind}/{target}': { policy: `/farm/policies/library/${library.id}` },
+    '/farm/jobs': { jobs: '/farm/jobs' },
+    '/farm/jobs/new/{kind}': Object.fromEntries(['migrate', 'collect', 'check'].map((kind) => [`job-new-${kind}`, `/farm/jobs/new/${kind}`])),
+    '/farm/jobs/{job}': { job: `/farm/jobs/${farm.check.id}` },
+    '/farm/reclaim': { reclaim: '/farm/reclaim' },
+    '/farm/faults': { faults: '/farm/faults' },
+  };
+}

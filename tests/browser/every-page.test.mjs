@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { furnish } from './furnished.mjs';
 import { NO_PAGES, pages, routes } from './pages.mjs';
-import { NARROW, WIDE, assertAccessible, assertContrast, assertFits, openPage, picture, signIn, startBrowser, startServer } from './rig.mjs';
+import {
+  NARROW, WIDE, assertAccessible, assertContrast, assertFits, assertWordsWhole, openPage, picture, signIn, startBrowser, startServer,
+} from './rig.mjs';
 
 let server;
 let browser;
@@ -18,6 +20,11 @@ after(async () => {
   await browser?.close();
   await server?.stop();
 });
+
+/** All pages; RIG_PAGES chooses among them by a pattern, while somebody works on one. */
+const chosen = () => Object.values(pages(farm))
+  .flatMap((examples) => Object.entries(examples))
+  .filter(([name]) => new RegExp(process.env.RIG_PAGES ?? '.').test(name));
 
 /** Looks at a page as it is, in both themes and on both screens; returns what is wrong with it. */
 async function look(page, name) {
@@ -55,14 +62,12 @@ test('every route that answers GET is looked at', () => {
 });
 
 test('every page fits, is accessible and complains of nothing', async () => {
-  const all = Object.values(pages(farm)).flatMap((examples) => Object.entries(examples));
-  // RIG_PAGES chooses among them by a pattern, while somebody works on one.
-  const chosen = all.filter(([name]) => new RegExp(process.env.RIG_PAGES ?? '.').test(name));
+  const all = chosen();
   const half = async (odd) => {
     // Colours change at once, not by and by.
     const page = await openPage(browser, server, { reducedMotion: 'reduce' });
     await signIn(page);
-    const faults = await visit(page, chosen.filter((_, at) => at % 2 === odd));
+    const faults = await visit(page, all.filter((_, at) => at % 2 === odd));
     await page.finish();
     return faults;
   };
@@ -80,4 +85,67 @@ test('so does what somebody sees who is not signed in, or may not, or errs', asy
   ]));
   assert.equal(faults.join('\n'), '');
   await guest.finish();
+});
+
+test('German words fit on a phone, and none is broken', async () => {
+  const page = await openPage(browser, server, { locale: 'de-DE', viewport: NARROW, reducedMotion: 'reduce' });
+  await signIn(page);
+  const faults = [];
+  for (const [name, address] of chosen()) {
+    await page.goto(address);
+    await assertFits(page).catch((error) => faults.push(`${name}: ${error.message}`));
+    // Names and addresses that people give may be longer than any line.
+    if (!/hostile|long|unbroken|deep|turned|home|search|bin|audit|site|faults|^document$/.test(name)) await assertWordsWhole(page).catch((error) => faults.push(`${name}: ${error.message}`));
+  }
+  assert.equal(faults.join('\n'), '');
+  await page.finish();
+});
+
+test('from right to left, pages are mirrored and fit', async () => {
+  const page = await openPage(browser, server, { reducedMotion: 'reduce' });
+  await signIn(page);
+  const mirror = () => page.evaluate(() => { document.documentElement.dir = 'rtl'; });
+  for (const name of ['home', 'library', 'folder-hostile', 'document', 'kind-add-rs', 'account', 'bin', 'kit', 'permissions-own', 'values', 'stores']) {
+    const [address] = Object.values(pages(farm)).flatMap((examples) => (examples[name] ? [examples[name]] : []));
+    for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
+      await page.setViewportSize(viewport);
+      await page.goto(address);
+      await mirror();
+      await picture(page, `every/${name}-rtl-${screen}`);
+      await assertFits(page);
+    }
+  }
+  // The side bar is on the right, the pane and menus of rows on the left, all of them on the screen.
+  await page.setViewportSize(WIDE);
+  await page.goto('/browse/Documents/Kinds');
+  await mirror();
+  const box = (selector) => page.locator(selector).boundingBox();
+  assert.ok((await box('#sidebar')).x > (await box('main')).x);
+  await page.getByRole('link', { name: 'More actions for add.rs' }).click();
+  const menu = await box('.menu:popover-open');
+  assert.ok(menu.x >= 0 && menu.x + menu.width <= WIDE.width);
+  assert.ok(menu.x < WIDE.width / 2, 'the menu is beside its button');
+  await page.locator('.menu:popover-open').getByText('Details').click();
+  await page.getByRole('complementary', { name: 'add.rs' }).waitFor();
+  assert.equal((await box('.pane')).x, 0);
+  await picture(page, 'every/pane-rtl-wide');
+  await page.finish();
+});
+
+test('on paper there are no bars, buttons and boxes', async () => {
+  const page = await openPage(browser, server, { scheme: 'dark', reducedMotion: 'reduce' });
+  await signIn(page);
+  await page.emulateMedia({ media: 'print' });
+  for (const name of ['library', 'document', 'kind-minutes-md', 'permissions-own', 'audit', 'bin']) {
+    const [address] = Object.values(pages(farm)).flatMap((examples) => (examples[name] ? [examples[name]] : []));
+    await page.goto(address);
+    const seen = await page.locator('.topbar, .sidebar, .button, .toasts, .tools, input[type=checkbox], button').evaluateAll((all) => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 120)));
+    assert.deepEqual(seen, [], name);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light');
+    // A4 between usual edges.
+    await page.setViewportSize({ width: 680, height: 1000 });
+    await assertFits(page);
+    await picture(page, `every/${name}-paper`);
+  }
+  await page.finish();
 });

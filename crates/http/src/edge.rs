@@ -38,7 +38,7 @@ pub async fn around(request: Request, next: Next) -> Response {
         }
         match AssertUnwindSafe(next.run(request)).catch_unwind().await {
             Ok(response) => response,
-            Err(panic) => panicked(panic.as_ref()),
+            Err(panic) => Problem::from(panicked(panic.as_ref())).into_response(),
         }
     });
     let mut response = answer.await;
@@ -84,16 +84,16 @@ fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Ins
     if elapsed >= SLOW || status.as_u16() >= 400 { line!(info) } else { line!(debug) }
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Response {
+/// What became of a request on which the server failed.
+pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let what = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    let error = Error::corrupt("the server failed on this request; the log has the details under its request id")
+    Error::corrupt("the server failed on this request; the log has the details under its request id")
         .with_code("internal")
-        .with_source(format!("panic: {what}"));
-    Problem::from(error).into_response()
+        .with_source(format!("panic: {what}"))
 }
 
 fn head_size(headers: &HeaderMap) -> usize {

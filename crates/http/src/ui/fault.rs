@@ -1,5 +1,6 @@
 //! Errors of pages: a handler returns a [`Fault`], and the layer of all pages draws it in the reader's language.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use askama::Template;
@@ -7,6 +8,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use model::{Error, Theme};
 
 use super::caller::{self, Visit};
@@ -15,7 +17,7 @@ use super::page::{Page, Who};
 use super::texts::Language;
 use super::{html, refuse};
 use crate::state::AppState;
-use crate::{error, request};
+use crate::{edge, error, request};
 
 /// Media type of the framework's own refusals.
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -102,7 +104,10 @@ pub async fn show(request: Request, next: Next) -> Response {
     let mut request = request;
     request.extensions_mut().insert(reader.clone());
     let noted = page.flash.is_some();
-    let mut response = next.run(request).await;
+    let mut response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(panic) => Fault::from(edge::panicked(panic.as_ref())).into_response(),
+    };
     let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == super::HTML);
     if noted && is_page {
         Flash::clear(&mut response);
@@ -139,7 +144,8 @@ fn draw(page: &Page, error: &Error) -> Response {
     let title = match status {
         StatusCode::NOT_FOUND => page.s("error.not-found"),
         StatusCode::FORBIDDEN => page.s("error.forbidden"),
-        StatusCode::CONFLICT | StatusCode::LOCKED | StatusCode::PRECONDITION_FAILED => page.s("error.conflict"),
+        StatusCode::LOCKED => page.s("error.locked"),
+        StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => page.s("error.conflict"),
         StatusCode::SERVICE_UNAVAILABLE => page.s("error.unavailable"),
         status if status.is_server_error() => page.s("error.internal"),
         _ => page.s("error.invalid"),
@@ -150,4 +156,50 @@ fn draw(page: &Page, error: &Error) -> Response {
     *response.status_mut() = status;
     error::add_retry_after(error, &mut response);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    async fn burst() -> &'static str {
+        panic!("seven is not a prime")
+    }
+
+    async fn rotten() -> Shown {
+        Err(Error::corrupt("row 17 of table secrets has no end").into())
+    }
+
+    async fn waits() -> Shown {
+        Err(Error::exhausted("too many attempts: wait a minute").with_code("too_many_attempts").into())
+    }
+
+    #[tokio::test]
+    async fn failures_are_pages_that_say_what_to_do_and_give_nothing_away() {
+        let app = Router::new()
+            .route("/burst", get(burst))
+            .route("/rotten", get(rotten))
+            .route("/waits", get(waits))
+            .layer(from_fn(show))
+            .layer(from_fn(edge::around));
+        for (path, status, said) in [
+            ("/burst", 500, "The server failed on this request; the log has the details under its request id."),
+            ("/rotten", 500, "an administrator finds the details in the log under the request id"),
+            ("/waits", 429, "Too many attempts: wait a minute."),
+        ] {
+            let asked = Request::get(path).header("x-request-id", "abc-12345").body(Body::empty()).unwrap();
+            let response = app.clone().oneshot(asked).await.unwrap();
+            assert_eq!(response.status().as_u16(), status, "{path}");
+            assert_eq!(response.headers()[header::CONTENT_TYPE], crate::ui::HTML);
+            let body = axum::body::to_bytes(response.into_body(), 100_000).await.unwrap();
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            assert!(text.contains(said) && text.contains(&format!("Status {status} · Reference abc-12345")), "{text}");
+            assert!(!text.contains("prime") && !text.contains("secrets"), "{text}");
+        }
+    }
 }

@@ -67,6 +67,7 @@ export function pages(farm) {
     '/audit/{collection}': { audit: `/audit/${collection}`, 'audit-none': `/audit/${collection}?action=document.create&who=nobody` },
     '/bin/{collection}': { bin: `/bin/${collection}`, 'bin-site': `/bin/${collection}?of=site` },
     '/farm': { farm: '/farm' },
+    '/farm/figures': { figures: '/farm/figures' },
     '/farm/sites/new': { 'farm-site': '/farm/sites/new' },
     '/farm/sites/{site}/quota': { quota: `/farm/sites/${farm.sales.id}/quota` },
     '/farm/users': { users: '/farm/users' },

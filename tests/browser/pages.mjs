@@ -10,7 +10,7 @@ const path = (...names) => names.map(encodeURIComponent).join('/');
 /** The routes of the interface that answer GET, as its source registers them. */
 export function routes() {
   const files = readdirSync(source, { recursive: true }).filter((name) => name.endsWith('.rs') && !name.startsWith('tests'));
-  const texts = files.map((name) => readFileSync(join(source, name), 'utf8'));
+  const texts = files.map((name) => readFileSync(join(source, name), 'utf8').split('#[cfg(test)]')[0]);
   return texts.flatMap((text) => [...text.matchAll(/\.route\(\s*"([^"]+)",\s*get\(/g)].map(([, route]) => route));
 }
 

@@ -74,6 +74,21 @@ test('every page fits, is accessible and complains of nothing', async () => {
   assert.equal((await Promise.all([half(0), half(1)])).flat().join('\n'), '');
 });
 
+test('every colour of sites can be read', async () => {
+  const page = await openPage(browser, server, { reducedMotion: 'reduce' });
+  await signIn(page);
+  await page.goto('/ui-kit');
+  for (const accent of ['teal', 'blue', 'indigo', 'violet', 'magenta', 'brown', 'green', 'slate']) {
+    await page.evaluate((word) => { document.documentElement.dataset.accent = word; }, accent);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await assertContrast(page);
+    }
+    await picture(page, `every/accent-${accent}`);
+  }
+  await page.finish();
+});
+
 test('so does what somebody sees who is not signed in, or may not, or errs', async () => {
   const guest = await openPage(browser, server, { reducedMotion: 'reduce' });
   guest.expectFault(/40[034]/);

@@ -70,6 +70,7 @@ export async function furnish(browser, server) {
   await ask('POST', `/api/v1/items/${site.id}/libraries`, { name: 'Empty' });
   const below = await ask('POST', `/api/v1/items/${site.id}/sites`, { name: 'projects' });
   const sales = await ask('POST', '/api/v1/site-collections', { path: 'sites/sales', title: 'Sales' });
+  await ask('PATCH', `/api/v1/site-collections/${sales.id}`, { accent: 'magenta' });
   await ask('POST', '/api/v1/site-collections', { path: 'sites/legal', title: 'Legal, compliance and everything else that nobody else wants to do <b>' });
 
   for (const { id } of [held, plan]) await server.api('PUT', `/api/v1/items/${id}/check-out`);

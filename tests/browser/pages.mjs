@@ -50,6 +50,8 @@ export function pages(farm) {
     '/items/{id}/new-site': { 'new-site': at(site, '/new-site') },
     '/items/{id}/check-in': { 'check-in': at(held, '/check-in') },
     '/items/{id}/discard': { discard: at(held, '/discard') },
+    '/items/{id}/site-settings': { 'site-settings': at(site, '/site-settings'), 'site-settings-coloured': at(farm.sales, '/site-settings') },
+    '/values': { several: `/values?ids=${plan.id},${held.id}` },
     '/items/{id}/values': { values: at(plan, '/values') },
     '/items/{id}/values/{column}': { value: at(plan, `/values/${columns[0].id}`) },
     '/items/{id}/settings': { 'library-settings': at(library, '/settings'), 'drafts-settings': at(farm.drafts, '/settings') },

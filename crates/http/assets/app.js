@@ -6,6 +6,7 @@ import "./copy.js";
 import "./dialog.js";
 import "./keys.js";
 import "./menu.js";
+import "./more.js";
 import "./pane.js";
 import "./refresh.js";
 import "./selection.js";

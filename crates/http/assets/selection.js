@@ -94,6 +94,7 @@ if (form) {
     form.addEventListener("keydown", pressed);
   }
   form.addEventListener("click", clicked);
+  form.addEventListener("grown", refresh);
   // A page that comes back from the browser's history keeps its ticks.
   refresh();
 }

@@ -3,6 +3,7 @@
 //!
 //! This room knows no I/O, no async, no SQL, no wire format and none of the other rooms.
 
+mod accent;
 mod column;
 mod counted;
 mod digest;
@@ -19,6 +20,7 @@ mod storage;
 mod time;
 mod version;
 
+pub use accent::Accent;
 pub use column::{ColumnKind, ColumnValue};
 pub use counted::counted;
 pub use digest::Digest;

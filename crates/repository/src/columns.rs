@@ -1,8 +1,8 @@
 //! Columns and content types of libraries, and what documents have in them.
 
-use database::Transaction;
 use database::content::column::{self, ColumnRow};
 use database::content::{collection, node};
+use database::{Reader, Transaction};
 use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::explain;
@@ -60,6 +60,17 @@ impl From<ColumnRow> for Column {
             content_type_id: row.content_type_id,
         }
     }
+}
+
+/// What to change of what an item has in its columns.
+#[derive(Clone, Debug, Default)]
+pub struct ValuesChange {
+    /// Columns with their new values; none empties a column.
+    pub values: Vec<(Id, Option<ColumnValue>)>,
+    /// Columns with what they must hold for anything to be changed.
+    pub expected: Vec<(Id, Option<ColumnValue>)>,
+    /// The content type; `Some(None)` takes it away, none leaves it as it is.
+    pub content_type: Option<Option<Id>>,
 }
 
 impl Session {
@@ -170,14 +181,12 @@ impl Session {
         Ok(found)
     }
 
-    /// Sets columns of an item, all or none; a value of `None` empties the column. `content_type` of `Some(None)` takes
-    /// the content type away.
-    pub async fn set_values(
-        &self,
-        target: &Target,
-        values: Vec<(Id, Option<ColumnValue>)>,
-        content_type: Option<Option<Id>>,
-    ) -> Result<()> {
+    /// Changes what an item has in its columns, all or nothing.
+    ///
+    /// # Errors
+    /// Conflict with code `value_changed` when a column holds something else than was expected.
+    pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
+        let ValuesChange { values, expected, content_type } = change;
         let located = self.locate(target).await?;
         located.require(Right::Edit)?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
@@ -191,6 +200,7 @@ impl Session {
             let checked = guard.check(transaction)?;
             let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
             guard.require_free(transaction, &checked, &row)?;
+            refuse_overtaken(transaction, id, &expected)?;
             if let Some(content_type) = content_type {
                 require_type(transaction, row.library_id, content_type)?;
                 node::set_content_type(transaction, id, content_type)?;
@@ -278,6 +288,19 @@ fn check_choices(kind: &ColumnKind) -> Result<()> {
 fn find_column(transaction: &mut Transaction<'_>, library: Id, id: Id) -> Result<ColumnRow> {
     let found = column::list(transaction, library)?.into_iter().find(|column| column.id == id);
     found.ok_or_else(|| Error::not_found("the library has no such column"))
+}
+
+fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<ColumnValue>)]) -> Result<()> {
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let present = column::values(reader, item)?;
+    let now = |column: Id| present.iter().find(|(id, _)| *id == column).map(|(_, value)| value);
+    if expected.iter().all(|(column, value)| now(*column) == value.as_ref()) {
+        return Ok(());
+    }
+    Err(Error::conflict("somebody changed it meanwhile: look at what it holds now and save again")
+        .with_code("value_changed"))
 }
 
 fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {

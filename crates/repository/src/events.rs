@@ -52,6 +52,7 @@ pub const AUDIT_ACTIONS: [&str; 44] = [
     "site.audit-reads",
     "site.create",
     "site.links",
+    "site.look",
     "site.quota",
     "version.delete",
     "version.publish",

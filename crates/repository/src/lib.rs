@@ -55,7 +55,7 @@ mod ways;
 pub use activity::{SERVER_LOCK, Watch};
 pub use address::Target;
 pub use clean_up::{CleanedUp, RECYCLE_DAYS};
-pub use columns::{Column, ColumnChange, ContentType};
+pub use columns::{Column, ColumnChange, ContentType, ValuesChange};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,

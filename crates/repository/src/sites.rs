@@ -8,7 +8,9 @@ use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, event, library};
-use model::{Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp, VersionNumber};
+use model::{
+    Accent, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp, VersionNumber,
+};
 
 use crate::documents::{explain, held_parent, taken};
 use crate::locate::check_depth;
@@ -53,6 +55,8 @@ pub struct SiteCollection {
     pub audit_reads: bool,
     /// When it was created.
     pub created_at: Timestamp,
+    /// The colour of its pages.
+    pub accent: Accent,
 }
 
 /// What a site collection holds, and where.
@@ -130,6 +134,7 @@ impl Session {
             title: title.clone(),
             database_id: content.row.id,
             created_at: Timestamp::now(),
+            accent: Accent::default(),
         };
         let write = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
@@ -189,6 +194,7 @@ impl Session {
             }),
             audit_reads: located.collection.audit_reads,
             created_at: row.created_at,
+            accent: row.accent,
         })
     }
 
@@ -207,6 +213,33 @@ impl Session {
             guard.record(transaction, id, "site.quota", bytes.map_or("none".to_owned(), |bytes| bytes.to_string()))
         };
         located.content.database.write(write).await
+    }
+
+    /// Changes title and colour of a site collection; what is absent stays.
+    ///
+    /// The title is also the name of the root site, which is written first: what is cut between the two is mended by doing it again.
+    pub async fn set_look(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
+        let located = self.locate(&id.into()).await?;
+        located.require(Right::ManageSite)?;
+        let row = located.map.collection(located.collection.id)?;
+        let title = title.unwrap_or(&row.title).trim().to_owned();
+        check_title(&title)?;
+        let (id, accent) = (row.id, accent.unwrap_or(row.accent));
+        let guard = self.guard(&located, &[(id, Right::ManageSite)]);
+        let (name, folded) = (title.clone(), id.to_string());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            node::place(transaction, id, Id::NONE, &name, &folded)?;
+            collection::change_tree(transaction, id)?;
+            guard.record(transaction, id, "site.look", format!("{name}, {}", accent.as_str()))
+        };
+        located.content.database.write(write).await?;
+        let write = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            site_collection::set_look(transaction, id, &title, accent).map(drop)
+        };
+        self.repository.inner.configuration.write(write).await?;
+        self.repository.refresh_map().await
     }
 
     /// Sets whether opening a document is written to the audit log.

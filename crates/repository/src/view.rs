@@ -3,7 +3,7 @@
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::version::{self, VersionRow};
-use model::{Digest, Error, Id, NodeKind, Result, Right, Rights, Timestamp, VersionNumber};
+use model::{Accent, Digest, Error, Id, NodeKind, Result, Right, Rights, Timestamp, VersionNumber};
 
 use crate::locate::Located;
 use crate::locks::covering;
@@ -68,6 +68,8 @@ pub struct Item {
     pub locked_by: Option<Id>,
     /// Its content type.
     pub content_type_id: Option<Id>,
+    /// The colour of the site collection that it is in. Looked up for single items only.
+    pub accent: Accent,
     /// What the caller may do with it.
     pub rights: Rights,
     /// Whether it has permissions of its own instead of inherited ones.
@@ -118,6 +120,7 @@ impl Located {
     pub(crate) fn item(&self, reader: &mut Reader<'_>) -> Result<Item> {
         let inherited = self.parent().map(|parent| parent.scope_id);
         let mut item = self.view(reader, self.node(), self.path(), inherited)?;
+        item.accent = self.map.collection(self.collection.id)?.accent;
         if item.rights.has(Right::View) {
             item.locked_by = covering(reader, self)?.first().map(|lock| lock.owner_id);
         }
@@ -177,6 +180,7 @@ impl Located {
             check_out: node.holder_id.zip(node.held_at).map(|(by, at)| CheckOut { by, at }),
             locked_by: None,
             content_type_id: node.content_type_id,
+            accent: Accent::default(),
             rights: self.access.rights(node.scope_id),
             own_permissions: inherited.is_none_or(|scope| scope != node.scope_id),
         }

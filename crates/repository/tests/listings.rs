@@ -5,7 +5,7 @@ mod support;
 use std::collections::HashSet;
 
 use model::{ColumnKind, ColumnValue, Name, Right, Role};
-use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort};
+use repository::{AUDIT_ACTIONS, AuditFilter, ColumnChange, Sort, ValuesChange};
 use support::{at, each_farm, get, put};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,7 +56,10 @@ async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
         for name in ["a", "b", "secret/c"] {
             put(&admin, &format!("Documents/{name}"), name).await.unwrap();
             let values = vec![(title, Some(ColumnValue::Text(name.into()))), (amount, Some(ColumnValue::Number(1.5)))];
-            admin.set_values(&at(&format!("Documents/{name}")), values, None).await.unwrap();
+            admin
+                .set_values(&at(&format!("Documents/{name}")), ValuesChange { values, ..ValuesChange::default() })
+                .await
+                .unwrap();
         }
         let of = |name: &'static str| async { admin.item(&at(name)).await.unwrap().id };
         let (a, b) = (of("Documents/a").await, of("Documents/b").await);
@@ -69,7 +72,8 @@ async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
         assert_eq!((first.columns.len(), first.values.len()), (1, 2));
         // Who knows a folder only because something in it is shared sees nothing of what the folder has in columns.
         let folder = at("Documents/secret");
-        admin.set_values(&folder, vec![(title, Some(ColumnValue::Text("hush".into())))], None).await.unwrap();
+        let values = vec![(title, Some(ColumnValue::Text("hush".into())))];
+        admin.set_values(&folder, ValuesChange { values, ..ValuesChange::default() }).await.unwrap();
         let (id, guest) = farm.person("guest").await;
         admin.break_inheritance(&at("Documents/secret/c"), true).await.unwrap();
         admin.grant(&at("Documents/secret/c"), id, Role::READ).await.unwrap();

@@ -7,7 +7,7 @@ mod support;
 use std::collections::HashSet;
 
 use model::{ColumnKind, ColumnValue, ErrorKind, Id, Name, Role, Timestamp};
-use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, ValueTest};
+use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, ValueTest, ValuesChange};
 use support::{at, each_farm, put};
 
 /// All names of a listing in its order, taken `limit` at a time.
@@ -52,7 +52,7 @@ async fn every_order_shows_every_document_once_in_both_directions() {
                 (date, Some(ColumnValue::Date(Timestamp::from_micros(i as i64 % 4 * 1_000_000)))),
                 (person, Some(ColumnValue::Person([berta_id, admin.principal().id][i % 2]))),
             ];
-            who.set_values(&at(&path), values, None).await.unwrap();
+            who.set_values(&at(&path), ValuesChange { values, ..ValuesChange::default() }).await.unwrap();
         }
         let orders = [Sort::Name, Sort::Modified, Sort::Size, Sort::Person, Sort::Type];
         for sort in orders.into_iter().chain([text, number, date, person].map(Sort::Column)) {
@@ -102,7 +102,9 @@ async fn filters_leave_out_what_does_not_fit() {
             put(who, &format!("Documents/{name}"), "x").await.unwrap();
             let word = ["new", "won"][i / 2].to_owned();
             let values = vec![(state, Some(ColumnValue::Text(word))), (amount, Some(ColumnValue::Number(i as f64)))];
-            who.set_values(&at(&format!("Documents/{name}")), values, None).await.unwrap();
+            who.set_values(&at(&format!("Documents/{name}")), ValuesChange { values, ..ValuesChange::default() })
+                .await
+                .unwrap();
         }
         let look = async |filter: Filter| {
             names(&admin, "Documents", &ListRequest { filter, ..ListRequest::default() }, 3).await

@@ -1,13 +1,13 @@
 //! The farm's map of site collections: which content database holds which address.
 
-use model::{Id, Result, Timestamp};
+use model::{Accent, Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    LIST = "SELECT id, folded, path, title, database_id, created_at FROM site_collection ORDER BY folded";
+    LIST = "SELECT id, folded, path, title, database_id, created_at, accent FROM site_collection ORDER BY folded";
     INSERT = "INSERT INTO site_collection (id, folded, path, title, database_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
-    RETITLE = "UPDATE site_collection SET title = $2 WHERE id = $1";
+    SET_LOOK = "UPDATE site_collection SET title = $2, accent = $3 WHERE id = $1";
     DELETE = "DELETE FROM site_collection WHERE id = $1";
 }
 
@@ -26,6 +26,8 @@ pub struct SiteCollectionRow {
     pub database_id: Id,
     /// When it was created.
     pub created_at: Timestamp,
+    /// The colour of its pages.
+    pub accent: Accent,
 }
 
 fn read(row: &Row<'_>) -> Result<SiteCollectionRow> {
@@ -36,6 +38,7 @@ fn read(row: &Row<'_>) -> Result<SiteCollectionRow> {
         title: row.get(3)?,
         database_id: row.get(4)?,
         created_at: row.get(5)?,
+        accent: Accent::parse(row.get(6)?)?,
     })
 }
 
@@ -44,15 +47,15 @@ pub fn list(reader: &mut Reader<'_>) -> Result<Vec<SiteCollectionRow>> {
     reader.query(LIST, &[], read)
 }
 
-/// Adds a site collection to the map; a taken address is a conflict.
+/// Adds a site collection of the usual colour to the map; a taken address is a conflict.
 pub fn insert(transaction: &mut Transaction<'_>, row: &SiteCollectionRow) -> Result<()> {
     let values = params![row.id, &row.folded, &row.path, &row.title, row.database_id, row.created_at];
     transaction.execute(INSERT, &values).map(drop)
 }
 
-/// Changes a title.
-pub fn retitle(transaction: &mut Transaction<'_>, id: Id, title: &str) -> Result<u64> {
-    transaction.execute(RETITLE, &params![id, title])
+/// Changes title and colour.
+pub fn set_look(transaction: &mut Transaction<'_>, id: Id, title: &str, accent: Accent) -> Result<u64> {
+    transaction.execute(SET_LOOK, &params![id, title, accent.as_str()])
 }
 
 /// Takes a site collection out of the map.

@@ -122,7 +122,7 @@ pub(crate) fn read_from(row: &Row<'_>, at: usize) -> Result<NodeRow> {
         parent_id: row.get(at + 2)?,
         library_id: row.get(at + 3)?,
         scope_id: row.get(at + 4)?,
-        kind: NodeKind::parse(row.get::<String>(at + 5)?.as_str())?,
+        kind: NodeKind::parse(row.get(at + 5)?)?,
         name: row.get(at + 6)?,
         folded: row.get(at + 7)?,
         created_at: row.get(at + 8)?,

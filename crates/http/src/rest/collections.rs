@@ -2,7 +2,7 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::SitePath;
+use model::{Accent, SitePath};
 use repository::AuditFilter;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -93,12 +93,16 @@ async fn change(
     Ids([id]): Ids<1>,
     Json(change): Json<SiteCollectionChange>,
 ) -> Answer<Reply<SiteCollectionJson>> {
+    let accent = change.accent.as_deref().map(Accent::parse).transpose()?;
     // The quota first: whoever may set it may set the other too, so that a refusal leaves both as they were.
     if let Some(quota) = change.quota_bytes {
         caller.session.set_quota(id, quota).await?;
     }
     if let Some(on) = change.audit_reads {
         caller.session.set_audit_reads(id, on).await?;
+    }
+    if change.title.is_some() || change.accent.is_some() {
+        caller.session.set_look(id, change.title.as_deref(), accent).await?;
     }
     Ok(Reply(caller.session.site_collection(id).await?.into()))
 }

@@ -3,11 +3,12 @@
 use axum::Json as Reply;
 use axum::http::StatusCode;
 use model::{Error, Name};
+use repository::ValuesChange;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Create, Ids, Json};
-use super::wire::column::{self, ColumnForm, ColumnJson, ContentTypeJson, ValuesChange, ValuesJson};
+use super::wire::column::{self, ColumnForm, ColumnJson, ContentTypeJson, ValuesForm, ValuesJson};
 use super::wire::item::Naming;
 use super::wire::library::{SettingsChange, SettingsJson};
 use super::wire::list::List;
@@ -201,22 +202,23 @@ async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<Values
     operation_id = "change_values",
     tag = "libraries",
     params(("id" = String, Path, description = "Identifier of the item")),
-    request_body = ValuesChange,
+    request_body = ValuesForm,
     responses((status = 200, description = "The values as they are now", body = ValuesJson))
 )]
 async fn change_values(
     caller: Authenticated,
     Ids([id]): Ids<1>,
-    Json(change): Json<ValuesChange>,
+    Json(form): Json<ValuesForm>,
 ) -> Answer<Reply<ValuesJson>> {
     let (columns, _) = caller.session.columns(&id.into()).await?;
-    let mut changes = Vec::with_capacity(change.values.len());
-    for (word, value) in change.values {
+    let mut changes = Vec::with_capacity(form.values.len());
+    for (word, value) in form.values {
         let known = columns.iter().find(|column| column.id.to_string() == word);
         let column = known.ok_or_else(|| Error::not_found("the library has no such column"))?;
         changes.push((column.id, column::value(column, value)?));
     }
-    let content_type = change.content_type.map(|content_type| content_type.map(|id| id.0));
-    caller.session.set_values(&id.into(), changes, content_type).await?;
+    let content_type = form.content_type.map(|content_type| content_type.map(|id| id.0));
+    let change = ValuesChange { values: changes, content_type, ..ValuesChange::default() };
+    caller.session.set_values(&id.into(), change).await?;
     values(caller, Ids([id])).await
 }

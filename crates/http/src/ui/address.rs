@@ -12,6 +12,11 @@ pub fn browse(path: &str) -> String {
     if names.is_empty() { "/browse".to_owned() } else { format!("/browse{}", segments::encode_path(names)) }
 }
 
+/// The page of what a place holds, by the page of the place and the name.
+pub fn below(place: &str, name: &str) -> String {
+    format!("{place}/{}", segments::encode(name))
+}
+
 /// The page of the place that holds the item at a path.
 pub fn browse_parent(path: &str) -> String {
     browse(path.rsplit_once('/').map_or("", |(parent, _)| parent))
@@ -39,6 +44,11 @@ mod tests {
             let uri: Uri = browse(path).parse().unwrap();
             let Target::Path(read) = target(&uri).unwrap() else { panic!("an identifier") };
             assert_eq!(read.to_string(), path);
+        }
+        assert_eq!(below(&browse("Documents/a b"), "c/d"), browse("Documents/a b") + "/c%2Fd");
+        for (place, name) in [("", "Documents"), ("Documents/a b", "100 % #1?.txt")] {
+            let path = format!("{place}/{name}");
+            assert_eq!(below(&browse(place), name), browse(path.trim_start_matches('/')));
         }
         assert_eq!(browse_parent("Documents/a b/c"), "/browse/Documents/a%20b");
         assert_eq!(browse_parent("Documents"), "/browse");

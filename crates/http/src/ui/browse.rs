@@ -57,7 +57,8 @@ async fn show(mut visit: Visit, target: &Target, view: View) -> Shown {
 async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
     let names = names(&visit.session, &listed.items).await?;
-    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &names)).collect();
+    let here = address::browse(&item.path);
+    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &here, &names)).collect();
     let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
     Ok(html(&SitePage {
         page: &visit.page,
@@ -83,7 +84,12 @@ pub async fn names(session: &Session, items: &[Item]) -> Result<HashMap<Id, Prin
 
 /// The name of a user or group, or a dash.
 pub fn name_of(names: &HashMap<Id, PrincipalName>, id: Id) -> String {
-    names.get(&id).map_or_else(|| "–".to_owned(), |name| name.name.clone())
+    known_as(names, id).to_owned()
+}
+
+/// The same, lent.
+pub fn known_as(names: &HashMap<Id, PrincipalName>, id: Id) -> &str {
+    names.get(&id).map_or("–", |name| name.name.as_str())
 }
 
 /// The icon of an item.
@@ -92,6 +98,14 @@ pub fn icon_of(item: &Item) -> Icon {
         NodeKind::Site => toned("site", "tone-accent"),
         NodeKind::Library => toned("library", "tone-accent"),
         NodeKind::Folder => toned("folder", "tone-yellow"),
-        NodeKind::Document => file_icon(item.name.rsplit_once('.').map_or("", |(_, end)| end).to_lowercase().as_str()),
+        NodeKind::Document => {
+            let end = item.name.rsplit_once('.').map_or("", |(_, end)| end);
+            // Names mostly end in lower case already.
+            if end.bytes().any(|b| b.is_ascii_uppercase()) {
+                file_icon(&end.to_ascii_lowercase())
+            } else {
+                file_icon(end)
+            }
+        }
     }
 }

@@ -121,7 +121,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         open_by: item.locked_by.map(|holder| browse::name_of(&names, holder)),
         may_unlock: item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override),
         mine: own,
-        kind: format::media(visit.page.language, &item.media_type, &item.name),
+        kind: format::media(visit.page.language, &item.media_type, &item.name).into_owned(),
         shown: content_type::shown_as(&item.media_type).is_some(),
         may_edit: item.rights.has(Right::Edit),
         free: own || item.check_out.is_none(),

@@ -1,12 +1,12 @@
 //! Sizes and times as people read them, and the small pieces of markup that templates share.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::LazyLock;
 
 use askama::filters::{Escaper, HtmlSafe};
 use model::Timestamp;
 use time::OffsetDateTime;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
 
 use super::texts::Language;
 use super::{assets, written};
@@ -57,7 +57,7 @@ pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
 
 /// The day, as in `2026-11-21`: as fields for days have it.
 pub fn date(time: Timestamp) -> String {
-    written(time, format_description!("[year]-[month]-[day]"))
+    Written::of(time).day().to_owned()
 }
 
 /// To the minute, in UTC, as in "29 Nov 2026, 07:53 UTC".
@@ -67,18 +67,54 @@ pub fn minute(language: Language, time: Timestamp) -> String {
 
 /// To the second, in UTC.
 pub fn exact(time: Timestamp) -> String {
-    written(time, format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC"))
+    let written = Written::of(time);
+    if written.is_known() { format!("{} {} UTC", written.day(), written.clock()) } else { written.day().to_owned() }
 }
 
-fn machine(time: Timestamp) -> String {
-    written(time, format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z"))
-}
+/// A time to the second in UTC, as digits. A listing has two hundred of them: they are written without a parser of forms.
+struct Written([u8; 19]);
 
-fn written(time: Timestamp, form: &[BorrowedFormatItem<'_>]) -> String {
-    OffsetDateTime::from_unix_timestamp(time.seconds())
-        .ok()
-        .and_then(|time| time.format(form).ok())
-        .unwrap_or_else(|| "?".to_owned())
+impl Written {
+    /// Times outside of the years 0 to 9999, which nobody stores, are a question mark.
+    fn of(time: Timestamp) -> Self {
+        let mut text = *b"?..................";
+        let Ok(moment) = OffsetDateTime::from_unix_timestamp(time.seconds()) else { return Self(text) };
+        let Ok(year) = u16::try_from(moment.year()) else { return Self(text) };
+        if year > 9999 {
+            return Self(text);
+        }
+        text.copy_from_slice(b"0000-00-00 00:00:00");
+        let two = |text: &mut [u8], at: usize, n: u8| {
+            text[at] += n / 10;
+            text[at + 1] += n % 10;
+        };
+        // Both halves of a year have two digits.
+        two(&mut text, 0, (year / 100) as u8);
+        two(&mut text, 2, (year % 100) as u8);
+        two(&mut text, 5, moment.month().into());
+        two(&mut text, 8, moment.day());
+        two(&mut text, 11, moment.hour());
+        two(&mut text, 14, moment.minute());
+        two(&mut text, 17, moment.second());
+        Self(text)
+    }
+
+    fn is_known(&self) -> bool {
+        self.0[0] != b'?'
+    }
+
+    fn part(&self, from: usize, to: usize) -> &str {
+        // Only ASCII was written.
+        std::str::from_utf8(&self.0[from..to]).unwrap_or("?")
+    }
+
+    fn day(&self) -> &str {
+        if self.is_known() { self.part(0, 10) } else { "?" }
+    }
+
+    fn clock(&self) -> &str {
+        self.part(11, 19)
+    }
 }
 
 /// A time as markup: relative to now, exact when pointed at.
@@ -94,9 +130,18 @@ pub fn when(language: Language, time: Timestamp) -> When {
 
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (machine, exact) = (machine(self.time), exact(self.time));
+        let written = Written::of(self.time);
+        let (day, clock) = (written.day(), written.clock());
         let relative = ago(self.language, self.time, Timestamp::now());
-        write!(f, "<time datetime=\"{machine}\" title=\"{exact}\">{relative}</time>")
+        if !written.is_known() {
+            return write!(f, "<time>{relative}</time>");
+        }
+        for part in
+            ["<time datetime=\"", day, "T", clock, "Z\" title=\"", day, " ", clock, " UTC\">", &relative, "</time>"]
+        {
+            f.write_str(part)?;
+        }
+        Ok(())
     }
 }
 
@@ -136,9 +181,15 @@ pub fn toned(name: &'static str, tone: &'static str) -> Icon {
 
 impl fmt::Display for Icon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        static SPRITE: LazyLock<String> = LazyLock::new(|| assets::url("icons.svg"));
         let Self(name, tone) = self;
-        let sprite = assets::url("icons.svg");
-        write!(f, "<svg class=\"icon {tone}\" aria-hidden=\"true\"><use href=\"{sprite}#{name}\"/></svg>")
+        let (space, sprite) = (if tone.is_empty() { "" } else { " " }, SPRITE.as_str());
+        for part in
+            ["<svg class=\"icon", space, tone, "\" aria-hidden=\"true\"><use href=\"", sprite, "#", name, "\"/></svg>"]
+        {
+            f.write_str(part)?;
+        }
+        Ok(())
     }
 }
 
@@ -167,54 +218,58 @@ pub fn file_icon(extension: &str) -> Icon {
 }
 
 /// What a document is in people's words, as in "PDF document"; the type itself when there are no words for it.
-pub fn media(language: Language, media_type: &str, name: &str) -> String {
-    let word = match content_type::essence(media_type).as_str() {
-        "application/pdf" => "pdf",
+pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, str> {
+    let key = match content_type::essence(media_type).as_str() {
+        "application/pdf" => "media.pdf",
         "application/msword"
         | "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
         | "application/vnd.openxmlformats-officedocument.wordprocessingml.template"
-        | "application/vnd.ms-word.document.macroenabled.12" => "word",
+        | "application/vnd.ms-word.document.macroenabled.12" => "media.word",
         "application/vnd.ms-excel"
         | "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
         | "application/vnd.openxmlformats-officedocument.spreadsheetml.template"
-        | "application/vnd.ms-excel.sheet.macroenabled.12" => "excel",
+        | "application/vnd.ms-excel.sheet.macroenabled.12" => "media.excel",
         "application/vnd.ms-powerpoint"
         | "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-        | "application/vnd.openxmlformats-officedocument.presentationml.slideshow" => "powerpoint",
-        "application/vnd.oasis.opendocument.text" => "odt",
-        "application/vnd.oasis.opendocument.spreadsheet" => "ods",
-        "application/vnd.oasis.opendocument.presentation" => "odp",
-        "application/rtf" | "text/rtf" => "rtf",
-        "text/plain" => "text",
-        "text/markdown" => "markdown",
-        "text/csv" | "text/tab-separated-values" => "csv",
-        "text/html" | "application/xhtml+xml" => "html",
-        "application/json" => "json",
-        "text/xml" | "application/xml" => "xml",
-        "message/rfc822" | "application/vnd.ms-outlook" => "mail",
+        | "application/vnd.openxmlformats-officedocument.presentationml.slideshow" => "media.powerpoint",
+        "application/vnd.oasis.opendocument.text" => "media.odt",
+        "application/vnd.oasis.opendocument.spreadsheet" => "media.ods",
+        "application/vnd.oasis.opendocument.presentation" => "media.odp",
+        "application/rtf" | "text/rtf" => "media.rtf",
+        "text/plain" => "media.text",
+        "text/markdown" => "media.markdown",
+        "text/csv" | "text/tab-separated-values" => "media.csv",
+        "text/html" | "application/xhtml+xml" => "media.html",
+        "application/json" => "media.json",
+        "text/xml" | "application/xml" => "media.xml",
+        "message/rfc822" | "application/vnd.ms-outlook" => "media.mail",
         "application/zip"
         | "application/x-zip-compressed"
         | "application/x-7z-compressed"
         | "application/x-tar"
         | "application/gzip"
         | "application/x-gzip"
-        | "application/vnd.rar" => "archive",
-        "application/octet-stream" | "" => "file",
-        "application/javascript" | "application/x-sh" | "application/sql" | "text/javascript" | "text/css" => "code",
-        other if other.starts_with("text/x-") => "code",
-        other if other.starts_with("image/") => "image",
-        other if other.starts_with("audio/") => "audio",
-        other if other.starts_with("video/") => "video",
-        _ => return media_type.to_owned(),
-    };
-    let words = language.text(&format!("media.{word}"));
-    match (word, name.rsplit_once('.')) {
-        ("image" | "audio" | "video" | "archive" | "code" | "file", Some((_, end)))
-            if (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) =>
-        {
-            format!("{words} ({})", end.to_uppercase())
+        | "application/vnd.rar" => "media.archive",
+        "application/octet-stream" | "" => "media.file",
+        "application/javascript" | "application/x-sh" | "application/sql" | "text/javascript" | "text/css" => {
+            "media.code"
         }
-        _ => words.to_owned(),
+        other if other.starts_with("text/x-") => "media.code",
+        other if other.starts_with("image/") => "media.image",
+        other if other.starts_with("audio/") => "media.audio",
+        other if other.starts_with("video/") => "media.video",
+        _ => return media_type.to_owned().into(),
+    };
+    let words = language.text(key);
+    let tells_little =
+        ["media.image", "media.audio", "media.video", "media.archive", "media.code", "media.file"].contains(&key);
+    match name.rsplit_once('.') {
+        Some((_, end))
+            if tells_little && (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            format!("{words} ({})", end.to_uppercase()).into()
+        }
+        _ => words.into(),
     }
 }
 

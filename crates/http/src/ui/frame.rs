@@ -40,6 +40,7 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
     let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
     let (libraries, sites) = inside(&visit.session, site, here).await?;
+    visit.page.accent = site.accent;
     let page = &visit.page;
     let home =
         NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
@@ -67,10 +68,12 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
             label: page.s("nav.audit").to_owned(),
             current: false,
         });
+    }
+    if site.rights.has(Right::ManageSite) {
         first.push(NavLink {
-            href: format!("/items/{}/link-rule", site.collection_id),
-            icon: icon("link"),
-            label: page.s("link.rule").to_owned(),
+            href: format!("/items/{}/site-settings", site.id),
+            icon: icon("sliders"),
+            label: page.s("site.settings").to_owned(),
             current: false,
         });
     }

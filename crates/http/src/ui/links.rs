@@ -219,7 +219,7 @@ async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: St
     let opened = state.repository().open_link(link, secret).await?;
     Ok(html(&SharedPage {
         page,
-        kind: format::media(page.language, &opened.media_type, &opened.name),
+        kind: format::media(page.language, &opened.media_type, &opened.name).into_owned(),
         name: opened.name,
         size: opened.size,
         ends: opened.expires_at,

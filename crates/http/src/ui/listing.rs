@@ -1,12 +1,13 @@
 //! The page of a library or folder: what it holds, in the order, groups and columns that the reader wants.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
 use model::{ColumnKind, Id, NodeKind, Right, Timestamp};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
 
-use super::browse::{icon_of, name_of, names};
+use super::browse::{icon_of, known_as, names};
 use super::caller::Visit;
 use super::cells::{self, Cell};
 use super::fault::Shown;
@@ -17,8 +18,8 @@ use super::view::{self, Key, View, Wide};
 use super::{address, html};
 use crate::place;
 
-/// Entries of one page.
-const PAGE: usize = 100;
+/// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
+const PAGE: usize = 50;
 /// Columns of a library whose values are read.
 const MOST_COLUMNS: usize = 200;
 
@@ -27,11 +28,11 @@ pub enum Part<'a> {
     /// A time.
     When(Timestamp),
     /// Words.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Bytes, for documents.
     Size(Option<u64>),
     /// A value that may be edited in its place.
-    Own(Cell<'a>),
+    Own(Box<Cell<'a>>),
 }
 
 /// A row of a listing.
@@ -39,7 +40,7 @@ pub struct Row<'a> {
     /// The item.
     pub id: Id,
     /// What may be done with it, as words that the scripts compare.
-    pub can: String,
+    pub can: &'static str,
     /// Its columns.
     pub parts: Vec<Part<'a>>,
     /// The title of the group that begins with it; empty for none.
@@ -49,13 +50,13 @@ pub struct Row<'a> {
     /// Its icon.
     pub icon: Icon,
     /// Its name.
-    pub name: String,
+    pub name: &'a str,
     /// Its page.
     pub href: String,
     /// Who has it checked out.
-    pub held_by: Option<String>,
+    pub held_by: Option<&'a str>,
     /// Who has it open for edit.
-    pub open_by: Option<String>,
+    pub open_by: Option<&'a str>,
     /// Whether its latest version is a draft.
     pub draft: bool,
     /// Whether it has permissions of its own.
@@ -115,6 +116,8 @@ struct Listing<'a> {
     query: String,
     may_add: bool,
     may_delete: bool,
+    /// Whether the columns of several rows can be edited at once.
+    may_tag: bool,
 }
 
 /// The page, for a place that has been found already.
@@ -123,13 +126,15 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let target = Target::Id(item.id);
     let readable = item.rights.has(Right::View);
     let saved = if readable { session.views(&target).await? } else { Vec::new() };
-    let (columns, _) = if readable { session.columns(&target).await? } else { Default::default() };
     let chosen = view::find(&saved, &view.saved)?;
     if let (true, Some(chosen)) = (view.says_nothing(), chosen) {
         let word = if view.saved.is_empty() { String::new() } else { chosen.id.to_string() };
         view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
     }
     let chosen = chosen.map(|chosen| chosen.id);
+    // Only conditions on own columns need to know them before the rows are read.
+    let asks_own = readable && !view.values.is_empty();
+    let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
     let after = if view.after.is_empty() { None } else { Some(place::read(&view.after)?) };
     let first = after.is_none();
@@ -140,7 +145,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     people.extend(session.principal_names(&cells::people(found.values.values())).await?);
     let shown = view.shown(&found.columns);
     let here = address::browse(&item.path);
-    let rows = rows(visit, &view, &found, &shown, &people);
+    let rows = rows(visit, &view, &here, &found, &shown, &people);
     Ok(html(&Listing {
         page: &visit.page,
         title: frame::title(item),
@@ -165,6 +170,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         query: view.query(),
         may_add: found.place.rights.has(Right::Add),
         may_delete: found.place.rights.has(Right::Delete),
+        may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
         place: &found.place,
         here,
     }))
@@ -178,9 +184,10 @@ fn hidden(view: &View) -> Vec<(String, String)> {
 fn rows<'a>(
     visit: &'a Visit,
     view: &View,
+    here: &str,
     found: &'a Listed,
     shown: &[Wide],
-    people: &HashMap<Id, PrincipalName>,
+    people: &'a HashMap<Id, PrincipalName>,
 ) -> Vec<Row<'a>> {
     let me = visit.session.principal().id;
     let mut before = String::new();
@@ -192,7 +199,7 @@ fn rows<'a>(
                 if view.grouped { heading(&visit.page, view.sort, found, item, people) } else { String::new() };
             let begins = heading != before;
             before.clone_from(&heading);
-            Row { parts, heading: if begins { heading } else { String::new() }, ..row(item, people) }
+            Row { parts, heading: if begins { heading } else { String::new() }, ..row(item, here, people) }
         })
         .collect()
 }
@@ -201,22 +208,24 @@ fn part<'a>(
     page: &'a Page,
     me: Id,
     found: &Listed,
-    item: &Item,
+    item: &'a Item,
     key: Key,
-    people: &HashMap<Id, PrincipalName>,
+    people: &'a HashMap<Id, PrincipalName>,
 ) -> Part<'a> {
     let document = item.kind == NodeKind::Document;
     match key {
         Key::Type if document => Part::Text(format::media(page.language, &item.media_type, &item.name)),
-        Key::Type => Part::Text(page.kind(item.kind.as_str()).to_owned()),
+        Key::Type => Part::Text(page.kind(item.kind.as_str()).into()),
         Key::Modified => Part::When(item.modified_at),
-        Key::By => Part::Text(name_of(people, item.modified_by)),
+        Key::By => Part::Text(known_as(people, item.modified_by).into()),
         Key::Size => Part::Size(document.then_some(item.size)),
         Key::Created => Part::When(item.created_at),
-        Key::Version => Part::Text(if document { item.version.to_string() } else { String::new() }),
+        Key::Version => Part::Text(if document { item.version.to_string().into() } else { Cow::default() }),
         Key::Own(id) => match found.columns.iter().find(|column| column.id == id) {
-            Some(column) => Part::Own(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), people)),
-            None => Part::Text(String::new()),
+            Some(column) => {
+                Part::Own(Box::new(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), people)))
+            }
+            None => Part::Text(Cow::default()),
         },
     }
 }
@@ -237,8 +246,8 @@ fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMa
             let over = || format!("≥ {}", format::size(page.language, 1 << 30));
             limit.map_or_else(over, |limit| format!("< {}", format::size(page.language, limit)))
         }
-        Sort::Person => name_of(people, item.modified_by),
-        Sort::Type => format::media(page.language, &item.media_type, &item.name),
+        Sort::Person => known_as(people, item.modified_by).to_owned(),
+        Sort::Type => format::media(page.language, &item.media_type, &item.name).into_owned(),
         Sort::Column(id) => {
             let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, people));
             text.map_or_else(
@@ -346,21 +355,25 @@ fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
     chips
 }
 
-/// A row without columns.
-pub fn row<'a>(item: &Item, names: &HashMap<Id, PrincipalName>) -> Row<'a> {
+/// A row without columns, of what the place with the page `here` holds.
+pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
     let document = item.kind == NodeKind::Document;
-    let rights = [Right::Edit, Right::Delete].into_iter().filter(|right| item.rights.has(*right));
     Row {
         id: item.id,
-        can: rights.map(Right::as_str).collect::<Vec<_>>().join(" "),
+        can: match (item.rights.has(Right::Edit), item.rights.has(Right::Delete)) {
+            (true, true) => "edit delete",
+            (true, false) => "edit",
+            (false, true) => "delete",
+            (false, false) => "",
+        },
         parts: Vec::new(),
         heading: String::new(),
         kind: item.kind.as_str(),
         icon: icon_of(item),
-        name: item.name.clone(),
-        href: address::browse(&item.path),
-        held_by: item.check_out.map(|held| name_of(names, held.by)),
-        open_by: item.locked_by.map(|holder| name_of(names, holder)),
+        name: &item.name,
+        href: address::below(here, &item.name),
+        held_by: item.check_out.map(|held| known_as(names, held.by)),
+        open_by: item.locked_by.map(|holder| known_as(names, holder)),
         draft: document && !item.version.is_major(),
         own_permissions: item.own_permissions && item.kind.holds_documents(),
     }

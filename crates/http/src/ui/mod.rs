@@ -37,7 +37,9 @@ mod preview;
 mod refuse;
 mod roles;
 mod search;
+mod several;
 mod sign;
+mod site;
 mod storage;
 mod taken;
 mod texts;
@@ -129,6 +131,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/follow", post(links::follow))
         .route("/items/{id}/links", get(links::ask).post(links::make))
         .route("/items/{id}/links/{link}/revoke", post(links::revoke))
+        .route("/items/{id}/site-settings", get(site::show).post(site::save))
         .route("/items/{id}/link-rule", get(links::ask_rule).post(links::set_rule))
         .route("/items/{id}/taken", get(taken::show))
         .route("/items/{id}/types", post(library::make_type))
@@ -142,6 +145,8 @@ fn items() -> Router<AppState> {
         .route("/selection/copy", post(place::selected_copy))
         .route("/selection/check-out", post(place::selected_check_out))
         .route("/selection/delete", post(place::selected_delete))
+        .route("/selection/values", post(several::selected))
+        .route("/values", get(several::ask).post(several::save))
         .route("/place", get(place::choose).post(place::carry_out))
         .route("/undo-delete", post(change::undo_delete))
         .route("/audit/{collection}", get(audit::show))
@@ -214,10 +219,14 @@ fn is_for_browser(headers: &HeaderMap) -> bool {
 /// Media type of pages.
 const HTML: &str = "text/html; charset=utf-8";
 
+/// Room that a page is given to begin with: a listing of one screen fits.
+const USUAL_BYTES: usize = 64 << 10;
+
 /// A rendered template as an answer.
 fn html(template: &impl Template) -> Response {
-    match template.render() {
-        Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], visible::visible(text)).into_response(),
+    let mut text = String::with_capacity(USUAL_BYTES);
+    match template.render_into(&mut text) {
+        Ok(()) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], visible::visible(text)).into_response(),
         Err(error) => {
             Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))
                 .into_response()

@@ -7,7 +7,7 @@ use askama::filters::HtmlSafe;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use model::Theme;
+use model::{Accent, Theme};
 
 use super::assets;
 use super::flash::Flash;
@@ -84,6 +84,8 @@ pub struct Page {
     pub language: Language,
     /// Colours.
     pub theme: Theme,
+    /// The colour of the site that it is about.
+    pub accent: Accent,
     /// Who is signed in.
     pub who: Option<Who>,
     /// Token that each form carries.
@@ -109,6 +111,7 @@ impl Page {
         Self {
             language: chosen.or_else(accepted).unwrap_or(Language::English),
             theme: cookies::get(headers, THEME).and_then(|word| Theme::parse(&word).ok()).unwrap_or_default(),
+            accent: Accent::default(),
             who: None,
             form_token: String::new(),
             flash: Flash::of(headers),
@@ -143,6 +146,17 @@ impl Page {
     /// The text with this key and two values.
     pub fn f2(&self, key: &str, first: impl ToString, second: impl ToString) -> String {
         self.language.fill(key, &[&first.to_string(), &second.to_string()])
+    }
+
+    /// What a colour of sites is called.
+    pub fn colour(&self, accent: &Accent) -> &'static str {
+        self.language.text(&format!("colour.{}", accent.as_str()))
+    }
+
+    /// What stands before and behind the value of the text with this key, for what is written a hundred times.
+    pub fn around(&self, key: &str) -> (&'static str, &'static str) {
+        let text = self.language.text(key);
+        text.split_once("{0}").unwrap_or((text, ""))
     }
 
     /// The text for a number of things.

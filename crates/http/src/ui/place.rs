@@ -176,7 +176,7 @@ async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
 }
 
 /// When nothing was done, the reason is the answer; when something was, the note says how many failed.
-fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
+pub(super) fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
     let failed: Vec<Error> = failed.collect();
     let all = sent.fields.ids("ids")?.len();
     let count = failed.len();
@@ -190,6 +190,6 @@ fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: F
     }
 }
 
-fn join(ids: &[Id]) -> String {
+pub(super) fn join(ids: &[Id]) -> String {
     ids.iter().map(Id::to_string).collect::<Vec<_>>().join(",")
 }

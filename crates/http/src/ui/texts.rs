@@ -69,6 +69,15 @@ impl Language {
         })
     }
 
+    /// The two forms of each text that counts: for one, and for any other number.
+    fn forms(self) -> &'static HashMap<&'static str, [&'static str; 2]> {
+        static FORMS: [OnceLock<HashMap<&'static str, [&'static str; 2]>>; 2] = [OnceLock::new(), OnceLock::new()];
+        FORMS[self as usize].get_or_init(|| {
+            let ones = self.table().iter().filter_map(|(key, one)| Some((key.strip_suffix(".one")?, one.as_str())));
+            ones.filter_map(|(key, one)| Some((key, [one, self.find(&format!("{key}.other"))?]))).collect()
+        })
+    }
+
     /// The text with this key. Keys are checked by a test, so the fallback is never seen.
     pub fn text(self, key: &str) -> &'static str {
         self.find(key).unwrap_or("…")
@@ -81,21 +90,13 @@ impl Language {
 
     /// The text with this key, `{0}`, `{1}` ... replaced by `values`.
     pub fn fill(self, key: &str, values: &[&str]) -> String {
-        let mut filled = String::new();
-        let mut rest = self.text(key);
-        while let Some((before, after)) = rest.split_once('{') {
-            filled.push_str(before);
-            let (index, tail) = after.split_once('}').unwrap_or((after, ""));
-            filled.push_str(index.parse().ok().and_then(|i: usize| values.get(i)).unwrap_or(&""));
-            rest = tail;
-        }
-        filled + rest
+        filled(self.text(key), values)
     }
 
     /// The text for a number of things: `key.one` or `key.other`, with `{0}` the number.
     pub fn count(self, key: &str, n: u64) -> String {
-        let form = if n == 1 { "one" } else { "other" };
-        self.fill(&format!("{key}.{form}"), &[&self.number(n)])
+        let form = self.forms().get(key).map_or("…", |forms| forms[usize::from(n != 1)]);
+        filled(form, &[&self.number(n)])
     }
 
     /// A whole number with the language's separator of thousands.
@@ -110,6 +111,18 @@ impl Language {
         }
         text
     }
+}
+
+fn filled(text: &str, values: &[&str]) -> String {
+    let mut filled = String::with_capacity(text.len() + values.iter().map(|value| value.len()).sum::<usize>());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let (index, tail) = after.split_once('}').unwrap_or((after, ""));
+        filled.push_str(index.parse().ok().and_then(|i: usize| values.get(i)).unwrap_or(&""));
+        rest = tail;
+    }
+    filled + rest
 }
 
 fn flatten(prefix: &str, table: &toml::Table, flat: &mut HashMap<String, String>) {
@@ -153,7 +166,7 @@ mod tests {
         let table = Language::English.table();
         let mut used = BTreeSet::new();
         for (file, text) in crate::ui::sources() {
-            for call in ["language.text(\"", ".s(\"", ".f1(\"", ".f2(\"", "fill(\"", "key(\""] {
+            for call in ["language.text(\"", ".s(\"", ".f1(\"", ".around(\"", ".f2(\"", "fill(\"", "key(\""] {
                 for part in text.split(call).skip(1) {
                     let key = part.split('"').next().unwrap();
                     assert!(table.contains_key(key), "{file} asks for {key}");
@@ -174,6 +187,7 @@ mod tests {
         let composed = [
             "toast.",
             "kind.",
+            "colour.",
             "role.",
             "right.",
             "status.",

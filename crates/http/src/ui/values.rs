@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Right};
-use repository::{Column, ContentType, Item, Session, Target};
+use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
 use serde_json::json;
 
 use super::caller::{Fields, Sent, Visit};
@@ -17,7 +17,7 @@ use super::{address, cells, change, html, people, refuse, written};
 use crate::error;
 
 /// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
-fn field_name(column: Id) -> String {
+pub(super) fn field_name(column: Id) -> String {
     format!("column-{column}")
 }
 
@@ -101,7 +101,7 @@ async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> 
     })
 }
 
-async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
+pub(super) async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
     let label = column.name.as_str();
     let mut field = match &column.kind {
         ColumnKind::Text => Field::of("", label, Input::Lines),
@@ -183,9 +183,12 @@ fn problem(page: &Page, cause: &Error) -> Response {
 async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
     let (visit, fields) = (&sent.visit, &sent.fields);
     let present = visit.session.values(&Target::Id(subject.item.id)).await?;
-    let mut values = Vec::new();
+    let (mut values, mut expected) = (Vec::new(), Vec::new());
     for column in &subject.columns {
-        refuse_overtaken(visit, fields, column, &present).await?;
+        let now = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        if refuse_overtaken(visit, fields, column, now).await? {
+            expected.push((column.id, now.cloned()));
+        }
         let text = fields.trimmed(&field_name(column.id));
         let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
         values.push((column.id, value));
@@ -195,32 +198,31 @@ async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
         "" => Some(None),
         id => Some(Some(id.parse()?)),
     };
-    visit.session.set_values(&Target::Id(subject.item.id), values, content_type).await
+    visit.session.set_values(&Target::Id(subject.item.id), ValuesChange { values, expected, content_type }).await
 }
 
 /// Refuses when somebody else changed the value since the form was opened to something else than what was typed; the form
-/// that says so knows the new value, so that saving it again replaces that.
+/// that says so knows the new value, so that saving it again replaces that. Tells whether the form said what it was.
 async fn refuse_overtaken(
     visit: &Visit,
     fields: &Fields,
     column: &Column,
-    present: &[(Id, ColumnValue)],
-) -> Result<()> {
+    value: Option<&ColumnValue>,
+) -> Result<bool> {
     let was = format!("was-{}", column.id);
     if fields.all(&was).next().is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    let value = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
     let (page, now) = (&visit.page, edited(&visit.page, &visit.session, value).await?);
     if now == fields.text(&was) || now.trim() == fields.trimmed(&field_name(column.id)) {
-        return Ok(());
+        return Ok(true);
     }
     let shown = if now.is_empty() { "–".to_owned() } else { now };
     Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code("overtaken"))
 }
 
 /// Reads what was typed; a refusal names the column, in the reader's language.
-async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
+pub(super) async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
     let page = &visit.page;
     let misfit = || {
         let message = page.f1(&format!("misfit.{}", column.kind.as_str()), &column.name);

@@ -13,9 +13,9 @@ fn turns(c: char) -> bool {
 /// A drawn page in which such characters are seen. In the value of an attribute and in a field of several lines, where the exact
 /// text counts, they become references.
 pub fn visible(html: String) -> String {
-    let bytes = html.as_bytes();
-    let first = bytes.windows(2).position(|pair| matches!(pair, [0xe2, 0x80 | 0x81])).unwrap_or(bytes.len());
-    if !html[first..].contains(turns) {
+    // All of them begin with the same byte, which a page has in its dashes and quotes only.
+    let mut firsts = memchr::memchr_iter(0xe2, html.as_bytes());
+    if !firsts.any(|at| html[at..].starts_with(turns)) {
         return html;
     }
     let mut shown = String::with_capacity(html.len() + 64);

@@ -27,6 +27,8 @@ pub struct SiteCollectionJson {
     pub audit_reads: bool,
     /// When it was created.
     pub created_at: String,
+    /// The colour of its pages: `teal`, `blue`, `indigo`, `violet`, `magenta`, `brown`, `green` or `slate`.
+    pub accent: &'static str,
 }
 
 impl From<SiteCollection> for SiteCollectionJson {
@@ -42,6 +44,7 @@ impl From<SiteCollection> for SiteCollectionJson {
             quota_bytes: usage.and_then(|usage| usage.quota_bytes),
             audit_reads: collection.audit_reads,
             created_at: time::format(collection.created_at),
+            accent: collection.accent.as_str(),
         }
     }
 }
@@ -72,4 +75,8 @@ pub struct SiteCollectionChange {
     pub quota_bytes: Option<Option<u64>>,
     /// Whether opening a document is written to the audit log.
     pub audit_reads: Option<bool>,
+    /// Another title.
+    pub title: Option<String>,
+    /// Another colour of its pages.
+    pub accent: Option<String>,
 }

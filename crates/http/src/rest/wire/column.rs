@@ -101,7 +101,7 @@ pub struct ValuesJson {
 /// What to change of an item's columns.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ValuesChange {
+pub struct ValuesForm {
     /// By identifier of the column; null empties it.
     #[serde(default)]
     pub values: HashMap<String, Value>,

@@ -130,6 +130,7 @@ pub const ROWS: &[Row] = &[
     row("GET", "/api/v1/site-collections/{id=site}", "", READ),
     row("PATCH", "/api/v1/site-collections/{id=site}", r#"{"quota_bytes":1000000000}"#, FARM),
     row("PATCH", "/api/v1/site-collections/{id=site}", r#"{"audit_reads":false}"#, MANAGE),
+    row("PATCH", "/api/v1/site-collections/{id=site}", r#"{"title":"Case {n}","accent":"blue"}"#, MANAGE),
     row("GET", "/api/v1/site-collections/{id=site}/recycle-bin", "", READ),
     asking("GET", "/api/v1/site-collections/{id=site}/recycle-bin", "?bin=site", MANAGE),
     row("DELETE", "/api/v1/site-collections/{id=site}/recycle-bin", "", READ),

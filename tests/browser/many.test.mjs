@@ -1,0 +1,93 @@
+// A library of many documents: it goes on by itself, is there again on the way back, and many rows are edited at once.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { NARROW, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer } from './rig.mjs';
+
+const MANY = 130;
+let server;
+let browser;
+before(async () => {
+  server = await startServer();
+  browser = await startBrowser();
+  for (let i = 0; i < MANY; i += 1) await server.put(`many/${String(i).padStart(3, '0')}.txt`, 'x');
+  const library = await (await server.api('GET', '/api/v1/items/by-path?path=Documents')).json();
+  for (const column of [{ name: 'State', kind: 'choice', choices: ['new', 'won'] }, { name: 'Topic', kind: 'text' }]) {
+    await server.json('POST', `/api/v1/items/${library.id}/columns`, column);
+  }
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const rows = (page) => page.locator('tr[data-kind=document]');
+const nth = (page, n) => page.locator('tr[data-kind=document]', { hasText: `${String(n).padStart(3, '0')}.txt` });
+
+test('a listing goes on when its end comes into sight, and is there again on the way back', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/many');
+  assert.ok((await rows(page).count()) < MANY);
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await nth(page, 49).scrollIntoViewIfNeeded();
+  await nth(page, 60).waitFor();
+  const all = page.getByRole('checkbox', { name: 'Select all' });
+  assert.ok(await all.evaluate((box) => box.indeterminate), 'rows that came later are not selected');
+  await nth(page, 99).scrollIntoViewIfNeeded();
+  await nth(page, MANY - 1).waitFor();
+  const names = await page.locator('tr[data-kind=document] .item > a').allInnerTexts();
+  assert.deepEqual(names, [...names].sort());
+  assert.equal(new Set(names).size, MANY);
+  assert.equal(await page.locator('.pager a[rel=next]').count(), 0);
+  await assertAccessible(page);
+  await nth(page, 120).getByRole('link', { name: '120.txt', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: '120.txt' }).waitFor();
+  await page.goBack();
+  await nth(page, 120).waitFor();
+  await page.waitForFunction(() => scrollY > 1000);
+  await page.finish();
+});
+
+test('without script a link leads to the next page', async () => {
+  const page = await openPage(browser, server, { javaScriptEnabled: false });
+  await signIn(page);
+  await page.goto('/browse/Documents/many');
+  const first = await rows(page).count();
+  await page.getByRole('link', { name: 'Next', exact: true }).click();
+  await nth(page, first).waitFor();
+  assert.equal(await nth(page, 0).count(), 0);
+  await page.finish();
+});
+
+test('columns of several documents are edited at once', async () => {
+  const page = await openPage(browser, server, { viewport: NARROW });
+  page.expectFault(/status of 400/);
+  await signIn(page);
+  await page.goto('/browse/Documents/many');
+  for (const n of [0, 1, 2]) await nth(page, n).getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'Edit columns' }).click();
+  await page.getByRole('heading', { name: 'Edit columns of 3 items' }).waitFor();
+  await assertFits(page);
+  await assertAccessible(page);
+  await picture(page, 'several-columns');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('Nothing is filled in').waitFor();
+  await page.getByRole('combobox', { name: 'State' }).selectOption('won');
+  await page.getByRole('textbox', { name: 'Topic' }).fill('tenders');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await nth(page, 0).waitFor();
+  const values = async (n) => {
+    const item = await (await server.api('GET', `/api/v1/items/by-path?path=Documents/many/${String(n).padStart(3, '0')}.txt`)).json();
+    return Object.values((await (await server.api('GET', `/api/v1/items/${item.id}/values`)).json()).values).sort();
+  };
+  for (const n of [0, 1, 2]) assert.deepEqual(await values(n), ['tenders', 'won']);
+  assert.deepEqual(await values(3), []);
+  for (const n of [1, 2]) await nth(page, n).getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'Edit columns' }).click();
+  await page.getByRole('group', { name: 'Empty these columns' }).getByLabel('Topic').check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await nth(page, 0).waitFor();
+  assert.deepEqual(await values(0), ['tenders', 'won']);
+  assert.deepEqual(await values(1), ['won']);
+  await page.finish();
+});

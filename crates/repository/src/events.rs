@@ -13,7 +13,7 @@ use crate::{Session, Target};
 const LOOKED_AT: i64 = 200_000;
 
 /// Everything that the audit log of a site collection can say.
-pub const AUDIT_ACTIONS: [&str; 44] = [
+pub const AUDIT_ACTIONS: [&str; 45] = [
     "column.change",
     "column.create",
     "column.delete",

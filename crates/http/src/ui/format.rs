@@ -62,7 +62,7 @@ pub fn date(time: Timestamp) -> String {
 
 /// To the minute, in UTC, as in "29 Nov 2026, 07:53 UTC".
 pub fn minute(language: Language, time: Timestamp) -> String {
-    format!("{}, {}", written::day(language, time), written(time, format_description!("[hour]:[minute] UTC")))
+    format!("{}, {} UTC", written::day(language, time), &Written::of(time).clock()[..5])
 }
 
 /// To the second, in UTC.

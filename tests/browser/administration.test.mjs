@@ -73,6 +73,51 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
   });
 }
 
+for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wide', WIDE], ['light', 'narrow', NARROW], ['dark', 'narrow', NARROW]]) {
+  test(`the audit log of the farm is filtered and leads to what it is about: ${scheme}, ${screen}`, async () => {
+    const login = `log-${scheme}-${screen}`;
+    const account = await (await server.json('POST', '/api/v1/users', { login, display_name: `Lisa ${scheme} ${screen}`, password: PASSWORD })).json();
+    const group = await (await server.json('POST', '/api/v1/groups', { name: `Group ${scheme} ${screen}` })).json();
+    assert.ok((await server.api('PUT', `/api/v1/groups/${group.id}/members/${account.id}`)).ok);
+    const job = await (await server.json('POST', '/api/v1/farm/jobs', { kind: 'check' })).json();
+    const page = await openPage(browser, server, { scheme, viewport });
+    const look = async (what) => {
+      await picture(page, `${what}-${scheme}-${screen}`);
+      await assertFits(page);
+      await assertAccessible(page);
+    };
+    await signIn(page);
+    await page.goto('/farm/audit');
+    await page.locator('tbody').getByText('Started a job').first().waitFor();
+    await look('farm-audit');
+    await page.getByLabel('About', { exact: true }).fill(login);
+    await page.getByLabel('Who', { exact: true }).fill('admin');
+    const today = new Date().toISOString().slice(0, 10);
+    await page.getByLabel('From', { exact: true }).fill(today);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**about=log-**');
+    assert.equal(await page.locator('tbody tr').count(), 2);
+    await page.getByLabel('What', { exact: true }).selectOption('account.create');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**action=account.create**');
+    assert.equal(await page.locator('tbody tr').count(), 1);
+    const exported = await page.getByRole('link', { name: 'Export as CSV' }).getAttribute('href');
+    const file = await (await page.context().request.get(exported)).text();
+    assert.equal(file.trimEnd().split('\r\n').length, 2, file);
+    await page.getByLabel('Who', { exact: true }).fill('nobody at all');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('alert').waitFor();
+    await look('farm-audit-stranger');
+    await page.goto(`/farm/audit?about=${login}&action=account.create`);
+    await page.locator('tbody').getByRole('link', { name: `Lisa ${scheme} ${screen}` }).filter({ visible: true }).click();
+    await page.waitForURL(`**/farm/users/${account.id}`);
+    await page.goto(`/farm/jobs/${job.id}`);
+    await page.locator('#job-told').getByText('Started a job').waitFor();
+    await look('job-told');
+    await page.finish();
+  });
+}
+
 test('who only reads sees nothing that would be refused', async () => {
   for (const viewport of [WIDE, NARROW]) {
     const page = await openPage(browser, server, { viewport });

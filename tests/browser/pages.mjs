@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/items/{id}/open', '/items/{id}/taken', '/browse/'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/browse/'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -69,6 +69,7 @@ export function pages(farm) {
     '/audit/{collection}': { audit: `/audit/${collection}`, 'audit-none': `/audit/${collection}?action=document.create&who=nobody` },
     '/bin/{collection}': { bin: `/bin/${collection}`, 'bin-site': `/bin/${collection}?of=site` },
     '/farm': { farm: '/farm' },
+    '/farm/audit': { 'farm-audit': '/farm/audit', 'farm-audit-stranger': '/farm/audit?who=nobody&from=2026-01-01' },
     '/farm/figures': { figures: '/farm/figures' },
     '/farm/sites/new': { 'farm-site': '/farm/sites/new' },
     '/farm/sites/{site}/quota': { quota: `/farm/sites/${farm.sales.id}/quota` },

@@ -14,6 +14,7 @@ mod databases;
 mod documents;
 mod events;
 mod farm;
+mod farm_log;
 mod faults;
 mod gauge;
 mod glance;
@@ -62,6 +63,7 @@ pub use documents::{
 };
 pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
+pub use farm_log::{FARM_ACTIONS, FarmFilter};
 pub use faults::{BlobFault, FaultyDocument, note_unreadable};
 pub use health::{HEALTH_RULES, HealthFinding, Severity};
 pub use health_limits::HealthLimit;

@@ -8,8 +8,11 @@ use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     INSERT_EVENT = "INSERT INTO event (at, actor_id, action, subject, detail) VALUES ($1, $2, $3, $4, $5)";
-    LIST_EVENTS = "SELECT sequence, at, actor_id, action, subject, detail FROM event WHERE sequence < $1 \
-        ORDER BY sequence DESC LIMIT $2";
+    LIST_EVENTS = "SELECT sequence, at, actor_id, action, subject, detail FROM event
+        WHERE sequence < $1 AND sequence >= $2 AND (actor_id = $3 OR $3 = 0) AND (action = $4 OR $4 = '')
+        AND (subject = $5 OR $5 = '') AND at >= $6 AND at < $7 ORDER BY sequence DESC LIMIT $8";
+    LAST_EVENT = "SELECT MAX(sequence) FROM event";
+    TIME_OF_EVENT = "SELECT sequence, at FROM event WHERE sequence >= $1 ORDER BY sequence LIMIT 1";
 }
 
 /// One entry of the audit log.
@@ -35,9 +38,47 @@ pub fn record(tx: &mut Transaction, at: Timestamp, actor: Id, action: &str, subj
     Ok(())
 }
 
-/// Up to `limit` entries before the place `before`, newest first.
-pub fn list(reader: &mut Reader, before: i64, limit: usize) -> Result<Vec<Event>> {
-    reader.query(LIST_EVENTS, &params![before, limit as i64], event)
+/// Which entries are wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Only what this account did; [`Id::NONE`] for all.
+    pub actor: Id,
+    /// Only this action; empty for all.
+    pub action: String,
+    /// Only what was done to this, as it is recorded; empty for all.
+    pub subject: String,
+    /// Only from this time on.
+    pub from: Option<Timestamp>,
+    /// Only before this time.
+    pub until: Option<Timestamp>,
+}
+
+/// Up to `limit` entries whose place is in `range`, newest first.
+pub fn list(reader: &mut Reader, wanted: &Wanted, range: &std::ops::Range<i64>, limit: usize) -> Result<Vec<Event>> {
+    let Wanted { actor, action, subject, from, until } = wanted;
+    let (from, until) = (from.map_or(i64::MIN, Timestamp::micros), until.map_or(i64::MAX, Timestamp::micros));
+    let values = params![range.end, range.start, *actor, action, subject, from, until, limit as i64];
+    reader.query(LIST_EVENTS, &values, event)
+}
+
+/// The place of the newest entry; 0 when there is none.
+pub fn last(reader: &mut Reader) -> Result<i64> {
+    Ok(reader.find(LAST_EVENT, &params![], |row| row.get::<Option<i64>>(0))?.flatten().unwrap_or(0))
+}
+
+/// The first place of which, as far as places and times rise together, all entries from there on are not older than `at`.
+pub fn place_of(reader: &mut Reader, at: Timestamp) -> Result<i64> {
+    let (mut low, mut high) = (1, last(reader)?.saturating_add(1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let found: Option<(i64, Timestamp)> =
+            reader.find(TIME_OF_EVENT, &params![middle], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        match found {
+            Some((place, time)) if time < at => low = place + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
 }
 
 fn event(row: &Row) -> Result<Event> {

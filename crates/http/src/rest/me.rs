@@ -4,8 +4,10 @@ use axum::Json as Reply;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use model::{Preferences, Theme};
-use repository::Credential;
+use model::{Error, Preferences, Result, Theme};
+use repository::{Credential, FARM_ACTIONS, FarmFilter};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -13,8 +15,9 @@ use super::extract::{Json, Query};
 use super::wire::event::FarmEventJson;
 use super::wire::farm::{FarmStatus, FindingJson};
 use super::wire::item::Names;
-use super::wire::list::{List, PageQuery, page};
+use super::wire::list::{List, PageQuery, cursor_of};
 use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
+use super::wire::time;
 use crate::error::Answer;
 use crate::identity::{self, Authenticated};
 use crate::state::AppState;
@@ -125,23 +128,65 @@ async fn health(caller: Authenticated) -> Answer<Reply<List<FindingJson>>> {
     Ok(Reply(List::whole(found.into_iter().map(Into::into).collect())))
 }
 
-/// List what happened to accounts, groups, roles, sign-ins and storage
+/// Which part of the farm's audit log is wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct FarmLogQuery {
+    /// Most entries of the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    /// `next` of the page before.
+    cursor: Option<String>,
+    /// Identifier of a user: only what that user did.
+    actor: Option<String>,
+    /// Only this action, such as `account.create`.
+    action: Option<String>,
+    /// Only what contains this in its subject or its particulars; upper and lower case make no difference.
+    text: Option<String>,
+    /// Identifier of a user or group: only what was done to it. With `text`, what has either.
+    about: Option<String>,
+    /// Only from this time or day (UTC) on.
+    from: Option<String>,
+    /// Only before this time, or until the end of this day (UTC).
+    to: Option<String>,
+}
+
+impl FarmLogQuery {
+    fn filter(&self) -> Result<FarmFilter> {
+        if let Some(action) = self.action.as_deref().filter(|action| !FARM_ACTIONS.contains(action)) {
+            let text = format!("the log of the farm has no action \"{}\"", action.escape_debug());
+            return Err(Error::invalid(text).with_code("invalid_query"));
+        }
+        let id = |text: &Option<String>| text.as_ref().map(|text| text.parse()).transpose();
+        Ok(FarmFilter {
+            actor: id(&self.actor)?,
+            action: self.action.clone(),
+            text: self.text.clone(),
+            about: id(&self.about)?,
+            from: self.from.as_deref().map(time::parse_day).transpose()?,
+            until: self.to.as_deref().map(time::parse_last_day).transpose()?,
+        })
+    }
+}
+
+/// List what happened to accounts, groups, roles, sign-ins, storage and jobs
 ///
-/// For administrators of the farm. Newest first.
+/// For administrators of the farm. Newest first. A page may be short or empty; only one without `next` is the last.
 #[utoipa::path(
     get,
     path = "/api/v1/farm/audit-log",
     operation_id = "list_farm_audit_log",
     tag = "farm",
-    params(PageQuery),
+    params(FarmLogQuery),
     responses((status = 200, description = "One page", body = List<FarmEventJson>))
 )]
-async fn audit_log(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer<Reply<List<FarmEventJson>>> {
-    let limit = query.limit_with_probe()?;
-    let found = caller.session.farm_events(query.before_sequence()?, limit + 1).await?;
-    let (events, next) = page(found, limit, |event| event.sequence);
-    let names = Names::of(&caller.session, events.iter().map(|event| event.actor)).await?;
-    Ok(Reply(List { items: events.into_iter().map(|event| FarmEventJson::new(event, &names)).collect(), next }))
+async fn audit_log(caller: Authenticated, Query(query): Query<FarmLogQuery>) -> Answer<Reply<List<FarmEventJson>>> {
+    let part = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
+    let found = caller.session.farm_events(query.filter()?, part.before_sequence()?, part.limit()?).await?;
+    let names = Names::of(&caller.session, found.items.iter().map(|event| event.actor)).await?;
+    let items = found.items.into_iter().map(|event| FarmEventJson::new(event, &names)).collect();
+    Ok(Reply(List { items, next: found.next.map(cursor_of) }))
 }
 
 /// The other end of the connection.

@@ -1,11 +1,7 @@
 //! What happened in a site collection: the audit log, filtered, and as a file for spreadsheets.
 
 use askama::Template;
-use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query};
-use axum::http::header;
-use axum::response::IntoResponse;
-use futures_util::{StreamExt, stream};
 use model::{Id, MAX_PAGE, Result, Timestamp};
 use repository::{AUDIT_ACTIONS, AuditFilter, Event, Session, Target};
 use serde::Deserialize;
@@ -15,7 +11,7 @@ use super::fault::Shown;
 use super::flash::{Flash, done};
 use super::form::Choice;
 use super::page::Page;
-use super::{browse, format, frame, html, people, refuse};
+use super::{browse, csv, format, frame, html, people, refuse};
 use crate::protocol::segments::encode_query;
 
 /// Events of one page.
@@ -65,7 +61,19 @@ impl View {
 
 /// What an action is called.
 pub fn words(page: &Page, action: &str) -> &'static str {
-    page.language.text(&format!("did.{}", action.replace('.', "-")))
+    page.language.text(&key(action))
+}
+
+fn key(action: &str) -> String {
+    format!("did.{}", action.replace(['.', '_'], "-"))
+}
+
+/// All actions of a log as choices, by their words.
+pub fn choices(page: &Page, actions: &[&str], chosen: &str) -> Vec<Choice> {
+    let choice = |action: &&str| Choice::new(*action, words(page, action), chosen == *action);
+    let mut choices: Vec<Choice> = actions.iter().map(choice).collect();
+    choices.sort_by(|a, b| a.label.cmp(&b.label));
+    choices
 }
 
 /// The page.
@@ -95,15 +103,12 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
         // The path of the root site is empty.
         detail: if event.detail.starts_with(": ") { format!("/{}", event.detail) } else { event.detail },
     });
-    let mut actions: Vec<Choice> =
-        AUDIT_ACTIONS.iter().map(|action| Choice::new(*action, words(page, action), view.action == *action)).collect();
-    actions.sort_by(|a, b| a.label.cmp(&b.label));
     Ok(html(&AuditPage {
         title: page.f1("audit.title", way.first().map(frame::title).unwrap_or_default()),
         page,
         collection,
         rows: rows.collect(),
-        actions,
+        actions: choices(page, &AUDIT_ACTIONS, &view.action),
         query: format!("who={}&action={}", encode_query(&view.who), encode_query(&view.action)),
         who: view.who,
         suggestions,
@@ -129,33 +134,19 @@ struct Rest {
     ended: bool,
 }
 
-/// All events that match, as a CSV file that is read from the database while it is sent.
+/// All events that match, as a CSV file.
 pub async fn export(visit: Visit, Path(collection): Path<String>, Query(view): Query<View>) -> Shown {
     let collection: Id = collection.parse()?;
     let filter = view.filter(&visit.session).await?;
-    let mut rest = Rest { session: visit.session, collection, filter, before: None, ended: false };
-    // The first part before the answer begins: it is what is refused to those who may not see the log.
-    let first = format!("time,login,name,action,item,detail\r\n{}", rest.next().await?);
-    let parts = stream::unfold((Some(first), rest), |(first, mut rest)| async move {
-        let part = match first {
-            Some(text) => Ok(text),
-            None if rest.ended => return None,
-            None => rest.next().await,
-        };
-        rest.ended |= part.is_err();
-        Some((part.map(Bytes::from), (None, rest)))
-    });
-    // Compression asks again after the end.
-    let parts = parts.fuse();
-    let fields = [
-        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"audit-log.csv\""),
-    ];
-    Ok((fields, Body::from_stream(parts)).into_response())
+    let rest = Rest { session: visit.session, collection, filter, before: None, ended: false };
+    csv::send("audit-log.csv", "time,login,name,action,item,detail", rest).await
 }
 
-impl Rest {
-    async fn next(&mut self) -> Result<String> {
+impl csv::Source for Rest {
+    async fn next(&mut self) -> Result<Option<String>> {
+        if self.ended {
+            return Ok(None);
+        }
         let listed = self.session.audit_log(self.collection, self.filter.clone(), self.before, MAX_PAGE).await?;
         self.ended = listed.next.is_none();
         self.before = listed.next;
@@ -166,35 +157,24 @@ impl Rest {
             let login = who.and_then(|name| name.login.as_deref()).unwrap_or_default();
             let name = who.map(|name| name.name.as_str()).unwrap_or_default();
             let (at, item) = (format::exact(event.at), event.item.to_string());
-            let fields = [&at, login, name, &event.action, &item, &event.detail];
-            fields.map(quoted).join(",") + "\r\n"
+            csv::line([&at, login, name, &event.action, &item, &event.detail])
         };
-        Ok(listed.items.iter().map(line).collect())
+        Ok(Some(listed.items.iter().map(line).collect()))
     }
-}
-
-/// A field of a CSV file. Spreadsheets run what begins like a formula, so that gets an apostrophe before it.
-fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))
 }
 
 #[cfg(test)]
 mod tests {
+    use repository::FARM_ACTIONS;
+
     use super::*;
     use crate::ui::texts::Language;
 
     #[test]
-    fn fields_of_files_run_nothing() {
-        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
-        assert_eq!(quoted("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
-    }
-
-    #[test]
     fn every_action_has_words() {
-        for action in AUDIT_ACTIONS {
+        for action in AUDIT_ACTIONS.iter().chain(&FARM_ACTIONS) {
             for language in Language::ALL {
-                assert!(language.find(&format!("did.{}", action.replace('.', "-"))).is_some(), "{action}");
+                assert!(language.find(&key(action)).is_some(), "{action}");
             }
         }
     }

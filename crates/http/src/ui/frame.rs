@@ -128,6 +128,7 @@ pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
     let links = vec![
         link("/farm", "shield", page.s("farm.overview")),
         link("/farm/figures", "chart", page.s("nav.figures")),
+        link("/farm/audit", "clock", page.s("nav.farm-audit")),
         link("/farm/users", "user", page.s("farm.users")),
         link("/farm/groups", "group", page.s("farm.groups")),
         link("/farm/roles", "key", page.s("farm.roles")),

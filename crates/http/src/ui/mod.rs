@@ -13,10 +13,12 @@ mod cells;
 mod change;
 mod checkout;
 mod compare;
+mod csv;
 mod details;
 mod document;
 mod download;
 mod farm;
+mod farm_audit;
 mod fault;
 mod figures;
 mod flash;
@@ -161,6 +163,8 @@ fn items() -> Router<AppState> {
 fn administration() -> Router<AppState> {
     Router::new()
         .route("/farm", get(farm::show))
+        .route("/farm/audit", get(farm_audit::show))
+        .route("/farm/audit/export", get(farm_audit::export))
         .route("/farm/figures", get(figures::show))
         .route("/farm/sites/new", get(farm::ask_site).post(farm::make_site))
         .route("/farm/sites/{site}/quota", get(farm::ask_quota).post(farm::set_quota))

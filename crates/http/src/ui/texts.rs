@@ -195,6 +195,7 @@ mod tests {
             "fault.",
             "misfit.",
             "did.",
+            "work.",
             "media.",
             "setting.",
             "setting-hint.",

@@ -5,7 +5,7 @@ use database::configuration::{account, event, farm, group, principal, token, web
 use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp};
 
 use super::throttle::{self, Subject};
-use super::{Account, Client, FarmEvent, password, text};
+use super::{Account, Client, password, text};
 use crate::Session;
 
 /// A user to be.
@@ -198,16 +198,6 @@ impl Session {
         let id = self.principal.id;
         let set = move |tx: &mut Transaction| account::set_preferences(tx, id, &preferences).map(drop);
         self.repository.inner.configuration.write(set).await
-    }
-
-    /// Up to `limit` entries (at most 1,000) of the farm's audit log before the place `before`, newest first.
-    ///
-    /// # Errors
-    /// Forbidden for others than farm administrators.
-    pub async fn farm_events(&self, before: Option<i64>, limit: usize) -> Result<Vec<FarmEvent>> {
-        self.require_farm_administrator("read the audit log of the farm")?;
-        let before = before.unwrap_or(i64::MAX);
-        self.repository.inner.configuration.read(move |reader| event::list(reader, before, limit.min(MAX_PAGE))).await
     }
 
     pub(super) fn require_self_or_administrator(&self, account: Id, what: &str) -> Result<()> {

@@ -351,6 +351,19 @@ async fn site_collections_have_quotas_and_logs() {
     assert_eq!(status["databases"][0]["name"], "main");
     let events = farm.get("/api/v1/farm/audit-log?limit=1").await.expect(200).json();
     assert_eq!(events["items"].as_array().unwrap().len(), 1);
+    let url = "/api/v1/farm/audit-log";
+    let first = farm.get(&format!("{url}?action=account.create")).await.expect(200).json();
+    assert_eq!(
+        (first["items"][0]["detail"].clone(), first["next"].clone()),
+        (json!("admin, with the farm"), json!(null))
+    );
+    let account = first["items"][0]["subject"].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let about = farm.get(&format!("{url}?about={account}&from=2020-01-01&to=2020-01-02")).await.expect(200).json();
+    assert!(about["items"].as_array().unwrap().is_empty() && about["next"].is_null());
+    let about = farm.get(&format!("{url}?about={account}&actor={account}&text=x")).await.expect(200).json();
+    assert!(about["items"].as_array().unwrap().iter().all(|event| event["actor"]["id"] == account.as_str()), "{about}");
+    assert_eq!(farm.get(&format!("{url}?action=none")).await.expect(400).code(), "invalid_query");
+    assert_eq!(farm.get(&format!("{url}?from=today")).await.expect(400).code(), "invalid_time");
 }
 
 #[tokio::test]

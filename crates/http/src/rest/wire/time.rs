@@ -1,5 +1,7 @@
 //! Times as RFC 3339 in UTC.
 
+use std::time::Duration;
+
 use model::{Error, Result, Timestamp};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -27,6 +29,12 @@ pub fn parse_day(text: &str) -> Result<Timestamp> {
     if text.len() == 10 { parse(&format!("{text}T00:00:00Z")) } else { parse(text) }
 }
 
+/// Reads the time, or the end of the day, up to which something is wanted.
+pub fn parse_last_day(text: &str) -> Result<Timestamp> {
+    let day = Duration::from_secs(if text.len() == 10 { 86_400 } else { 0 });
+    Ok(parse_day(text)?.after(day))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +51,8 @@ mod tests {
         }
         assert_eq!(parse("2026-03-01T13:00:00+01:00").unwrap(), parse("2026-03-01T12:00:00Z").unwrap());
         assert_eq!(parse_day("2026-03-01").unwrap(), parse("2026-03-01T00:00:00Z").unwrap());
+        assert_eq!(parse_last_day("2026-02-28").unwrap(), parse("2026-03-01T00:00:00Z").unwrap());
+        assert_eq!(parse_last_day("2026-03-01T12:00:00Z").unwrap(), parse("2026-03-01T12:00:00Z").unwrap());
         assert_eq!(parse_day("2026-02-30").unwrap_err().code(), "invalid_time");
         for bad in ["", "yesterday", "2026-03-01", "2026-13-01T00:00:00Z", "99999-01-01T00:00:00Z"] {
             assert_eq!(parse(bad).unwrap_err().code(), "invalid_time", "{bad}");

@@ -12,7 +12,7 @@ use crate::ui::fault::Shown;
 use crate::ui::flash::{Flash, done};
 use crate::ui::page::Page;
 use crate::ui::texts::Language;
-use crate::ui::{browse, frame, html};
+use crate::ui::{audit, browse, frame, html};
 
 /// Address of the list.
 pub const HERE: &str = "/farm/jobs";
@@ -156,6 +156,8 @@ struct JobPage<'a> {
     finished: Option<Timestamp>,
     seconds: String,
     results: Vec<(String, String)>,
+    /// What people did with it: when, what and who, newest first.
+    told: Vec<(Timestamp, &'static str, String)>,
     errors: Vec<JobError>,
     next: Option<String>,
 }
@@ -167,8 +169,13 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
     let mut errors = visit.session.job_errors(job.id, &from.after, PAGE + 1).await?;
     let next = errors.get(PAGE - 1).map(|error| error.item.clone()).filter(|_| errors.len() > PAGE);
     errors.truncate(PAGE);
-    let names = visit.session.principal_names(&[job.created_by]).await?;
+    let told = visit.session.job_events(&job).await?;
+    let mut people: Vec<Id> = told.iter().map(|event| event.actor).collect();
+    people.push(job.created_by);
+    let names = visit.session.principal_names(&people).await?;
     let page = &visit.page;
+    let told =
+        told.iter().map(|event| (event.at, audit::words(page, &event.action), browse::name_of(&names, event.actor)));
     let is_stopping = job.state == "running" && job.wish != "run";
     Ok(html(&JobPage {
         page,
@@ -181,6 +188,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
         finished: job.finished_at,
         seconds: words::length(page, job.figures.seconds),
         results: results(page, &job),
+        told: told.collect(),
         errors,
         next: next.map(|next| crate::protocol::segments::encode_query(&next)),
     }))

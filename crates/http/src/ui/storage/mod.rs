@@ -17,6 +17,8 @@ use axum::routing::{get, post};
 use crate::state::AppState;
 
 pub use policies::{Described, describe};
+pub use stores::address as store_address;
+pub use words::{kind_of_work, work};
 
 /// Routes of these pages.
 pub fn routes() -> Router<AppState> {

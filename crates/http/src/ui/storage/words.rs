@@ -73,6 +73,11 @@ pub fn phase(page: &Page, text: &str) -> String {
     page.language.find(&format!("phase.{key}")).map_or_else(|| text.to_owned(), ToOwned::to_owned)
 }
 
+/// What a kind of job is called.
+pub fn kind_of_work(page: &Page, word: &str) -> String {
+    page.language.find(&format!("work.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
+}
+
 /// What a job is for, in a line.
 pub fn work(page: &Page, work: &Work) -> String {
     let mut text = match work {

@@ -2,6 +2,7 @@
 
 mod columns;
 mod entrance;
+mod farm_audit;
 mod home;
 mod pages;
 mod preview;

@@ -3,7 +3,7 @@
 use model::{Right, Rights, Role, Timestamp};
 
 use super::super::{AccountChange, NewAccount};
-use super::{Farm, PASSWORD, code, on_each_engine, person};
+use super::{Farm, FarmFilter, PASSWORD, code, on_each_engine, person};
 
 on_each_engine! {
     accounts_are_made_changed_and_deleted,
@@ -148,7 +148,7 @@ async fn others_than_administrators_change_nothing(farm: Farm) {
         code(caller.create_role("Yours", Rights::ALL).await),
         code(caller.update_role(role, None, Some(Rights::ALL)).await),
         code(caller.delete_role(role).await),
-        code(caller.farm_events(None, 10).await),
+        code(caller.farm_events(FarmFilter::default(), None, 10).await),
     ];
     assert!(outcomes.iter().all(|outcome| *outcome == "forbidden"), "{outcomes:?}");
     assert_eq!(code(caller.revoke_token(ann, token).await), "not_found", "another's token under the own account");

@@ -2,6 +2,7 @@
 
 mod directory;
 mod guesses;
+mod log;
 mod revocation;
 mod sign_in;
 
@@ -13,7 +14,7 @@ use model::{Error, Id};
 use tempfile::TempDir;
 
 use super::{Account, Client, FarmEvent, NewAccount};
-use crate::{Options, Repository, Session};
+use crate::{FarmFilter, Options, Repository, Session};
 
 const ADMIN_PASSWORD: &str = "the-admin-password";
 const PASSWORD: &str = "a-good-password";
@@ -65,8 +66,8 @@ impl Farm {
     }
 
     async fn events(&self, action: &str) -> Vec<FarmEvent> {
-        let events = self.administrator().await.farm_events(None, 1_000).await.unwrap();
-        events.into_iter().filter(|event| action.is_empty() || event.action == action).collect()
+        let events = self.administrator().await.farm_events(FarmFilter::default(), None, 1_000).await.unwrap();
+        events.items.into_iter().filter(|event| action.is_empty() || event.action == action).collect()
     }
 
     async fn directory_version(&self) -> i64 {

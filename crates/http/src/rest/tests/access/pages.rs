@@ -142,6 +142,8 @@ const ROWS: &[Row] = &[
     form("/bin/{collection=site}/purge", "ids={entry}", [404, 404, 404, 303, 303]),
     form("/bin/{collection=site}/empty", "of=site", MANAGE),
     page("/farm", FARM_SEE),
+    page("/farm/audit", FARM_SEE),
+    page("/farm/audit/export", FARM_SEE),
     page("/farm/figures", FARM_SEE),
     page("/farm/sites/new", FARM_SEE),
     form("/farm/sites/new", "title=T&path=sites/s{n}&database=main", FARM),

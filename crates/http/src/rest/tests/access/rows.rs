@@ -177,6 +177,7 @@ pub const ROWS: &[Row] = &[
     row("GET", "/api/v1/farm/figures", "", FARM),
     row("GET", "/api/v1/farm/servers", "", FARM),
     row("GET", "/api/v1/farm/audit-log", "", FARM),
+    asking("GET", "/api/v1/farm/audit-log", "?action=account.create&text=a&from=2026-01-01", FARM),
     row("GET", "/api/v1/farm/stores", "", FARM),
     row("POST", "/api/v1/farm/stores", r#"{"name":"new {n}","kind":"directory","location":"stores/{n}"}"#, FARM_ADD),
     row("PATCH", "/api/v1/farm/stores/{store}", r#"{"state":"read-only"}"#, FARM),

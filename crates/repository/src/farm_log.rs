@@ -1,0 +1,193 @@
+//! Looking at what happened in the farm outside of content: the log of accounts, groups, roles, sign-ins, storage and jobs.
+//!
+//! What is recorded is decided where it is done; this module must not write.
+
+use std::time::Duration;
+
+use database::Reader;
+use database::configuration::event::{self, Wanted};
+use model::{Id, MAX_PAGE, Result, Timestamp, fold};
+
+use crate::items::Page;
+use crate::{FarmEvent, Job, Session};
+
+/// Events that one call looks at, whether they match or not.
+const LOOKED_AT: i64 = 50_000;
+
+/// How far the clocks of a farm's servers may be apart for an event to be found by its time.
+const CLOCKS_APART: Duration = Duration::from_secs(3_600);
+
+/// What the page of a job tells of people at most.
+const OF_JOB: usize = 50;
+
+/// Everything that the audit log of the farm can say.
+pub const FARM_ACTIONS: [&str; 41] = [
+    "account.change",
+    "account.create",
+    "account.delete",
+    "account.password",
+    "backup.end",
+    "backup.fail",
+    "backup.forget",
+    "backup.remove",
+    "backup.start",
+    "blob.accept-loss",
+    "blob.repair",
+    "database.compact",
+    "database.create",
+    "database.rebuild_indexes",
+    "database.restore",
+    "group.change",
+    "group.create",
+    "group.delete",
+    "group.member-add",
+    "group.member-remove",
+    "health.limit",
+    "job.abort",
+    "job.pause",
+    "job.resume",
+    "job.start",
+    "role.change",
+    "role.create",
+    "role.delete",
+    "session.end",
+    "sign-in.failure",
+    "sign-in.success",
+    "sign-out",
+    "storage.policy",
+    "store.add",
+    "store.change",
+    "store.make_anew",
+    "store.remove",
+    "store.state",
+    "store.take_over",
+    "token.create",
+    "token.revoke",
+];
+
+/// Which events of the farm's audit log are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct FarmFilter {
+    /// Only what this account did.
+    pub actor: Option<Id>,
+    /// Only this action, one of [`FARM_ACTIONS`].
+    pub action: Option<String>,
+    /// Only what contains this in what it was done to or in its particulars, compared without case. With `about`, what has
+    /// either.
+    pub text: Option<String>,
+    /// Only what was done to this user or group.
+    pub about: Option<Id>,
+    /// Only from this time on.
+    pub from: Option<Timestamp>,
+    /// Only before this time.
+    pub until: Option<Timestamp>,
+}
+
+/// What is looked for, as far as the database does not.
+#[derive(Default)]
+pub(crate) struct Sieve {
+    text: String,
+    subjects: Vec<String>,
+}
+
+impl Sieve {
+    fn is_open(&self) -> bool {
+        self.text.is_empty() && self.subjects.is_empty()
+    }
+
+    fn lets_through(&self, event: &FarmEvent) -> bool {
+        let contains = |text: &str| !self.text.is_empty() && fold(text).contains(&self.text);
+        self.is_open() || self.subjects.contains(&event.subject) || contains(&event.subject) || contains(&event.detail)
+    }
+}
+
+impl FarmFilter {
+    pub(crate) fn parts(self) -> (Wanted, Sieve) {
+        let wanted = Wanted {
+            actor: self.actor.unwrap_or(Id::NONE),
+            action: self.action.unwrap_or_default(),
+            subject: String::new(),
+            from: self.from,
+            until: self.until,
+        };
+        let subjects = self.about.map_or(vec![], |id| vec![format!("account {id}"), format!("group {id}")]);
+        (wanted, Sieve { text: fold(self.text.unwrap_or_default().trim()), subjects })
+    }
+}
+
+impl Session {
+    /// The audit log of the farm before the place `before`, newest first.
+    ///
+    /// One call looks at a bounded number of events: where few of them match, a page may be short or empty and still have a
+    /// `next`. Only a page without `next` is the last one.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn farm_events(
+        &self,
+        filter: FarmFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Page<FarmEvent, i64>> {
+        self.require_farm_administrator("read the audit log of the farm")?;
+        let limit = limit.clamp(1, MAX_PAGE);
+        let (wanted, sieve) = filter.parts();
+        let look = move |reader: &mut Reader| walk(reader, &wanted, &sieve, before, limit, LOOKED_AT);
+        self.repository.inner.configuration.read(look).await
+    }
+
+    /// Who started, paused, resumed and ended a job, newest first and at most 50; of a busy farm only what is not too far behind its end.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn job_events(&self, job: &Job) -> Result<Vec<FarmEvent>> {
+        self.require_farm_administrator("read the audit log of the farm")?;
+        let wanted = Wanted {
+            actor: Id::NONE,
+            action: String::new(),
+            subject: format!("{} {}", job.work.kind(), job.id),
+            from: Some(job.created_at.before(CLOCKS_APART)),
+            until: job.finished_at.map(|at| at.after(CLOCKS_APART)),
+        };
+        let look = move |reader: &mut Reader| walk(reader, &wanted, &Sieve::default(), None, OF_JOB, LOOKED_AT);
+        Ok(self.repository.inner.configuration.read(look).await?.items)
+    }
+}
+
+/// One page of what matches, of the newest `looked_at` events before a place.
+pub(crate) fn walk(
+    reader: &mut Reader,
+    wanted: &Wanted,
+    sieve: &Sieve,
+    before: Option<i64>,
+    limit: usize,
+    looked_at: i64,
+) -> Result<Page<FarmEvent, i64>> {
+    let newest = match wanted.until {
+        Some(until) => event::place_of(reader, until.after(CLOCKS_APART))?,
+        None => event::last(reader)?.saturating_add(1),
+    };
+    let oldest = match wanted.from {
+        Some(from) => event::place_of(reader, from.before(CLOCKS_APART))?,
+        None => 1,
+    };
+    let end = before.map_or(newest, |before| before.min(newest));
+    let start = end.saturating_sub(looked_at).max(oldest);
+    let mut items = Vec::new();
+    let (mut range, piece) = (start..end, if sieve.is_open() { limit + 1 } else { MAX_PAGE });
+    loop {
+        let rows = event::list(reader, wanted, &range, piece)?;
+        let is_last = rows.len() < piece;
+        range.end = rows.last().map_or(start, |row| row.sequence);
+        items.extend(rows.into_iter().filter(|row| sieve.lets_through(row)));
+        if is_last || items.len() > limit {
+            break;
+        }
+    }
+    let next = match items.len() > limit {
+        true => Some(items[limit - 1].sequence),
+        false => Some(start).filter(|start| *start > oldest),
+    };
+    items.truncate(limit);
+    Ok(Page { items, next })
+}

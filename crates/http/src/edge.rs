@@ -43,7 +43,9 @@ pub async fn around(request: Request, next: Next) -> Response {
     });
     let mut response = answer.await;
     secure::add_headers(response.headers_mut());
-    ending.tell(&mut response);
+    if let Some(mut ending) = ending {
+        ending.tell(&mut response).await;
+    }
     if let Ok(id) = HeaderValue::from_str(context.id()) {
         response.headers_mut().insert(REQUEST_ID, id);
     }

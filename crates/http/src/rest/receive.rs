@@ -1,7 +1,5 @@
 //! Takes a document's bytes from a request into an upload.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
@@ -15,40 +13,20 @@ use crate::protocol::idempotency;
 /// Name of the field in which a client says when the content was last changed, as RFC 3339.
 pub const MODIFIED_AT: &str = "x-modified-at";
 
-/// Bytes of a refused body that are taken all the same, and for how long.
-const DRAINED: usize = 8 << 20;
-const DRAIN_TIME: Duration = Duration::from_secs(2);
-
 /// Stores the body of a request: when this answers, the document is durable.
 pub async fn store(
     session: &Session,
     destination: &Destination,
     mut options: UploadOptions,
     headers: &HeaderMap,
-    body: Body,
+    mut body: Body,
 ) -> Result<Saved> {
     refuse_parts(headers)?;
     options.idempotency_key = idempotency::key(headers)?;
     options.media_type = text(headers, header::CONTENT_TYPE.as_str());
     options.modified_at = modified_at(headers)?;
-    let mut body = body;
-    let expected = Expected::of(headers)?;
-    let saved = receive(session, destination, options, (announced(headers)?, expected), &mut body).await;
-    // Who waits for leave to send has sent nothing yet; to ask for more would give that leave.
-    if saved.is_err() && !headers.contains_key(header::EXPECT) {
-        drain(&mut body).await;
-    }
-    saved
-}
-
-async fn receive(
-    session: &Session,
-    destination: &Destination,
-    options: UploadOptions,
-    (announced, mut expected): (Option<u64>, Expected),
-    body: &mut Body,
-) -> Result<Saved> {
-    let mut upload = session.begin_upload(destination, options, announced).await?;
+    let mut expected = Expected::of(headers)?;
+    let mut upload = session.begin_upload(destination, options, announced(headers)?).await?;
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame.map_err(broken)?.into_data() {
             expected.see(&bytes);
@@ -57,22 +35,6 @@ async fn receive(
     }
     expected.hold()?;
     upload.finish().await
-}
-
-/// Takes a little of what is still coming: many clients look for an answer only when they have sent everything, and lose it
-/// when the connection is closed before.
-async fn drain(body: &mut Body) {
-    let take = async {
-        let mut taken = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            taken += frame.data_ref().map_or(0, bytes::Bytes::len);
-            if taken > DRAINED {
-                break;
-            }
-        }
-    };
-    // Whoever takes longer loses the answer.
-    let _ = tokio::time::timeout(DRAIN_TIME, take).await;
 }
 
 /// The length that the client announced; none for a body in chunks.

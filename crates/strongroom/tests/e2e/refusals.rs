@@ -179,3 +179,31 @@ async fn a_refusal_before_the_body_says_that_the_connection_ends() {
         assert!(head.starts_with("http/1.1 4") && !head.contains("connection: close"), "{head}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sends_everything_before_reading_hears_why_it_was_refused() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let body = bytes(1, 40_000_000);
+    for (path, token, status) in [
+        ("/api/v1/content/Nowhere/a.bin", token.as_str(), "409"),
+        ("/api/v1/content/Documents/a.bin", "no-token", "401"),
+        ("/dav/Nowhere/a.bin", token.as_str(), "409"),
+        ("/no-page-at-all", token.as_str(), "404"),
+    ] {
+        let mut stream = TcpStream::connect(server.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let head = format!(
+            "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\r\n",
+            server.host(),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&body).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+        assert!(answer.to_lowercase().contains("connection: close"), "{path}: {answer}");
+    }
+}

@@ -89,6 +89,7 @@ pub use recycle::{Bin, RecycledItem};
 pub use repair::{Repair, Repairs};
 pub use resumable::{Part, Resumable};
 pub use saved_views::{NewView, SavedView};
+pub use search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
 pub use servers::Server;
 pub use session::Session;
 pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};

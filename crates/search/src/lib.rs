@@ -1,1 +1,3 @@
-//! Placeholder
+//! The search index, and the text of documents that it is made of.
+
+pub mod extract;

@@ -33,8 +33,8 @@ statements! {
         ORDER BY CASE kind WHEN 'site' THEN 0 WHEN 'library' THEN 1 ELSE 2 END, folded, id LIMIT $9";
     DRAFTS = "SELECT id, collection_id, parent_id, library_id, scope_id, kind, name, folded, created_at, created_by,
         modified_at, modified_by, content_type_id, size, media_type, version_id, published_id, major, minor, holder_id,
-        held_at, working_id FROM node WHERE kind = 'document' AND modified_at >= $1 AND minor > 0 AND modified_by = $2
-        ORDER BY modified_at DESC, id DESC LIMIT $3";
+        held_at, working_id FROM node WHERE kind = 'document' AND minor > 0 AND modified_by = $1
+        ORDER BY modified_at DESC, id DESC LIMIT $2";
     GRANTED = "SELECT DISTINCT g.scope_id, g.role_id, s.collection_id
         FROM scope_grant g JOIN scope s ON s.id = g.scope_id WHERE g.principal_id {in $1}";
 }
@@ -115,9 +115,9 @@ pub fn places(reader: &mut Reader<'_>, wanted: &Wanted<'_>, limit: usize) -> Res
     reader.query(PLACES, &values, read)
 }
 
-/// Documents whose latest version is a draft by `author`, newest first, none older than `since`; at most `limit`.
-pub fn drafts(reader: &mut Reader<'_>, author: Id, since: Timestamp, limit: usize) -> Result<Vec<NodeRow>> {
-    reader.query(DRAFTS, &params![since, author, limit as i64], read)
+/// Documents whose latest version is a draft by `author`, newest first; at most `limit`.
+pub fn drafts(reader: &mut Reader<'_>, author: Id, limit: usize) -> Result<Vec<NodeRow>> {
+    reader.query(DRAFTS, &params![author, limit as i64], read)
 }
 
 /// A role that is granted on a scope.

@@ -6,6 +6,7 @@ mod placed;
 mod rules;
 mod save;
 mod succession;
+mod text;
 mod upload;
 mod versions;
 

@@ -14,8 +14,9 @@ use super::seen::Eyes;
 use crate::Session;
 use crate::view::Item;
 
-/// Among how many of the newest documents of a content database are looked for drafts, and for those that the caller may open
-/// before the clock is looked at.
+/// Documents of a content database that are looked at before the clock is, the newest; it is enough for who may open most of them.
+const FIRST: usize = 200;
+/// Documents that are looked at then before the clock is looked at again.
 const NEW: usize = 2_000;
 /// Time after which no further documents are looked at.
 const TIME: Duration = Duration::from_millis(20);
@@ -40,7 +41,7 @@ pub struct Home {
     pub recent: Vec<Item>,
     /// Documents that the caller has checked out.
     pub checked_out: Vec<Item>,
-    /// Documents whose latest version is the caller's draft, newest first; only from among the newest of the farm.
+    /// Documents whose latest version is the caller's draft, newest first.
     pub drafts: Vec<Item>,
     /// Documents that the caller follows, those that changed last first.
     pub followed: Vec<Item>,
@@ -97,11 +98,11 @@ impl Visit {
         let mut home = Home { sites: self.sites(reader)?, ..Home::default() };
         if documents {
             let me = self.eyes.finder.principal.id;
-            let oldest = search::stretch(reader, NEWEST, NEW)?;
+            let oldest = search::stretch(reader, NEWEST, FIRST)?;
             home.recent = self.recent(reader, oldest)?;
             let held = node::held_by(reader, me, Id::NONE, self.limit)?;
             home.checked_out = self.show(reader, &held)?;
-            let drafts = search::drafts(reader, me, oldest.unwrap_or(OLDEST).0, self.limit)?;
+            let drafts = search::drafts(reader, me, self.limit)?;
             home.drafts = self.show(reader, &drafts)?;
             let follows = followed::list(reader, me, self.limit)?;
             home.followed = self.show(reader, &follows)?;

@@ -1,5 +1,7 @@
 //! Which way a document is shown, by its media type and the extension of its name.
 
+use repository::TextFormat;
+
 use super::code::{self, Language};
 use crate::protocol::content_type;
 
@@ -24,6 +26,8 @@ pub enum Kind {
     Table,
     /// As lines of text, of a language.
     Text(Option<&'static Language>),
+    /// As the text of an office document.
+    Office(TextFormat),
 }
 
 /// Pictures that browsers draw. None of them runs anything when it is drawn as one, SVG included.
@@ -56,6 +60,9 @@ const TEXTS: [&str; 12] = [
     "application/x-httpd-php",
     "application/x-perl",
 ];
+/// How the types of office documents begin; the name says which of them it is.
+const OFFICE: [&str; 3] =
+    ["application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.", "application/vnd.ms-"];
 /// Types that say nothing: the name may say more.
 const UNKNOWN: [&str; 3] = ["", "application/octet-stream", "binary/octet-stream"];
 
@@ -76,6 +83,10 @@ pub fn of(media_type: &str, name: &str) -> Kind {
     }
     if VIDEO.contains(&guessed) {
         return Kind::Video;
+    }
+    let office = OFFICE.iter().any(|beginning| guessed.starts_with(beginning));
+    if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
+        return Kind::Office(format);
     }
     let language = code::of(&extension);
     match extension.as_str() {
@@ -105,6 +116,10 @@ mod tests {
         assert_eq!(of("text/plain", "README"), Kind::Text(None));
         assert_eq!(of("application/vnd.ms-excel", "a.csv"), Kind::Table);
         assert_eq!(of("video/mp4", "a.mp4"), Kind::Video);
+        assert_eq!(of("application/octet-stream", "a.docx"), Kind::Office(TextFormat::Docx));
+        assert_eq!(of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"), Kind::Office(TextFormat::Ods));
+        assert_eq!(of("application/vnd.ms-excel.sheet.macroenabled.12", "a.xlsm"), Kind::Office(TextFormat::Xlsx));
+        assert_eq!(of("application/msword", "a.doc"), Kind::Other);
         for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
             assert_eq!(of(other.0, other.1), Kind::Other, "{other:?}");
         }

@@ -12,7 +12,7 @@ mod table;
 use std::fmt::Write as _;
 
 use model::{Error, Result};
-use repository::{Item, ReadRange, Session, Target, VersionChoice};
+use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
 
 use kind::Kind;
 pub use table::Sheet;
@@ -42,6 +42,8 @@ pub enum Preview {
     Markdown(String, bool),
     /// A table, and whether there is more than this.
     Table(Sheet, bool),
+    /// The paragraphs of an office document, and whether there is more than these.
+    Words(Vec<String>, bool),
 }
 
 /// What to show of a document. When its content cannot be read, that is nothing: the page says elsewhere what is wrong.
@@ -57,13 +59,30 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         Kind::Audio => Preview::Audio(address),
         Kind::Video => Preview::Video(address),
         Kind::Pdf => Preview::Pdf(address),
+        Kind::Office(format) => match session.text(&Target::Id(item.id), format).await {
+            Ok(found) => words(found),
+            Err(error) => unseen(&error),
+        },
         Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
             Ok((bytes, cut)) => text(kind, &bytes, cut),
-            Err(error) => {
-                tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
-                Preview::Nothing
-            }
+            Err(error) => unseen(&error),
         },
+    }
+}
+
+fn unseen(error: &Error) -> Preview {
+    tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
+    Preview::Nothing
+}
+
+fn words(found: TextExtract) -> Preview {
+    match found.content {
+        TextContent::Rows(mut rows) if !rows.is_empty() => {
+            let head = rows.remove(0);
+            Preview::Table(Sheet { head, rows }, found.more)
+        }
+        TextContent::Lines(lines) if !lines.is_empty() => Preview::Words(lines, found.more),
+        _ => Preview::Nothing,
     }
 }
 

@@ -38,6 +38,8 @@ async fn documents_are_shown_in_the_way_of_their_kind() {
         let page = page_of(&farm, &browser, name, "application/octet-stream", "plain\u{c}\nwords <b>").await;
         assert!(page.text.contains("<span class=\"line\">words &#60;b&#62;"), "{name}: {}", page.text);
     }
+    let page = page_of(&farm, &browser, "broken.docx", "application/octet-stream", "no document").await;
+    assert!(!page.text.contains("class=\"card flush preview"));
     let page = page_of(&farm, &browser, "program", "application/octet-stream", "\u{7f}ELF\u{1}").await;
     assert!(!page.text.contains("class=\"card flush preview"));
     let page = page_of(&farm, &browser, "a.bin", "application/octet-stream", "\0").await;

@@ -1,0 +1,110 @@
+//! Rows of tables, and the first sheet of an OpenDocument spreadsheet.
+
+use model::Result;
+
+use super::package::Package;
+use super::xml::{self, Piece};
+use super::{Content, Extract, MOST_CHARS, MOST_COLUMNS, MOST_ROWS};
+
+/// Rows as they come together.
+#[derive(Default)]
+pub struct Rows {
+    rows: Vec<Vec<String>>,
+    more: bool,
+}
+
+impl Rows {
+    /// Puts a text into a cell, both counted from 0; the rows and columns before it are empty when they were not named.
+    pub fn put(&mut self, row: usize, column: usize, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if row >= MOST_ROWS || column >= MOST_COLUMNS {
+            self.more = true;
+            return;
+        }
+        if self.rows.len() <= row {
+            self.rows.resize(row + 1, Vec::new());
+        }
+        let cells = &mut self.rows[row];
+        if cells.len() <= column {
+            cells.resize(column + 1, String::new());
+        }
+        cells[column] = match text.char_indices().nth(MOST_CHARS) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text.to_owned(),
+        };
+    }
+
+    /// What has come together, with rows of one length.
+    pub fn extract(mut self) -> Extract {
+        let width = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        self.rows.iter_mut().for_each(|row| row.resize(width, String::new()));
+        Extract { content: Content::Rows(self.rows), more: self.more }
+    }
+}
+
+/// The first table of an OpenDocument spreadsheet, as it shows its cells.
+pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
+    let mut part = package.required("content.xml")?;
+    let (mut buffer, mut rows) = (Vec::new(), Rows::default());
+    let (mut tables, mut row, mut column) = (0_usize, 0_usize, 0_usize);
+    let (mut repeated_rows, mut repeated_columns) = (1_usize, 1_usize);
+    let (mut paragraphs, mut asides, mut text) = (0_usize, 0_usize, String::new());
+    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+        match piece {
+            Piece::Start(element) => match element.name() {
+                b"table" => tables += 1,
+                b"table-row" if !element.empty => {
+                    repeated_rows = element.number("number-rows-repeated").unwrap_or(1).max(1);
+                    column = 0;
+                }
+                b"table-row" => row += element.number("number-rows-repeated").unwrap_or(1).max(1),
+                b"table-cell" | b"covered-table-cell" => {
+                    repeated_columns = element.number("number-columns-repeated").unwrap_or(1).max(1);
+                    if element.empty {
+                        column = column.saturating_add(repeated_columns);
+                    }
+                    text.clear();
+                }
+                b"annotation" if !element.empty => asides += 1,
+                b"p" if !element.empty => {
+                    paragraphs += 1;
+                    if !text.is_empty() && asides == 0 {
+                        text.push(' ');
+                    }
+                }
+                b"s" if asides == 0 => text.push(' '),
+                _ => {}
+            },
+            Piece::End(name) => match name.as_slice() {
+                b"table" => {
+                    // The other sheets are not looked at.
+                    return Ok(rows.extract());
+                }
+                b"table-row" => row = row.saturating_add(repeated_rows),
+                b"table-cell" | b"covered-table-cell" => {
+                    // Only what holds something is more: empty rows and columns fill a sheet to its edge.
+                    rows.more |= !text.is_empty() && (row >= MOST_ROWS || column >= MOST_COLUMNS);
+                    if rows.more && row >= MOST_ROWS {
+                        return Ok(rows.extract());
+                    }
+                    for y in row..row.saturating_add(repeated_rows).min(MOST_ROWS) {
+                        for x in column..column.saturating_add(repeated_columns).min(MOST_COLUMNS) {
+                            rows.put(y, x, &text);
+                        }
+                    }
+                    column = column.saturating_add(repeated_columns);
+                }
+                b"annotation" => asides = asides.saturating_sub(1),
+                b"p" => paragraphs = paragraphs.saturating_sub(1),
+                _ => {}
+            },
+            Piece::Text(more) if tables > 0 && paragraphs > 0 && asides == 0 && text.len() < 4 * MOST_CHARS => {
+                text.push_str(&more);
+            }
+            Piece::Text(_) => {}
+        }
+    }
+    Ok(rows.extract())
+}

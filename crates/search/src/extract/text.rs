@@ -1,0 +1,176 @@
+//! Paragraphs of texts and presentations.
+
+use model::Result;
+
+use super::package::{Package, Part};
+use super::xml::{self, Piece};
+use super::{Content, Extract, MOST_LINES, MOST_TEXT};
+
+/// Most spaces that one element stands for.
+const MOST_SPACES: usize = 100;
+
+/// Lines as they come together.
+#[derive(Default)]
+struct Lines {
+    done: Vec<String>,
+    line: String,
+    bytes: usize,
+}
+
+impl Lines {
+    fn add(&mut self, text: &str) {
+        let room = MOST_TEXT.saturating_sub(self.bytes);
+        let end = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        self.line.push_str(&text[..end]);
+        self.bytes += text.len();
+    }
+
+    fn end_line(&mut self) {
+        self.done.push(std::mem::take(&mut self.line));
+    }
+
+    fn is_full(&self) -> bool {
+        self.done.len() >= MOST_LINES || self.bytes >= MOST_TEXT
+    }
+
+    fn extract(mut self, more: bool) -> Extract {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        while self.done.last().is_some_and(|line| line.trim().is_empty()) {
+            self.done.pop();
+        }
+        Extract { content: Content::Lines(self.done), more }
+    }
+}
+
+/// What an element means for the text.
+enum Meaning {
+    /// A paragraph, which ends a line.
+    Paragraph,
+    /// Only what stands in such elements is text, if the format has them.
+    Run,
+    /// Stands for these characters.
+    Stands(&'static str, usize),
+    /// Nothing in it is text of the document.
+    Aside,
+    /// Nothing.
+    None,
+}
+
+/// Reads one part; tells whether it was read to its end.
+fn read(
+    part: &mut Part<'_>,
+    lines: &mut Lines,
+    runs: bool,
+    meaning: impl Fn(&xml::Element) -> Meaning,
+) -> Result<bool> {
+    let mut buffer = Vec::new();
+    // What the open elements mean, and how many of each meaning are open.
+    let (mut paragraphs, mut running, mut aside) = (0_usize, 0_usize, 0_usize);
+    let mut open: Vec<u8> = Vec::new();
+    while let Some(piece) = xml::next(part, &mut buffer)? {
+        match piece {
+            Piece::Start(element) => {
+                let mark = match meaning(&element) {
+                    Meaning::Paragraph => b'p',
+                    Meaning::Run => b'r',
+                    Meaning::Aside => b'a',
+                    Meaning::Stands(text, times) => {
+                        if aside == 0 && paragraphs > 0 {
+                            lines.add(&text.repeat(times.min(MOST_SPACES)));
+                        }
+                        b'-'
+                    }
+                    Meaning::None => b'-',
+                };
+                if element.empty {
+                    if mark == b'p' && aside == 0 {
+                        lines.end_line();
+                    }
+                    continue;
+                }
+                paragraphs += usize::from(mark == b'p');
+                running += usize::from(mark == b'r');
+                aside += usize::from(mark == b'a');
+                open.push(mark);
+            }
+            Piece::End(_) => match open.pop() {
+                Some(b'p') => {
+                    paragraphs -= 1;
+                    if aside == 0 {
+                        lines.end_line();
+                    }
+                }
+                Some(b'r') => running -= 1,
+                Some(b'a') => aside -= 1,
+                _ => {}
+            },
+            Piece::Text(text) if aside == 0 && paragraphs > 0 && (!runs || running > 0) => lines.add(&text),
+            Piece::Text(_) => {}
+        }
+        if lines.is_full() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The main part of a Word document.
+pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
+    let mut part = package.required("word/document.xml")?;
+    let mut lines = Lines::default();
+    let whole = read(&mut part, &mut lines, true, |element| match element.name() {
+        b"p" => Meaning::Paragraph,
+        b"t" => Meaning::Run,
+        b"tab" => Meaning::Stands("\t", 1),
+        b"br" | b"cr" => Meaning::Stands("\n", 1),
+        // The same picture or text once more, for readers that do not know the newer form; and where tabs stop.
+        b"Fallback" | b"pPr" => Meaning::Aside,
+        _ => Meaning::None,
+    })?;
+    Ok(lines.extract(!whole))
+}
+
+/// The slides of a presentation in the order of their numbers, an empty line between them.
+pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
+    let number = |name: &str| name.strip_prefix("ppt/slides/slide")?.strip_suffix(".xml")?.parse::<u32>().ok();
+    let mut slides: Vec<u32> = package.names().filter_map(|name| number(&name)).collect();
+    slides.sort_unstable();
+    if slides.is_empty() {
+        package.required("ppt/presentation.xml")?;
+    }
+    let mut lines = Lines::default();
+    for (at, slide) in slides.iter().enumerate() {
+        if at > 0 {
+            lines.end_line();
+        }
+        let mut part = package.required(&format!("ppt/slides/slide{slide}.xml"))?;
+        let whole = read(&mut part, &mut lines, true, |element| match element.name() {
+            b"p" => Meaning::Paragraph,
+            b"t" => Meaning::Run,
+            b"br" => Meaning::Stands("\n", 1),
+            b"Fallback" => Meaning::Aside,
+            _ => Meaning::None,
+        })?;
+        if !whole {
+            return Ok(lines.extract(true));
+        }
+    }
+    Ok(lines.extract(false))
+}
+
+/// An OpenDocument text or presentation.
+pub fn odf(package: &mut Package<'_>) -> Result<Extract> {
+    let mut part = package.required("content.xml")?;
+    let mut lines = Lines::default();
+    let whole = read(&mut part, &mut lines, false, |element| match element.name() {
+        b"p" | b"h" => Meaning::Paragraph,
+        b"tab" => Meaning::Stands("\t", 1),
+        b"line-break" => Meaning::Stands("\n", 1),
+        b"s" => Meaning::Stands(" ", element.number("c").unwrap_or(1)),
+        b"annotation" | b"tracked-changes" | b"automatic-styles" | b"notes" | b"scripts" => Meaning::Aside,
+        _ => Meaning::None,
+    })?;
+    Ok(lines.extract(!whole))
+}

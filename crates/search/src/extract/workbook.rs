@@ -1,0 +1,257 @@
+//! The first sheet of an Excel workbook (ECMA-376 part 1, chapter 18).
+
+use std::collections::{HashMap, HashSet};
+
+use model::Result;
+use time::OffsetDateTime;
+
+use super::package::Package;
+use super::sheet::Rows;
+use super::xml::{self, Piece};
+use super::{Extract, MOST_COLUMNS, MOST_ROWS, unreadable};
+
+/// Most styles of cells that are known.
+const MOST_STYLES: usize = 65_536;
+
+/// How a number is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Number,
+    Day,
+    Time,
+    DayAndTime,
+}
+
+/// What stands in a cell as it is stored.
+struct Cell {
+    row: usize,
+    column: usize,
+    value: String,
+    /// Whether the value is the number of a shared text.
+    shared: bool,
+    shown: Shown,
+}
+
+/// The first sheet.
+pub fn xlsx(package: &mut Package<'_>) -> Result<Extract> {
+    let path = first_sheet(package)?;
+    let styles = styles(package)?;
+    let (cells, more) = cells(package, &path, &styles)?;
+    let wanted: HashSet<usize> =
+        cells.iter().filter(|cell| cell.shared).filter_map(|cell| cell.value.parse().ok()).collect();
+    let texts = shared_texts(package, &wanted)?;
+    let mut rows = Rows::default();
+    for cell in &cells {
+        let text = match cell.value.parse::<usize>() {
+            Ok(number) if cell.shared => texts.get(&number).cloned().unwrap_or_default(),
+            _ => shown(&cell.value, cell.shown),
+        };
+        rows.put(cell.row, cell.column, &text);
+    }
+    let mut extract = rows.extract();
+    extract.more |= more;
+    Ok(extract)
+}
+
+/// The path of the part that the workbook names first.
+fn first_sheet(package: &mut Package<'_>) -> Result<String> {
+    let mut buffer = Vec::new();
+    let mut first = None;
+    let mut workbook = package.required("xl/workbook.xml")?;
+    while let Some(piece) = xml::next(&mut workbook, &mut buffer)? {
+        if let Piece::Start(element) = piece
+            && element.name() == b"sheet"
+        {
+            first = element.attribute("id").map(str::to_owned);
+            break;
+        }
+    }
+    drop(workbook);
+    let first = first.ok_or_else(|| unreadable("it has no sheet"))?;
+    let mut relations = package.required("xl/_rels/workbook.xml.rels")?;
+    while let Some(piece) = xml::next(&mut relations, &mut buffer)? {
+        if let Piece::Start(element) = piece
+            && element.attribute("Id") == Some(first.as_str())
+            && let Some(target) = element.attribute("Target")
+        {
+            return Ok(target.strip_prefix('/').map_or_else(|| format!("xl/{target}"), str::to_owned));
+        }
+    }
+    Err(unreadable("its first sheet is missing"))
+}
+
+/// How the numbers of each style are shown.
+fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
+    let (mut styles, mut own, mut buffer) = (Vec::new(), HashMap::new(), Vec::new());
+    let Some(mut part) = package.part("xl/styles.xml")? else { return Ok(styles) };
+    let mut in_cells = false;
+    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+        match piece {
+            Piece::Start(element) => match element.name() {
+                b"numFmt" if own.len() < MOST_STYLES => {
+                    if let (Some(id), Some(code)) = (element.number("numFmtId"), element.attribute("formatCode")) {
+                        own.insert(id, of_code(code));
+                    }
+                }
+                b"cellXfs" => in_cells = !element.empty,
+                b"xf" if in_cells && styles.len() < MOST_STYLES => {
+                    let id = element.number("numFmtId").unwrap_or(0);
+                    styles.push(own.get(&id).copied().unwrap_or_else(|| of_builtin(id)));
+                }
+                _ => {}
+            },
+            Piece::End(name) if name == b"cellXfs" => break,
+            _ => {}
+        }
+    }
+    Ok(styles)
+}
+
+/// The formats that have a number only (18.8.30).
+fn of_builtin(id: usize) -> Shown {
+    match id {
+        14..=17 => Shown::Day,
+        18..=21 | 45..=47 => Shown::Time,
+        22 => Shown::DayAndTime,
+        _ => Shown::Number,
+    }
+}
+
+/// A format that is written out, such as `dd/mm/yyyy`. Quoted text, colours and conditions in it do not count.
+fn of_code(code: &str) -> Shown {
+    let (mut quoted, mut bracket, mut escaped) = (false, false, false);
+    let (mut day, mut time) = (false, false);
+    for c in code.chars() {
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        match c {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '\\' | '_' | '*' => escaped = true,
+            '[' => bracket = true,
+            ']' => bracket = false,
+            _ if bracket => {}
+            'y' | 'Y' | 'd' | 'D' => day = true,
+            'h' | 'H' | 's' | 'S' => time = true,
+            _ => {}
+        }
+    }
+    match (day, time) {
+        (true, true) => Shown::DayAndTime,
+        (true, false) => Shown::Day,
+        (false, true) => Shown::Time,
+        (false, false) => Shown::Number,
+    }
+}
+
+/// The cells of a sheet that are shown, and whether there are more.
+fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Vec<Cell>, bool)> {
+    let mut part = package.required(path)?;
+    let (mut buffer, mut cells, mut more) = (Vec::new(), Vec::new(), false);
+    let (mut row, mut column) = (0_usize, 0_usize);
+    let mut cell: Option<Cell> = None;
+    let mut valued = 0_usize;
+    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+        match piece {
+            Piece::Start(element) => match element.name() {
+                b"row" => {
+                    row = element.number("r").map_or(row, |r| r.saturating_sub(1));
+                    column = 0;
+                    if row >= MOST_ROWS {
+                        return Ok((cells, true));
+                    }
+                }
+                b"c" if !element.empty => {
+                    column = element.attribute("r").and_then(column_of).unwrap_or(column);
+                    more |= column >= MOST_COLUMNS;
+                    let kind = element.attribute("t").unwrap_or("n");
+                    let style = element.number("s").and_then(|s| styles.get(s)).copied();
+                    let shown = if kind == "n" { style.unwrap_or(Shown::Number) } else { Shown::Number };
+                    let new = Cell { row, column, value: String::new(), shared: kind == "s", shown };
+                    cell = (column < MOST_COLUMNS).then_some(new);
+                }
+                b"c" => column += 1,
+                b"v" | b"t" if !element.empty => valued += 1,
+                _ => {}
+            },
+            Piece::End(name) => match name.as_slice() {
+                b"v" | b"t" => valued = valued.saturating_sub(1),
+                b"c" => {
+                    cells.extend(cell.take());
+                    column += 1;
+                }
+                b"row" => row += 1,
+                b"sheetData" => break,
+                _ => {}
+            },
+            Piece::Text(text) if valued > 0 => {
+                if let Some(cell) = &mut cell {
+                    cell.value.push_str(&text);
+                }
+            }
+            Piece::Text(_) => {}
+        }
+    }
+    Ok((cells, more))
+}
+
+/// The column of a place such as `AB12`, from 0 on.
+fn column_of(place: &str) -> Option<usize> {
+    let letters = place.bytes().take_while(u8::is_ascii_uppercase).take(3);
+    letters.fold(0, |sum, letter| sum * 26 + usize::from(letter - b'A') + 1).checked_sub(1)
+}
+
+/// Those of the texts that cells share.
+fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<HashMap<usize, String>> {
+    let mut texts = HashMap::new();
+    let Some(last) = wanted.iter().max() else { return Ok(texts) };
+    let Some(mut part) = package.part("xl/sharedStrings.xml")? else { return Ok(texts) };
+    let (mut buffer, mut at, mut text) = (Vec::new(), 0_usize, String::new());
+    // Readings beside Chinese and Japanese words are not the words.
+    let (mut running, mut reading) = (false, false);
+    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+        match piece {
+            Piece::Start(element) => match element.name() {
+                b"si" => text.clear(),
+                b"t" => running = !element.empty,
+                b"rPh" => reading = !element.empty,
+                _ => {}
+            },
+            Piece::End(name) => match name.as_slice() {
+                b"t" => running = false,
+                b"rPh" => reading = false,
+                b"si" => {
+                    if wanted.contains(&at) {
+                        texts.insert(at, text.clone());
+                    }
+                    if at == *last {
+                        break;
+                    }
+                    at += 1;
+                }
+                _ => {}
+            },
+            Piece::Text(more) if running && !reading => text.push_str(&more),
+            Piece::Text(_) => {}
+        }
+    }
+    Ok(texts)
+}
+
+/// A stored number as the sheet shows it: days are counted from 30 December 1899 (18.17.4.1).
+fn shown(value: &str, shown: Shown) -> String {
+    const UNIX: f64 = 25_569.0;
+    const LAST: f64 = 2_958_466.0;
+    let number = value.parse::<f64>().ok().filter(|number| shown != Shown::Number && (0.0..LAST).contains(number));
+    let moment =
+        number.and_then(|number| OffsetDateTime::from_unix_timestamp(((number - UNIX) * 86_400.0).round() as i64).ok());
+    let Some(moment) = moment else { return value.to_owned() };
+    let (day, time) = (moment.date(), format!("{:02}:{:02}", moment.hour(), moment.minute()));
+    match shown {
+        Shown::Number => value.to_owned(),
+        Shown::Day => day.to_string(),
+        Shown::Time => time,
+        Shown::DayAndTime => format!("{day} {time}"),
+    }
+}

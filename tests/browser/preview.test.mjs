@@ -1,5 +1,6 @@
 // What the page of a document shows of it: pictures, PDF, text, code, Markdown, tables, sound; nothing of it runs.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import {
   NARROW, WIDE, assertAccessible, assertFits, openPage, picture, signIn, startBrowser, startServer,
@@ -15,6 +16,7 @@ before(async () => {
     'add.rs': CODE, 'minutes.md': MARKDOWN, 'people.csv': CSV, 'three.pdf': pdf(3), 'long.pdf': pdf(60), 'picture.png': png(640, 320),
     'drawing.svg': SVG, 'tone.wav': wav(20), 'broken.pdf': 'no pdf', 'trap.html': '<script>document.title = "ran"</script>',
   };
+  for (const name of ['text.docx', 'slides.pptx', 'table.xlsx']) files[name] = readFileSync(new URL(`../../crates/search/tests/documents/${name}`, import.meta.url));
   for (const [name, body] of Object.entries(files)) await server.put(name, body);
 });
 after(async () => {
@@ -32,14 +34,17 @@ for (const scheme of ['light', 'dark']) {
   for (const [screen, viewport] of [['wide', WIDE], ['narrow', NARROW]]) {
     test(`previews are readable and accessible: ${scheme}, ${screen}`, async () => {
       const page = await openPage(browser, server, { scheme, viewport });
+      page.expectFault(/status of 422/);
       await signIn(page);
-      for (const name of ['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'picture.png', 'drawing.svg', 'tone.wav']) {
+      for (const name of ['add.rs', 'minutes.md', 'people.csv', 'three.pdf', 'picture.png', 'drawing.svg', 'tone.wav', 'text.docx', 'slides.pptx', 'table.xlsx']) {
         await page.goto(`/browse/Documents/${name}`);
-        await page.locator('.preview').waitFor();
+        await page.locator('.preview').first().waitFor();
         if (name.endsWith('pdf')) {
           await page.locator('.pages canvas').first().waitFor();
           await page.waitForFunction(() => document.querySelector('.pages canvas').dataset.done);
         }
+        // Pages where the converter reads the format, else the text.
+        if (/docx|pptx|xlsx/.test(name)) await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done || document.querySelector('[data-text][open]'));
         await picture(page, `preview-${name.split('.').pop()}-${scheme}-${screen}`);
         await assertFits(page);
         await assertAccessible(page);
@@ -112,6 +117,22 @@ for (const [screen, viewport] of [['wide', { width: 1440, height: 900 }], ['narr
     await page.finish();
   });
 }
+
+test('office documents are shown as pages, and what cannot be as text', async () => {
+  const page = await openPage(browser, server);
+  page.expectFault(/status of 422/);
+  await signIn(page);
+  await page.goto('/browse/Documents/text.docx');
+  await page.waitForFunction(() => document.querySelector('.pages canvas')?.dataset.done);
+  assert.ok(await drawn(page) > 1_000);
+  await page.getByText('Text of the document').click();
+  await page.locator('.words p').first().waitFor();
+  await server.put('broken.docx', 'PK\x03\x04 and nothing more');
+  await page.goto('/browse/Documents/broken.docx');
+  await page.getByText('This document cannot be shown as pages.').waitFor();
+  await assertAccessible(page);
+  await page.finish();
+});
 
 test('previews need no script, apart from PDF, which is a link then', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });

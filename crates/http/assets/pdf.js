@@ -71,6 +71,13 @@ async function draw(part) {
 }
 
 function fail(part) {
+  // Where the text is there, nobody misses the pages.
+  const text = part.parentElement.querySelector("[data-text]");
+  if (text) {
+    text.open = true;
+    part.remove();
+    return;
+  }
   const status = part.querySelector("[data-status]");
   status.firstChild.textContent = `${part.dataset.failed} `;
   status.hidden = false;

@@ -5,6 +5,7 @@
 
 mod bundle;
 mod content;
+mod converter;
 mod cookies;
 mod courtesy;
 mod csrf;
@@ -30,5 +31,6 @@ mod ui;
 mod unread;
 mod webdav;
 
+pub use converter::Converter;
 pub use health::record_metrics;
 pub use server::{Options, TlsFiles, serve};

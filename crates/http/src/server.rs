@@ -51,6 +51,8 @@ pub struct Options {
     pub behind_tls_proxy: bool,
     /// Whether `PROPFIND` answers `Depth: infinity` with the whole tree; otherwise it is refused.
     pub webdav_depth_infinity: bool,
+    /// The program that makes pages of office documents; without it their text is shown alone. See [`crate::Converter::find`].
+    pub converter: Option<PathBuf>,
 }
 
 /// A certificate chain and its private key, both in PEM files.
@@ -72,6 +74,7 @@ impl Options {
             stall: stall::LIMIT,
             behind_tls_proxy: false,
             webdav_depth_infinity: false,
+            converter: None,
         }
     }
 }

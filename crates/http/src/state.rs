@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use repository::Repository;
 
+use crate::converter::Converter;
 use crate::figures::Figures;
 use crate::server::Options;
 
@@ -18,6 +19,7 @@ struct Inner {
     lists_trees: bool,
     shutting_down: AtomicBool,
     figures: Figures,
+    converter: Option<Converter>,
 }
 
 impl AppState {
@@ -26,7 +28,8 @@ impl AppState {
         let secure = options.tls.is_some() || options.behind_tls_proxy;
         let lists_trees = options.webdav_depth_infinity;
         let (shutting_down, figures) = (AtomicBool::new(false), Figures::default());
-        Self(Arc::new(Inner { repository, secure, lists_trees, shutting_down, figures }))
+        let converter = options.converter.clone().map(Converter::new);
+        Self(Arc::new(Inner { repository, secure, lists_trees, shutting_down, figures, converter }))
     }
 
     /// The farm.
@@ -47,6 +50,11 @@ impl AppState {
     /// What this server did lately, in numbers.
     pub fn figures(&self) -> &Figures {
         &self.0.figures
+    }
+
+    /// What makes pages of office documents, where it is installed.
+    pub fn converter(&self) -> Option<&Converter> {
+        self.0.converter.as_ref()
     }
 
     /// From now on the server is not ready: a load balancer should send nothing more.

@@ -46,6 +46,8 @@ pub struct Settings {
     pub behind_tls_proxy: Option<bool>,
     /// Whether WebDAV answers `Depth: infinity` with the whole tree.
     pub webdav_depth_infinity: Option<bool>,
+    /// The program `soffice` of LibreOffice, or `none`; looked for where programs are when it is not set.
+    pub converter: Option<PathBuf>,
     /// Where the configuration database is: a path or a PostgreSQL URL.
     pub configuration_database: Option<String>,
     /// Where the content database `main` of a new farm is: a path or a PostgreSQL URL.
@@ -56,13 +58,14 @@ pub struct Settings {
     pub log_format: Option<String>,
 }
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "data",
     "listen",
     "tls_certificate",
     "tls_key",
     "behind_tls_proxy",
     "webdav_depth_infinity",
+    "converter",
     "configuration_database",
     "database",
     "recycle_days",

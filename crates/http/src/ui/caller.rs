@@ -30,6 +30,8 @@ pub struct Visit {
     pub preferences: Preferences,
     /// Where the request comes from.
     pub client: Client,
+    /// Whether this server makes pages of office documents.
+    pub converts: bool,
 }
 
 /// Why there is no [`Visit`]: nobody is signed in, or who it is cannot be told at the moment.
@@ -89,6 +91,7 @@ impl FromRequestParts<AppState> for Visit {
             session_id: id,
             preferences: caller.preferences,
             client: identity::client(parts),
+            converts: state.converter().is_some(),
         })
     }
 }

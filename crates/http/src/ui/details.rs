@@ -30,6 +30,7 @@ struct Details<'a> {
     may_delete: bool,
     may_permit: bool,
     preview: Preview,
+    pages: Option<String>,
 }
 
 /// The page.
@@ -53,6 +54,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
             NodeKind::Document => preview::of(&visit.session, item).await,
             _ => Preview::Nothing,
         },
+        pages: Some(item).filter(|item| item.kind == NodeKind::Document).and_then(|item| preview::pages(&visit, item)),
         may_edit: inside && item.rights.has(Right::Edit),
         may_delete: inside && item.rights.has(Right::Delete),
         may_permit: item.rights.has(Right::ManagePermissions),

@@ -61,6 +61,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         (None, None) => None,
         _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
     };
+    let converter = http_edge::Converter::find(settings.converter.as_deref())?;
     let farm = commands::options(&settings, true)?;
     farm.check_new_farm().map_err(|error| {
         Error::new(error.kind(), format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message()))
@@ -77,6 +78,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
     options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
+    options.converter = converter;
     options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {

@@ -7,6 +7,7 @@ mod code;
 pub(super) mod decode;
 mod kind;
 mod markdown;
+pub(super) mod pages;
 mod table;
 
 use std::fmt::Write as _;
@@ -14,6 +15,8 @@ use std::fmt::Write as _;
 use model::{Error, Result};
 use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
 
+use super::caller::Visit;
+use crate::converter::{self, Converter};
 use kind::Kind;
 pub use table::Sheet;
 
@@ -44,6 +47,19 @@ pub enum Preview {
     Table(Sheet, bool),
     /// The paragraphs of an office document, and whether there is more than these.
     Words(Vec<String>, bool),
+}
+
+impl Preview {
+    /// Whether there is anything to see.
+    pub fn is_shown(&self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+}
+
+/// Where an office document is to be had as PDF; none when this server makes none of it.
+pub fn pages(visit: &Visit, item: &Item) -> Option<String> {
+    let taken = visit.converts && item.size > 0 && Converter::takes(&converter::extension(&item.name));
+    taken.then(|| format!("/items/{}/pages", item.id))
 }
 
 /// What to show of a document. When its content cannot be read, that is nothing: the page says elsewhere what is wrong.

@@ -4,6 +4,7 @@ mod columns;
 mod entrance;
 mod farm_audit;
 mod home;
+mod office;
 mod pages;
 mod preview;
 mod safety;
@@ -32,10 +33,15 @@ struct Farm {
 
 impl Farm {
     async fn new() -> Self {
-        Self::start(tempfile::tempdir().unwrap()).await
+        Self::with(|_| ()).await
     }
 
-    async fn start(directory: tempfile::TempDir) -> Self {
+    /// A farm whose server has other options than usual.
+    async fn with(change: impl FnOnce(&mut crate::Options)) -> Self {
+        Self::start(tempfile::tempdir().unwrap(), change).await
+    }
+
+    async fn start(directory: tempfile::TempDir, change: impl FnOnce(&mut crate::Options)) -> Self {
         let options = Options {
             directory: directory.path().join("farm"),
             configuration: None,
@@ -44,7 +50,8 @@ impl Farm {
             create: true,
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
-        let options = crate::Options::new("127.0.0.1:0".parse().unwrap());
+        let mut options = crate::Options::new("127.0.0.1:0".parse().unwrap());
+        change(&mut options);
         let router = crate::router::router(AppState::new(repository.clone(), &options));
         Self { router, repository, directory }
     }
@@ -56,7 +63,7 @@ impl Farm {
         repository.close().await;
         drop(repository);
         crate::damage::damage(&directory.path().join("farm/blobs"));
-        Self::start(directory).await
+        Self::start(directory, |_| ()).await
     }
 
     async fn administrator(&self) -> Session {
@@ -149,14 +156,14 @@ impl Browser<'_> {
     }
 
     /// Uploads a file by the plain form.
-    async fn upload(&self, action: &str, name: &str, kind: &str, content: &str) -> Reply {
+    async fn upload(&self, action: &str, name: &str, kind: &str, content: impl AsRef<[u8]>) -> Reply {
         let token = self.get("/account").await.form_token();
-        let body = format!(
+        let head = format!(
             "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
              Content-Disposition: form-data; name=\"comment\"\r\n\r\nsaid so\r\n--cut\r\n\
-             Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: {kind}\r\n\r\n\
-             {content}\r\n--cut--\r\n"
+             Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: {kind}\r\n\r\n"
         );
+        let body = [head.as_bytes(), content.as_ref(), b"\r\n--cut--\r\n"].concat();
         self.send(Request::post(action).header(header::CONTENT_TYPE, "multipart/form-data; boundary=cut"), body).await
     }
 }

@@ -1,0 +1,164 @@
+//! Pages of office documents as PDF, made by LibreOffice where it is installed.
+//!
+//! What is converted was uploaded by anybody. The program runs in a directory and with a profile that exist for one document, with macros off and
+//! references to elsewhere blocked, without the environment of the server, for a bounded time with bounded memory, and one at a time.
+
+mod program;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use model::{Error, Result};
+use repository::Content;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Semaphore;
+
+/// Longest document that is converted, and longest result.
+const MOST_BYTES: u64 = 32 << 20;
+/// Longest time for one document.
+const TIME: Duration = Duration::from_secs(30);
+/// Most requests that wait for their turn.
+const MOST_WAITING: usize = 16;
+/// Most bytes of results that are kept in memory, and most documents whose result is known.
+const KEPT_BYTES: usize = 64 << 20;
+const KEPT: usize = 1_000;
+/// Name of the program that is looked for.
+const PROGRAM: &str = "soffice";
+
+/// What a conversion came to; none when the program could make nothing of the document.
+type Made = Option<Bytes>;
+
+/// The program, and what it made lately.
+pub struct Converter {
+    program: PathBuf,
+    turn: Semaphore,
+    waiting: AtomicUsize,
+    kept: Mutex<VecDeque<(String, Made)>>,
+}
+
+impl Converter {
+    /// The converter of this setting: the path of `soffice`, `none`, or nothing to look for it where programs are.
+    ///
+    /// # Errors
+    /// Invalid when there is no file at the path.
+    pub fn find(setting: Option<&Path>) -> Result<Option<PathBuf>> {
+        match setting {
+            Some(path) if path == Path::new("none") => Ok(None),
+            Some(path) if path.is_file() => Ok(Some(path.to_owned())),
+            Some(path) => Err(Error::invalid(format!(
+                "converter: there is no program {}; it is the path of soffice, or \"none\"",
+                path.display()
+            ))),
+            None => {
+                let path = std::env::var_os("PATH").unwrap_or_default();
+                Ok(std::env::split_paths(&path).map(|folder| folder.join(PROGRAM)).find(|place| place.is_file()))
+            }
+        }
+    }
+
+    /// A converter that runs this program.
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, turn: Semaphore::new(1), waiting: AtomicUsize::new(0), kept: Mutex::default() }
+    }
+
+    /// Whether documents with this extension, in lower case and without a dot, are converted.
+    pub fn takes(extension: &str) -> bool {
+        program::filter(extension).is_some()
+    }
+
+    /// The first pages of a document as PDF.
+    ///
+    /// # Errors
+    /// Invalid with code `not_readable` when the program makes nothing of it in 30 seconds or when it is longer than 32 MB; unavailable when too many
+    /// are waiting.
+    pub async fn pdf(&self, document: Content) -> Result<Bytes> {
+        // The same bytes under another name may be another kind of document.
+        let key = format!("{}.{}", document.etag(), extension(&document.item.name));
+        if let Some(made) = self.known(&key) {
+            return made.ok_or_else(unreadable);
+        }
+        if document.size() > MOST_BYTES {
+            return Err(Error::invalid("only documents of up to 32 MB are converted").with_code("not_readable"));
+        }
+        let _waiting = Waiting::enter(&self.waiting)?;
+        let stopping = |_| Error::unavailable("the server is about to stop");
+        let _turn = self.turn.acquire().await.map_err(stopping)?;
+        // Somebody else may have waited for the same.
+        let made = match self.known(&key) {
+            Some(made) => made,
+            None => {
+                let made = self.convert(document).await?;
+                self.keep(key, made.clone());
+                made
+            }
+        };
+        made.ok_or_else(unreadable)
+    }
+
+    async fn convert(&self, mut document: Content) -> Result<Made> {
+        let place = tempfile::Builder::new().prefix("strongroom-").tempdir().map_err(|error| no_room(&error))?;
+        let extension = extension(&document.item.name);
+        let source = place.path().join(format!("document.{extension}"));
+        let mut file = tokio::fs::File::create_new(&source).await.map_err(|error| no_room(&error))?;
+        while let Some(chunk) = document.next_chunk().await? {
+            file.write_all(&chunk).await.map_err(|error| no_room(&error))?;
+        }
+        file.flush().await.map_err(|error| no_room(&error))?;
+        let made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
+        let result = if matches!(made, Ok(Some(_))) { "made" } else { "failed" };
+        metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);
+        made.map_err(|error| no_room(&error))
+    }
+
+    fn known(&self, key: &str) -> Option<Made> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(known, _)| known == key).map(|(_, made)| made.clone())
+    }
+
+    fn keep(&self, key: String, made: Made) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back((key, made));
+        let size = |made: &Made| made.as_ref().map_or(0, Bytes::len);
+        let mut total: usize = kept.iter().map(|(_, made)| size(made)).sum();
+        while total > KEPT_BYTES || kept.len() > KEPT {
+            let Some((_, oldest)) = kept.pop_front() else { break };
+            total -= size(&oldest);
+        }
+    }
+}
+
+/// The extension of a name, in lower case; empty when it has none.
+pub fn extension(name: &str) -> String {
+    name.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_lowercase())
+}
+
+/// One of those who wait for a turn.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(count: &'a AtomicUsize) -> Result<Self> {
+        let entered = Self(count);
+        if count.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            return Err(Error::unavailable("many documents are being converted: try again in a minute"));
+        }
+        Ok(entered)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn unreadable() -> Error {
+    Error::invalid("the document cannot be shown as pages").with_code("not_readable")
+}
+
+fn no_room(error: &std::io::Error) -> Error {
+    Error::unavailable(format!("the document cannot be converted now: {error}"))
+}

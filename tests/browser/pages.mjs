@@ -15,7 +15,7 @@ export function routes() {
 }
 
 /** Routes that answer with something else than a page of their own. */
-export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/browse/'];
+export const NO_PAGES = ['/assets/{hash}/{*name}', '/favicon.ico', '/download/{id}/{name}', '/audit/{collection}/export', '/farm/audit/export', '/items/{id}/open', '/items/{id}/taken', '/items/{id}/pages', '/browse/'];
 
 /** For each route the pages to look at: a name for the picture, and the address. */
 export function pages(farm) {
@@ -58,6 +58,7 @@ export function pages(farm) {
     '/items/{id}/columns/{column}': { 'column-new': at(library, '/columns/new'), column: at(library, `/columns/${columns[3].id}`) },
     '/items/{id}/view': { view: at(library, '/view') },
     '/items/{id}/views': { 'view-save': at(library, '/views') },
+    '/items/{id}/versions': { versions: at(plan, '/versions') },
     '/items/{id}/compare': { compare: at(plan, '/compare?from=1.0') },
     '/items/{id}/links': { 'link-new': at(held, '/links') },
     '/items/{id}/link-rule': { 'link-rule': at(site, '/link-rule') },

@@ -231,6 +231,9 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         }
         assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");
         admin.rename(&at("Archive/a"), &Name::new("A").unwrap()).await.unwrap();
+        let late = admin.rename_from(&at("Archive/A"), Some("a"), &Name::new("b").unwrap()).await.unwrap_err();
+        assert_eq!(late.code(), "overtaken");
+        admin.rename_from(&at("Archive/A"), Some("a"), &Name::new("A").unwrap()).await.unwrap();
         assert_eq!(names(&admin, "Archive").await, ["A"]);
         let before = admin.site_collection(moved.collection_id).await.unwrap();
         let entry = admin.delete(&at("Archive/A")).await.unwrap();

@@ -2,8 +2,10 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::{Accent, SitePath};
-use repository::AuditFilter;
+use model::{Accent, Error, Result, SitePath};
+use repository::{AUDIT_ACTIONS, AuditFilter};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -178,6 +180,33 @@ async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Status
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Which part of the audit log of a site collection is wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AuditLogQuery {
+    /// Most entries of the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    /// `next` of the page before.
+    cursor: Option<String>,
+    /// Identifier of a user: only what that user did.
+    actor: Option<String>,
+    /// Only this action, such as `document.replace`.
+    action: Option<String>,
+}
+
+impl AuditLogQuery {
+    fn filter(&self) -> Result<AuditFilter> {
+        if let Some(action) = self.action.as_deref().filter(|action| !AUDIT_ACTIONS.contains(action)) {
+            let text = format!("the log of a site has no action \"{}\"", action.escape_debug());
+            return Err(Error::invalid(text).with_code("invalid_query"));
+        }
+        let actor = self.actor.as_ref().map(|text| text.parse()).transpose()?;
+        Ok(AuditFilter { actor, action: self.action.clone() })
+    }
+}
+
 /// List what happened in a site collection
 ///
 /// Newest first. A page may be short or empty; only one without `next` is the last.
@@ -186,15 +215,16 @@ async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Status
     path = "/api/v1/site-collections/{id}/audit-log",
     operation_id = "list_audit_log",
     tag = "activity",
-    params(("id" = String, Path, description = "Identifier of the site collection"), PageQuery),
+    params(("id" = String, Path, description = "Identifier of the site collection"), AuditLogQuery),
     responses((status = 200, description = "One page", body = List<EventJson>))
 )]
 async fn audit_log(
     caller: Authenticated,
     Ids([id]): Ids<1>,
-    Query(query): Query<PageQuery>,
+    Query(query): Query<AuditLogQuery>,
 ) -> Answer<Reply<List<EventJson>>> {
-    let page = caller.session.audit_log(id, AuditFilter::default(), query.before_sequence()?, query.limit()?).await?;
+    let part = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
+    let page = caller.session.audit_log(id, query.filter()?, part.before_sequence()?, part.limit()?).await?;
     let names = Names::of(&caller.session, page.items.iter().map(|event| event.actor)).await?;
     let items = page.items.into_iter().map(|event| EventJson::new(event, &names)).collect();
     Ok(Reply(List { items, next: page.next.map(cursor_of) }))

@@ -83,18 +83,19 @@ pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Bac
 pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let (name, next) = (fields.text("name"), fields.next(&format!("/items/{id}/open")));
-    let was = fields.text("was");
-    let overtaken = if was.is_empty() { None } else { Some(find(&visit, &id).await?.name) };
-    let overtaken = overtaken.filter(|now| *now != was && now != name.trim());
-    let result = match (Name::new(name.trim()), overtaken) {
-        (_, Some(now)) => Err(Error::conflict(visit.page.f1("rename.overtaken", now)).with_code("overtaken")),
-        (Ok(new), None) => visit.session.rename(&Target::Id(id.parse()?), &new).await,
-        (Err(error), None) => Err(error),
+    let was = Some(fields.text("was")).filter(|was| !was.is_empty());
+    let result = match Name::new(name.trim()) {
+        Ok(new) => visit.session.rename_from(&Target::Id(id.parse()?), was.as_deref(), &new).await,
+        Err(error) => Err(error),
     };
     match result {
         Ok(item) => Ok(done(&next, &Flash::new("toast.renamed", item.name))),
         Err(error) => {
             let item = find(&visit, &id).await?;
+            let error = match error.code() {
+                "overtaken" => Error::conflict(visit.page.f1("rename.overtaken", &item.name)).with_code("overtaken"),
+                _ => error,
+            };
             refuse::again(rename_form(&visit.page, &item, &name, next), error)
         }
     }

@@ -14,25 +14,15 @@ use super::frame::{self, Crumb};
 use super::links::{self, LinkRow};
 use super::page::Page;
 use super::preview::{self, Preview};
+use super::versions::{self, VersionRow};
 use super::{address, audit, browse, cells, html};
 use crate::protocol::content_type;
 use crate::state::AppState;
 
 /// Versions that the page lists.
-const MOST_VERSIONS: usize = 100;
+const MOST_VERSIONS: usize = 20;
 /// Events that the page lists.
 const MOST_DEEDS: usize = 8;
-
-struct VersionRow {
-    number: VersionNumber,
-    at: Timestamp,
-    by: String,
-    size: u64,
-    comment: String,
-    current: bool,
-    /// `missing` or `damaged`, when its content is.
-    fault: Option<String>,
-}
 
 /// Something that happened to the document.
 struct Deed {
@@ -75,6 +65,7 @@ struct DocumentPage<'a> {
     fault: Option<String>,
     administers: bool,
     preview: Preview,
+    pages: Option<String>,
     follows: bool,
     /// Whether versions can be compared: they are text.
     comparable: bool,
@@ -87,24 +78,13 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let target = Target::Id(item.id);
     let session = &visit.session;
     let may_see = item.rights.has(Right::ViewVersions);
-    let listed = if may_see { Some(session.versions(&target, None, MOST_VERSIONS).await?) } else { None };
-    let (versions, more) = listed.map_or((Vec::new(), false), |page| (page.items, page.next.is_some()));
-    let mut people: Vec<Id> = versions.iter().map(|version| version.created_by).collect();
-    people.extend([item.created_by, item.modified_by]);
+    let faults = session.content_faults(&target).await?;
+    let (versions, next) =
+        if may_see { versions::rows(visit, item, &faults, None, MOST_VERSIONS).await? } else { (Vec::new(), None) };
+    let mut people = vec![item.created_by, item.modified_by];
     people.extend(item.check_out.map(|held| held.by));
     people.extend(item.locked_by);
     let names = session.principal_names(&people).await?;
-    let faults = session.content_faults(&target).await?;
-    let fault_of = |id: Id| faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone());
-    let versions = versions.into_iter().map(|version| VersionRow {
-        fault: fault_of(version.id),
-        number: version.number,
-        at: version.created_at,
-        by: browse::name_of(&names, version.created_by),
-        size: version.size,
-        comment: version.comment,
-        current: item.version_id == Some(version.id),
-    });
     let deeds = if may_see { deeds(visit, &target).await? } else { Vec::new() };
     let links = if item.rights.has(Right::Edit) { links::of(visit, item).await? } else { None };
     let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
@@ -112,8 +92,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         page: &visit.page,
         icon: browse::icon_of(item),
         crumbs: frame::crumbs(way),
-        versions: versions.collect(),
-        more_versions: more,
+        versions,
+        more_versions: next.is_some(),
         facts: facts(visit, item, &target).await?,
         created_by: browse::name_of(&names, item.created_by),
         modified_by: browse::name_of(&names, item.modified_by),
@@ -129,9 +109,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         may_publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
         may_override: item.rights.has(Right::Override),
         may_permit: item.rights.has(Right::ManagePermissions),
-        fault: item.version_id.and_then(fault_of),
+        fault: item.version_id.and_then(|id| versions::fault_of(&faults, id)),
         administers: session.principal().farm_administrator,
         preview: preview::of(session, item).await,
+        pages: preview::pages(visit, item),
         comparable: preview::is_text(item),
         follows: session.follows(&target).await?,
         deeds,

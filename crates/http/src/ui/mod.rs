@@ -48,6 +48,7 @@ mod texts;
 mod upload;
 mod users;
 mod values;
+mod versions;
 mod view;
 mod views;
 mod visible;
@@ -108,6 +109,7 @@ fn entrance() -> Router<AppState> {
 fn items() -> Router<AppState> {
     Router::new()
         .route("/items/{id}", get(details::show))
+        .route("/items/{id}/pages", get(preview::pages::show))
         .route("/items/{id}/open", get(browse::by_id))
         .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
         .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
@@ -119,6 +121,7 @@ fn items() -> Router<AppState> {
         .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))
         .route("/items/{id}/discard", get(checkout::discard).post(checkout::do_discard))
         .route("/items/{id}/publish", post(document::publish))
+        .route("/items/{id}/versions", get(versions::show))
         .route("/items/{id}/versions/{version}/restore", post(document::restore_version))
         .route("/items/{id}/versions/{version}/delete", post(document::delete_version))
         .route("/items/{id}/values", get(values::show).post(values::save))

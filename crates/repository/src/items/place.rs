@@ -15,6 +15,14 @@ use crate::{Session, Target};
 impl Session {
     /// Gives an item another name.
     pub async fn rename(&self, target: &Target, name: &Name) -> Result<Item> {
+        self.rename_from(target, None, name).await
+    }
+
+    /// Gives an item another name, if its name is still the one that the caller saw.
+    ///
+    /// # Errors
+    /// Those of [`Session::rename`]; conflict with code `overtaken` when it has neither that name nor the new one.
+    pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
         let located = self.locate(target).await?;
         let right = match located.node().kind {
             NodeKind::Site => Right::ManageSite,
@@ -30,9 +38,13 @@ impl Session {
         self.require_not_held(&located).await?;
         let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
+        let seen = seen.map(ToOwned::to_owned);
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_for(transaction, kind)?;
             let row = lock_in(transaction, id, parent)?;
+            if seen.as_ref().is_some_and(|seen| row.name != *seen && row.name != name.as_str()) {
+                return Err(Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code("overtaken"));
+            }
             crate::documents::require_free(&row, guard.caller(), None)?;
             leave(transaction, &guard, &checked, &row)?;
             refuse_taken(transaction, parent, &name, id)?;

@@ -3,6 +3,7 @@
 mod access;
 mod content;
 mod description;
+mod extremes;
 mod listing;
 mod search;
 mod storage;

@@ -343,6 +343,11 @@ async fn site_collections_have_quotas_and_logs() {
     );
     let more = farm.get(&format!("{url}/audit-log?cursor={}", log["next"].as_str().unwrap())).await.expect(200).json();
     assert!(!more["items"].as_array().unwrap().is_empty() && more["next"].is_null());
+    let created = farm.get(&format!("{url}/audit-log?action=document.create")).await.expect(200).json();
+    assert_eq!(created["items"].as_array().unwrap().len(), 1, "{created}");
+    let nobody = farm.get(&format!("{url}/audit-log?actor={id}")).await.expect(200).json();
+    assert!(nobody["items"].as_array().unwrap().is_empty());
+    assert_eq!(farm.get(&format!("{url}/audit-log?action=no.such")).await.expect(400).code(), "invalid_query");
     let document = farm.id("sites/legal/Files/a.txt").await;
     let activity = farm.get(&format!("/api/v1/items/{document}/activity")).await.expect(200).json();
     assert_eq!(activity["items"][0]["actor"]["name"].as_str().unwrap().to_lowercase(), "administrator");

@@ -182,7 +182,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<F
         job: JobRow::of(page, &job, browse::name_of(&names, job.created_by)),
         live: is_alive(&job),
         may_pause: is_alive(&job) && !is_stopping,
-        may_resume: !is_alive(&job) && job.state != "aborted",
+        may_resume: !is_alive(&job) && !matches!(job.state.as_str(), "aborted" | "finished"),
         may_abort: !job.has_ended() && job.wish != "abort",
         started: job.started_at,
         finished: job.finished_at,

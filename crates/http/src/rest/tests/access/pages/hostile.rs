@@ -1,0 +1,88 @@
+//! Every field of every form gets what nobody would type in good faith: it is refused or kept as text, and it is markup on no page.
+
+use super::*;
+
+const MARKUP: &str = "<img src=x onerror=alert(1)>'\"&";
+const FEW: [&str; 7] = [
+    MARKUP,
+    "a\u{202e}txt.exe\u{200b}\u{2066}",
+    "\0\u{1}\u{7f}\r\n\u{fffe}",
+    "99999999999999999999999",
+    "-1",
+    "../../../../etc/passwd%00",
+    "",
+];
+
+/// All pairs of the body, of which one has another value.
+fn changed(body: &str, index: usize, value: &str) -> String {
+    let pairs = form_urlencoded::parse(body.as_bytes()).enumerate();
+    let pairs = pairs.map(|(at, (name, old))| (name, if at == index { value.into() } else { old }));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+fn is_page(reply: &Reply) -> bool {
+    reply.header("content-type").starts_with("text/html")
+}
+
+#[tokio::test]
+async fn hostile_fields_are_refused_or_kept_as_text() {
+    let farm = Farm::new().await;
+    let people = People::gather(&farm).await;
+    let (_, session) = people.sessions.last().unwrap();
+    let token = form_token(&farm, session.as_deref()).await;
+    assert!(!token.is_empty(), "the last of the people is the administrator of the farm");
+    let long = "n".repeat(5_000);
+    let mut faults = Vec::new();
+    let mut judge = |what: String, reply: &Reply| {
+        if reply.status.is_server_error() || is_page(reply) && reply.text().contains("<img src=x") {
+            faults.push(format!("{what} answers {}", reply.status));
+        }
+    };
+    let rows = |method| ROWS.iter().enumerate().filter(move |(_, row)| row.method == method && row.body != "FILE");
+    for (index, row) in rows("POST") {
+        // What changes the session or the account that asks would end the test.
+        if row.route.starts_with("/account") {
+            continue;
+        }
+        let case = Case::prepare(&farm, &people, row, index).await;
+        let body = case.fill(row.body);
+        for field in 0..form_urlencoded::parse(body.as_bytes()).count() {
+            for value in FEW.iter().copied().chain([long.as_str()]) {
+                let reply = send(&farm, &case, row, &changed(&body, field, value), session.as_deref(), &token).await;
+                let shown: String = value.chars().take(12).collect();
+                judge(format!("{} with {} as field {field}", row.route, shown.escape_debug()), &reply);
+            }
+        }
+    }
+    for (index, row) in rows("GET") {
+        let case = Case::prepare(&farm, &people, row, 1_000 + index).await;
+        let reply = ask(&farm, &case, row, session.as_deref(), &token).await;
+        judge(format!("{}{}", row.route, row.query), &reply);
+        let hostile = row.query.split_inclusive('=').next().filter(|start| start.ends_with('='));
+        for value in FEW.iter().copied().chain([long.as_str()]).filter(|_| hostile.is_some()) {
+            let query: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
+            let url = format!("{}{}{query}", case.fill(row.route), hostile.unwrap_or_default());
+            let cookie = format!("__Host-strongroom_session={}", session.as_deref().unwrap_or_default());
+            let reply = farm.send_as("", "GET", &url, &[("accept", "text/html"), ("cookie", &cookie)], "").await;
+            judge(url, &reply);
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[tokio::test]
+async fn ten_thousand_fields_are_refused_in_words() {
+    let farm = Farm::new().await;
+    let people = People::gather(&farm).await;
+    let (_, session) = people.sessions.last().unwrap();
+    let token = form_token(&farm, session.as_deref()).await;
+    let many: String = (0..10_000).map(|n| format!("field-{n}=value&ids={n}&")).collect();
+    for (index, row) in ROWS.iter().enumerate().filter(|(_, row)| row.method == "POST" && row.body != "FILE") {
+        if row.route.starts_with("/account") {
+            continue;
+        }
+        let case = Case::prepare(&farm, &people, row, index).await;
+        let reply = send(&farm, &case, row, &many, session.as_deref(), &token).await;
+        assert!(!reply.status.is_server_error(), "{} answers {}", row.route, reply.status);
+    }
+}

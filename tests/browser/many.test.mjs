@@ -48,6 +48,51 @@ test('a listing goes on when its end comes into sight, and is there again on the
   await page.finish();
 });
 
+test('another order or filter comes without the load of a page, and back and forward show what was there', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/many');
+  await page.evaluate(() => { globalThis.stayed = true; });
+  const first = () => page.locator('tr[data-kind=document] .item > a').first().innerText();
+  assert.equal(await first(), '000.txt');
+  await nth(page, 49).scrollIntoViewIfNeeded();
+  await nth(page, 60).waitFor();
+  const name = page.getByRole('columnheader', { name: 'Name' }).getByRole('link');
+  await name.focus();
+  await page.keyboard.press('Enter');
+  await nth(page, MANY - 1).waitFor();
+  await page.waitForURL(/sort=-?name/);
+  assert.equal(await first(), `${MANY - 1}.txt`);
+  assert.ok(await name.evaluate((link) => link === document.activeElement), 'the focus is where it was');
+  const filter = page.getByRole('searchbox', { name: 'Filter by name' });
+  await filter.fill('12');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/name=12/);
+  await page.waitForFunction(() => document.querySelectorAll('tr[data-kind=document]').length === 12);
+  assert.ok(await filter.evaluate((field) => field === document.activeElement && field.value === '12'));
+  // What belongs to the rows works on the new ones.
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  assert.equal(await page.locator('td.pick input:checked').count(), 12);
+  await page.getByRole('checkbox', { name: 'Select all' }).uncheck();
+  await rows(page).first().click({ position: { x: 300, y: 10 } });
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Space');
+  assert.equal(await page.locator('td.pick input:checked').count(), 2);
+  await assertAccessible(page);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelectorAll('tr[data-kind=document]').length >= 50);
+  assert.equal(await first(), `${MANY - 1}.txt`);
+  await page.goBack();
+  await nth(page, 60).waitFor();
+  assert.equal(await first(), '000.txt');
+  await page.goForward();
+  await page.waitForFunction((last) => document.querySelector('tr[data-kind=document] .item > a').innerText === last, `${MANY - 1}.txt`);
+  await nth(page, 99).scrollIntoViewIfNeeded();
+  await nth(page, 40).waitFor();
+  assert.ok(await page.evaluate(() => globalThis.stayed), 'the document is still the same');
+  await page.finish();
+});
+
 test('without script a link leads to the next page', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);

@@ -10,6 +10,7 @@ import "./more.js";
 import "./pane.js";
 import "./refresh.js";
 import "./selection.js";
+import "./swap.js";
 import "./time.js";
 import "./toast.js";
 import "./upload.js";

@@ -1,7 +1,7 @@
 // Columns are made wider and narrower by dragging the edge of their title. The widths stand in the address, so that the page
 // can be reloaded, sent to somebody and saved as a view.
 
-const table = document.querySelector("table[data-listing]");
+let table;
 
 function heads() {
   return [...table.querySelectorAll("thead th[data-col]")];
@@ -48,7 +48,9 @@ function resize(event, head, column) {
   }, { once: true });
 }
 
-if (table && matchMedia("(min-width: 48.01rem)").matches) {
+function start() {
+  table = document.querySelector("table[data-listing]");
+  if (!table || !matchMedia("(min-width: 48.01rem)").matches) return;
   heads().forEach((head, i) => {
     const grip = document.createElement("span");
     grip.className = "grip";
@@ -56,3 +58,6 @@ if (table && matchMedia("(min-width: 48.01rem)").matches) {
     head.append(grip);
   });
 }
+
+start();
+document.addEventListener("swapped", start);

@@ -3,19 +3,20 @@
 const MOST = 1000;
 const AHEAD = 800;
 
-const body = document.querySelector("[data-listing] tbody");
+let body;
+let growing;
+let near;
 const rows = () => body.querySelectorAll("tr[data-id]").length;
 const next = () => document.querySelector(".pager a[rel=next]");
-let growing;
 
 /** Appends the next page; tells whether it did. */
 async function grow() {
-  const link = next();
+  const [link, here] = [next(), body];
   const answer = await fetch(link.href, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.querySelector("[data-listing] tbody");
   // Signed out, gone or out of order: the link itself says so.
-  if (!answer.ok || answer.redirected || !fresh) return false;
+  if (!answer.ok || answer.redirected || !fresh || here !== body) return false;
   const heading = [...body.querySelectorAll("tr.group")].at(-1);
   const first = fresh.querySelector("tr");
   if (first?.matches(".group") && first.textContent === heading?.textContent) first.remove();
@@ -32,23 +33,37 @@ async function follow(wanted) {
   while (next() && rows() < wanted && (await grow()));
 }
 
-if (body && next()) {
-  const near = new IntersectionObserver(([entry]) => {
-    if (!entry.isIntersecting || growing || !next() || rows() >= MOST) return;
+/** Writes down how far the listing has grown, and where the reader is. */
+export function remember() {
+  if (body) history.replaceState({ ...history.state, rows: rows(), top: scrollY }, "");
+}
+
+function start() {
+  near?.disconnect();
+  near = undefined;
+  growing = undefined;
+  body = document.querySelector("[data-listing] tbody");
+  if (!body || !next()) return;
+  const [here, pager] = [body, next().parentElement];
+  near = new IntersectionObserver(([entry]) => {
+    if (!entry.isIntersecting || growing || here !== body || !next() || rows() >= MOST) return;
     growing = follow(rows() + 1).catch(() => {}).finally(() => {
+      if (here !== body) return;
       growing = undefined;
       // Asked again, since a page that is shorter than the screen leaves the end in sight.
       near.unobserve(pager);
       if (next()) near.observe(pager);
     });
   }, { rootMargin: `${AHEAD}px` });
-  const pager = next().parentElement;
   const { rows: before = 0, top = 0 } = history.state ?? {};
-  const returned = performance.getEntriesByType("navigation")[0]?.type !== "navigate" && before > rows();
-  growing = returned ? follow(Math.min(before, MOST)).then(() => scrollTo(0, top)).catch(() => {}) : undefined;
+  growing = before > rows() ? follow(Math.min(before, MOST)).then(() => scrollTo(0, top)).catch(() => {}) : undefined;
   Promise.resolve(growing).then(() => {
+    if (here !== body) return;
     growing = undefined;
     near.observe(pager);
   });
-  addEventListener("pagehide", () => history.replaceState({ ...history.state, rows: rows(), top: scrollY }, ""));
 }
+
+start();
+document.addEventListener("swapped", start);
+addEventListener("pagehide", remember);

@@ -2,7 +2,7 @@
 // Shift and Ctrl+A. F2 renames in the row, Delete deletes what is selected. The bar above the rows is shown by the style sheet.
 import { rename } from "./rename.js";
 
-const form = document.querySelector("form:has(td.pick)");
+let form;
 const boxes = () => [...form.querySelectorAll("td.pick input")];
 const rows = () => [...form.querySelectorAll("tr[data-id]")];
 const boxOf = (row) => row.querySelector("td.pick input");
@@ -87,7 +87,10 @@ function pressed(event) {
   event.preventDefault();
 }
 
-if (form) {
+function start() {
+  form = document.querySelector("form:has(td.pick)");
+  last = undefined;
+  if (!form) return;
   for (const head of form.querySelectorAll("[data-all]")) head.hidden = false;
   if (form.querySelector("[data-listing]")) {
     rows().forEach((row, i) => { row.tabIndex = i === 0 ? 0 : -1; });
@@ -98,3 +101,6 @@ if (form) {
   // A page that comes back from the browser's history keeps its ticks.
   refresh();
 }
+
+start();
+document.addEventListener("swapped", start);

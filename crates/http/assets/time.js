@@ -1,7 +1,11 @@
 // The exact time that is shown on pointing, in the reader's own time zone.
 
 const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "medium" });
-for (const time of document.querySelectorAll("time[datetime]")) {
-  const moment = new Date(time.dateTime);
-  if (!Number.isNaN(moment.getTime())) time.title = format.format(moment);
-}
+
+document.addEventListener("pointerover", (event) => {
+  const time = event.target.closest?.("time[datetime]:not([data-local])");
+  const moment = time && new Date(time.dateTime);
+  if (!moment || Number.isNaN(moment.getTime())) return;
+  time.title = format.format(moment);
+  time.dataset.local = "";
+});

@@ -5,7 +5,7 @@
 import { forget, keep, kept } from "./store.js";
 
 const panel = document.getElementById("upload-queue");
-const target = document.querySelector("[data-upload]");
+let target = document.querySelector("[data-upload]");
 const PART = 32 * 2 ** 20;
 const waiting = [];
 const jobs = new Set();
@@ -266,7 +266,9 @@ async function walk(entry, path) {
   }
 }
 
-function receive() {
+function aim() {
+  target = document.querySelector("[data-upload]");
+  if (!target) return;
   const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
   target.addEventListener("dragover", (event) => {
     if (!carriesFiles(event)) return;
@@ -283,6 +285,11 @@ function receive() {
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
     entries.forEach((entry) => walk(entry, ""));
   });
+}
+
+function receive() {
+  aim();
+  document.addEventListener("swapped", aim);
   // The upload button opens the file chooser at once; without script it leads to a page with one.
   const chooser = document.createElement("input");
   Object.assign(chooser, { type: "file", multiple: true, id: "upload-files", hidden: true });
@@ -291,7 +298,8 @@ function receive() {
     [...chooser.files].forEach((file) => add(file, ""));
     chooser.value = "";
   });
-  document.querySelector("[data-choose-files]")?.addEventListener("click", (event) => {
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-choose-files]")) return;
     event.preventDefault();
     chooser.click();
   });

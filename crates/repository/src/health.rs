@@ -1,11 +1,12 @@
 //! Health rules: what an administrator should look at before it hurts, each with what to do.
 
+use std::fmt;
 use std::time::Duration;
 
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use futures_util::future::join_all;
-use model::{ErrorKind, Result, Timestamp, counted};
+use model::{ErrorKind, Id, Result, Timestamp, counted};
 
 use crate::gauge::Reading;
 use crate::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
@@ -37,6 +38,15 @@ impl Severity {
     }
 }
 
+/// The name of a message and what is told in it.
+type Told = (&'static str, Vec<String>);
+
+macro_rules! told {
+    ($name:literal $(, $value:expr)*) => {
+        ($name, vec![$($value.to_string()),*])
+    };
+}
+
 /// Something that a rule found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthFinding {
@@ -44,10 +54,36 @@ pub struct HealthFinding {
     pub rule: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// What it is about: a content database, a store, or the farm.
-    pub subject: String,
+    /// What it is about.
+    pub subject: HealthSubject,
     /// What was found, and what to do.
     pub message: String,
+    /// Name of this message, for those who say it in another language, and what is told in it.
+    pub saying: (&'static str, Vec<String>),
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealthSubject {
+    /// The farm.
+    Farm,
+    /// The content database of this name.
+    Database(String),
+    /// The BLOB store of this name.
+    Store(String),
+    /// The job of this kind and number.
+    Job(String, Id),
+}
+
+impl fmt::Display for HealthSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Farm => f.write_str("farm"),
+            Self::Database(name) => write!(f, "content database {name}"),
+            Self::Store(name) => write!(f, "BLOB store {name}"),
+            Self::Job(kind, id) => write!(f, "job {kind} {id}"),
+        }
+    }
 }
 
 /// All rules, as metrics and programs name them.
@@ -84,7 +120,7 @@ impl Session {
             (self.health_limit(&DATABASE_BYTES).await?, self.health_limit(&FREE_PERCENT).await?);
         let most_orphans = self.health_limit(&ORPHANS).await?;
         for content in &self.map().await?.databases {
-            let subject = format!("content database {}", content.row.name);
+            let subject = HealthSubject::Database(content.row.name.clone());
             let bytes = content.database.size_bytes().await?;
             if bytes > largest {
                 let message = format!(
@@ -93,7 +129,8 @@ impl Session {
                     bytes / GIB,
                     largest / GIB
                 );
-                findings.push(warning("database-large", &subject, message));
+                let told = told!("database-large", bytes / GIB, largest / GIB);
+                findings.push(warning("database-large", &subject, message, told));
             }
             let free = content.database.free_bytes().await?;
             if free > SMALL && free * 100 > bytes * free_percent {
@@ -103,7 +140,8 @@ impl Session {
                     free >> 20,
                     bytes >> 20
                 );
-                findings.push(warning("database-fragmented", &subject, message));
+                let told = told!("database-fragmented", free >> 20, bytes >> 20);
+                findings.push(warning("database-fragmented", &subject, message, told));
             }
             let faults = size(content.database.read(fault::count).await?);
             if faults > 0 {
@@ -112,7 +150,7 @@ impl Session {
                     "{} {are} missing or damaged: bring {them} back from another store or a backup, or accept the loss.",
                     counted(faults, "BLOB")
                 );
-                findings.push(critical("blobs-damaged", &subject, message));
+                findings.push(critical("blobs-damaged", &subject, message, told!("blobs-damaged", faults)));
             }
             let pending = content.database.read_long(reclaim::totals).await?;
             let orphans: u64 =
@@ -122,7 +160,7 @@ impl Session {
                     "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
                      database was restored to an older state."
                 );
-                findings.push(warning("orphans", &subject, message));
+                findings.push(warning("orphans", &subject, message, told!("orphans-waiting", orphans)));
             }
         }
         Ok(())
@@ -139,7 +177,7 @@ impl Session {
             }
         }));
         for ((row, store), reading) in map.stores.iter().zip(readings.await) {
-            let subject = format!("BLOB store {}", row.name);
+            let subject = HealthSubject::Store(row.name.clone());
             if row.kind == "database" {
                 continue;
             }
@@ -147,7 +185,7 @@ impl Session {
                 let message = format!(
                     "It does not answer: what lies in it cannot be read, and uploads that should go there fail. It says: {trouble}."
                 );
-                findings.push(critical("store-away", &subject, message));
+                findings.push(critical("store-away", &subject, message, told!("store-away", trouble)));
                 continue;
             }
             if let Some(Err(error)) = match store {
@@ -155,7 +193,13 @@ impl Session {
                 None => None,
             } && error.code() == "store_taken_over"
             {
-                findings.push(critical("store-taken-over", &subject, format!("It says: {}.", error.message())));
+                let message = format!("It says: {}.", error.message());
+                findings.push(critical(
+                    "store-taken-over",
+                    &subject,
+                    message,
+                    told!("store-taken-over", error.message()),
+                ));
             }
             // One that answers and was never counted is counted at this moment.
             let usage = reading.usage.map(|(usage, _)| usage).unwrap_or_default();
@@ -164,12 +208,14 @@ impl Session {
             {
                 let message = format!("{} MiB are free: make room, or send new BLOBs to another store.", free >> 20);
                 let severity = if free < GIB { Severity::Critical } else { Severity::Warning };
-                findings.push(HealthFinding { rule: "store-full", severity, subject: subject.clone(), message });
+                let found = warning("store-full", &subject, message, told!("store-full", free >> 20));
+                findings.push(HealthFinding { severity, ..found });
             }
             let (settings, _) = match self.repository.inner.store_settings(row).await {
                 Ok(found) => found,
                 Err(error) if error.kind() == ErrorKind::Unavailable => {
-                    findings.push(critical("store-away", &subject, error.message().to_owned()));
+                    let told = told!("store-unreadable", error.message());
+                    findings.push(critical("store-away", &subject, error.message().to_owned(), told));
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -181,7 +227,12 @@ impl Session {
                     "It keeps objects for {kept} days only, but what is deleted can be restored from the recycle bins for \
                      {needed} days: lengthen its retention."
                 );
-                findings.push(critical("retention-mismatch", &subject, message));
+                findings.push(critical(
+                    "retention-mismatch",
+                    &subject,
+                    message,
+                    told!("retention-mismatch", kept, needed),
+                ));
             }
         }
         Ok(())
@@ -196,22 +247,20 @@ impl Session {
             .configuration
             .read(|reader| Ok((backup::last_kept(reader)?, farm::created_at(reader)?)))
             .await?;
-        let message = match last {
+        let (message, told) = match last {
             Some(last) if last < due => {
                 let days = (Timestamp::now().micros() - last.micros()) as u64 / DAY.as_micros() as u64;
-                format!("The last backup is {} old: run `strongroom backup`.", counted(days, "day"))
+                (
+                    format!("The last backup is {} old: run `strongroom backup`.", counted(days, "day")),
+                    told!("backup-old", days),
+                )
             }
             None if created.is_some_and(|created| created < due) => {
-                "There is no backup: run `strongroom backup DEST`.".to_owned()
+                ("There is no backup: run `strongroom backup DEST`.".to_owned(), told!("backup-none"))
             }
             _ => return Ok(()),
         };
-        findings.push(HealthFinding {
-            rule: "backup-overdue",
-            severity: Severity::Critical,
-            subject: "farm".to_owned(),
-            message,
-        });
+        findings.push(critical("backup-overdue", &HealthSubject::Farm, message, told));
         Ok(())
     }
 
@@ -226,11 +275,12 @@ impl Session {
             }
             if row.kind == "collect" && !findings.iter().any(|known| known.rule == "orphans") {
                 let found = orphans(&Figures::from_text(&row.progress)?, most_orphans);
-                findings.extend(found.map(|message| warning("orphans", "farm", message)));
+                findings.extend(found.map(|(message, told)| warning("orphans", &HealthSubject::Farm, message, told)));
             }
             if row.state == "failed" {
                 let message = format!("It failed: {}. Let it go on when that is mended.", row.message);
-                findings.push(warning("job-failed", &format!("job {} {}", row.kind, row.id), message));
+                let told = told!("job-failed", row.message);
+                findings.push(warning("job-failed", &HealthSubject::Job(row.kind.clone(), row.id), message, told));
             }
             kinds.push(row.kind);
         }
@@ -240,23 +290,31 @@ impl Session {
 
 /// What the last collection, or its dry run, says of BLOBs that no database knows when there are more than `most`, whatever became of them
 /// since.
-fn orphans(figures: &Figures, most: u64) -> Option<String> {
+fn orphans(figures: &Figures, most: u64) -> Option<(String, Told)> {
     let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
     let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));
-    let what = match (aside > most, would > most) {
-        (true, _) => format!("The last collection put {aside} BLOBs into quarantine that no database knows"),
-        (_, true) => format!("The last dry run of a collection found {would} BLOBs that no database knows"),
+    let (what, told) = match (aside > most, would > most) {
+        (true, _) => {
+            let what = format!("The last collection put {aside} BLOBs into quarantine that no database knows");
+            (what, told!("orphans-collected", aside))
+        }
+        (_, true) => {
+            let what = format!("The last dry run of a collection found {would} BLOBs that no database knows");
+            (what, told!("orphans-found", would))
+        }
         _ => return None,
     };
-    Some(format!("{what}: find out which uploads break off, or whether a database was restored to an older state."))
+    let message =
+        format!("{what}: find out which uploads break off, or whether a database was restored to an older state.");
+    Some((message, told))
 }
 
-fn warning(rule: &'static str, subject: &str, message: String) -> HealthFinding {
-    HealthFinding { rule, severity: Severity::Warning, subject: subject.to_owned(), message }
+fn warning(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+    HealthFinding { rule, severity: Severity::Warning, subject: subject.clone(), message, saying }
 }
 
-fn critical(rule: &'static str, subject: &str, message: String) -> HealthFinding {
-    HealthFinding { rule, severity: Severity::Critical, subject: subject.to_owned(), message }
+fn critical(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+    HealthFinding { severity: Severity::Critical, ..warning(rule, subject, message, saying) }
 }
 
 #[cfg(test)]
@@ -268,7 +326,7 @@ mod tests {
         let told = |name: &str, count: u64| {
             let mut figures = Figures::default();
             figures.results.insert(name.to_owned(), count);
-            orphans(&figures, 10)
+            orphans(&figures, 10).map(|(message, _)| message)
         };
         assert_eq!(told("quarantined_blobs", 10), None);
         assert!(told("quarantined_blobs", 11).unwrap().contains("put 11 BLOBs into quarantine"));

@@ -65,7 +65,7 @@ pub use events::{AUDIT_ACTIONS, AuditFilter, Event};
 pub use farm::{Created, DATABASE_STORE, Options, Repository};
 pub use farm_log::{FARM_ACTIONS, FarmFilter};
 pub use faults::{BlobFault, FaultyDocument, note_unreadable};
-pub use health::{HEALTH_RULES, HealthFinding, Severity};
+pub use health::{HEALTH_RULES, HealthFinding, HealthSubject, Severity};
 pub use health_limits::HealthLimit;
 pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,

@@ -3,7 +3,9 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use model::{Error, Id, Result, SitePath};
-use repository::{DatabaseStatus, HealthFinding, Server, Severity, SiteCollection, SiteUsage, StoreStatus};
+use repository::{
+    DatabaseStatus, HealthFinding, HealthSubject, Server, Severity, SiteCollection, SiteUsage, StoreStatus,
+};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -32,7 +34,27 @@ struct Finding {
     title: &'static str,
     /// Class of its note.
     tone: &'static str,
-    found: HealthFinding,
+    subject: String,
+    message: String,
+}
+
+impl Finding {
+    /// A finding in the reader's language.
+    fn of(page: &Page, found: HealthFinding) -> Self {
+        let (saying, values) = &found.saying;
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        Self {
+            title: page.language.find(&format!("health.{}", found.rule)).unwrap_or(found.rule),
+            tone: if found.severity == Severity::Critical { "bad" } else { "warn" },
+            subject: match &found.subject {
+                HealthSubject::Farm => page.s("health-subject.farm").to_owned(),
+                HealthSubject::Database(name) => page.f1("health-subject.database", name),
+                HealthSubject::Store(name) => page.f1("health-subject.store", name),
+                HealthSubject::Job(kind, id) => page.f2("health-subject.job", kind, id),
+            },
+            message: page.language.fill(&format!("health-text.{saying}"), &values),
+        }
+    }
 }
 
 struct SiteRow {
@@ -59,12 +81,7 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     });
     let sites = sites.collect();
     let page = &visit.page;
-    let health = visit.session.health().await?.into_iter().map(|found| Finding {
-        title: page.language.find(&format!("health.{}", found.rule)).unwrap_or(found.rule),
-        tone: if found.severity == Severity::Critical { "bad" } else { "warn" },
-        found,
-    });
-    let health = health.collect();
+    let health = visit.session.health().await?.into_iter().map(|found| Finding::of(page, found)).collect();
     let figures = Charts::first(page, state.figures());
     let version = env!("CARGO_PKG_VERSION");
     Ok(html(&FarmPage { page, sites, databases, stores, health, figures, servers, version }))

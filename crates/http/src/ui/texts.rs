@@ -204,6 +204,7 @@ mod tests {
             "result.",
             "step.",
             "health.",
+            "health-text.",
             "chart.",
             "figure.",
             "figure-short.",

@@ -135,6 +135,6 @@ pub struct FindingJson {
 impl From<HealthFinding> for FindingJson {
     fn from(found: HealthFinding) -> Self {
         let (rule, severity) = (found.rule, found.severity.as_str());
-        Self { rule, severity, subject: found.subject, message: found.message }
+        Self { rule, severity, subject: found.subject.to_string(), message: found.message }
     }
 }

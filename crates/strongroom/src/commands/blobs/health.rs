@@ -67,7 +67,7 @@ async fn findings(session: &Session) -> Result<Shown> {
             json!({
                 "rule": finding.rule,
                 "severity": finding.severity.as_str(),
-                "subject": finding.subject,
+                "subject": finding.subject.to_string(),
                 "message": finding.message,
             })
         })

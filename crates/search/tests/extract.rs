@@ -15,17 +15,13 @@ fn document(name: &str) -> Extract {
 }
 
 fn lines(extract: Extract) -> Vec<String> {
-    match extract.content {
-        Content::Lines(lines) => lines,
-        Content::Rows(rows) => panic!("rows: {rows:?}"),
-    }
+    let Content::Lines(lines) = extract.content else { unreachable!("it is no text: {extract:?}") };
+    lines
 }
 
 fn rows(extract: Extract) -> Vec<Vec<String>> {
-    match extract.content {
-        Content::Rows(rows) => rows,
-        Content::Lines(lines) => panic!("lines: {lines:?}"),
-    }
+    let Content::Rows(rows) = extract.content else { unreachable!("it is no table: {extract:?}") };
+    rows
 }
 
 fn package(parts: &[(&str, &str)]) -> Vec<u8> {

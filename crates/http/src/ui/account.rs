@@ -49,7 +49,7 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> Shown {
     let page = &visit.page;
     let chosen = &visit.preferences;
     let languages = std::iter::once(Choice::new("", page.s("account.browser"), chosen.language.is_empty()))
-        .chain(Language::ALL.map(|l| Choice::new(l.tag(), l.own_name(), chosen.language == l.tag())))
+        .chain(Language::all().map(|l| Choice::new(l.tag(), l.own_name(), chosen.language == l.tag())))
         .collect();
     let themes = [
         (Theme::System, page.s("account.system")),

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn every_action_has_words() {
         for action in AUDIT_ACTIONS.iter().chain(&FARM_ACTIONS) {
-            for language in Language::ALL {
+            for language in Language::all() {
                 assert!(language.find(&key(action)).is_some(), "{action}");
             }
         }

@@ -157,8 +157,7 @@ fn number(language: Language, value: f64) -> String {
         9.995.. => 1,
         _ => 2,
     };
-    let text = format!("{value:.digits$}");
-    if language == Language::German { text.replace('.', ",") } else { text }
+    language.decimal(format!("{value:.digits$}"))
 }
 
 /// What is wanted.
@@ -215,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_figure_and_chart_has_its_words() {
-        for language in Language::ALL {
+        for language in Language::all() {
             for (key, lines) in CHARTS {
                 assert!(language.find(&format!("chart.{key}")).is_some(), "{key}");
                 for (name, _) in lines {
@@ -231,13 +230,13 @@ mod tests {
 
     #[test]
     fn values_have_three_digits_and_a_unit() {
-        let of = |unit, value: f64| text(Language::English, unit, Some(value)).replace('\u{a0}', " ");
-        assert_eq!(text(Language::English, Unit::Bytes, None), "–");
+        let of = |unit, value: f64| text(Language::ENGLISH, unit, Some(value)).replace('\u{a0}', " ");
+        assert_eq!(text(Language::ENGLISH, Unit::Bytes, None), "–");
         assert_eq!((of(Unit::PerSecond, 0.0), of(Unit::PerSecond, 12_345.6)), ("0 /s".into(), "12,346 /s".into()));
         assert_eq!((of(Unit::PerSecond, 0.25), of(Unit::PerSecond, 12.34)), ("0.25 /s".into(), "12.3 /s".into()));
         assert_eq!((of(Unit::Seconds, 0.00042), of(Unit::Seconds, 0.0125)), ("420 µs".into(), "12.5 ms".into()));
         assert_eq!((of(Unit::Seconds, 75.0), of(Unit::Bytes, 180.0 * 1048576.0)), ("75.0 s".into(), "180 MB".into()));
         assert_eq!((of(Unit::BytesPerSecond, 512.0), of(Unit::Number, 3.0)), ("512 B/s".into(), "3".into()));
-        assert_eq!(text(Language::German, Unit::Seconds, Some(0.0125)), "12,5\u{a0}ms");
+        assert_eq!(text(Language::parse("de").unwrap(), Unit::Seconds, Some(0.0125)), "12,5\u{a0}ms");
     }
 }

@@ -35,10 +35,7 @@ pub fn size(language: Language, bytes: u64) -> String {
     if text.contains('.') {
         text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
     }
-    if language == Language::German {
-        text = text.replace('.', ",");
-    }
-    format!("{text}\u{a0}{}", UNITS[unit])
+    format!("{}\u{a0}{}", language.decimal(text), UNITS[unit])
 }
 
 /// How long ago something was: seconds up to weeks, then the date.
@@ -298,9 +295,9 @@ mod tests {
             (u64::MAX, "16\u{a0}EB"),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(size(Language::English, bytes), expected);
+            assert_eq!(size(Language::ENGLISH, bytes), expected);
         }
-        assert_eq!(size(Language::German, 1536), "1,5\u{a0}KB");
+        assert_eq!(size(Language::parse("de").unwrap(), 1536), "1,5\u{a0}KB");
     }
 
     #[test]
@@ -318,9 +315,9 @@ mod tests {
             (-86_400, "15 Nov 2023"),
         ];
         for (seconds, expected) in cases {
-            assert_eq!(ago(Language::English, before(seconds), now), expected, "{seconds}");
+            assert_eq!(ago(Language::ENGLISH, before(seconds), now), expected, "{seconds}");
         }
-        assert_eq!(ago(Language::German, before(185), now), "vor 3 Minuten");
+        assert_eq!(ago(Language::parse("de").unwrap(), before(185), now), "vor 3 Minuten");
         assert_eq!(exact(now), "2023-11-14 22:13:20 UTC");
         assert_eq!(exact(Timestamp::from_micros(i64::MAX)), "?");
     }
@@ -328,18 +325,18 @@ mod tests {
     #[test]
     fn media_types_have_words() {
         let word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-        assert_eq!(media(Language::English, "application/pdf", "a.pdf"), "PDF document");
-        assert_eq!(media(Language::German, word, "a.docx"), "Word-Dokument");
-        assert_eq!(media(Language::English, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
-        assert_eq!(media(Language::English, "text/x-rust", "add.rs"), "Source code (RS)");
-        assert_eq!(media(Language::English, "", "a.<b>"), "File");
-        assert_eq!(media(Language::English, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
+        assert_eq!(media(Language::ENGLISH, "application/pdf", "a.pdf"), "PDF document");
+        assert_eq!(media(Language::parse("de").unwrap(), word, "a.docx"), "Word-Dokument");
+        assert_eq!(media(Language::ENGLISH, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
+        assert_eq!(media(Language::ENGLISH, "text/x-rust", "add.rs"), "Source code (RS)");
+        assert_eq!(media(Language::ENGLISH, "", "a.<b>"), "File");
+        assert_eq!(media(Language::ENGLISH, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
     }
 
     #[test]
     fn paths_break_between_names_and_stay_text() {
         assert_eq!(Steps("a/<b>/c").to_string(), "a/<wbr>&#60;b&#62;/<wbr>c");
-        assert_eq!(minute(Language::English, Timestamp::from_micros(0)), "1 Jan 1970, 00:00 UTC");
+        assert_eq!(minute(Language::ENGLISH, Timestamp::from_micros(0)), "1 Jan 1970, 00:00 UTC");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Page {
             || headers.get(header::ACCEPT_LANGUAGE).and_then(|field| field.to_str().ok()).map(Language::accepted);
         let chosen = cookies::get(headers, LANGUAGE).and_then(|tag| Language::parse(&tag));
         Self {
-            language: chosen.or_else(accepted).unwrap_or(Language::English),
+            language: chosen.or_else(accepted).unwrap_or(Language::ENGLISH),
             theme: cookies::get(headers, THEME).and_then(|word| Theme::parse(&word).ok()).unwrap_or_default(),
             accent: Accent::default(),
             who: None,

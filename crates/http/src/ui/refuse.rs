@@ -40,7 +40,7 @@ pub fn explain(page: &Page, error: &Error) -> String {
         };
     }
     let own = || sentence(error::public_message(error));
-    if page.language == Language::English {
+    if page.language == Language::ENGLISH {
         return own();
     }
     let key = format!("fault.{}", error.code());

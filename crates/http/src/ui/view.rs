@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn ranges_are_read() {
         let page = Page::of(&HeaderMap::new(), "/".into());
-        assert_eq!(page.language, Language::English);
+        assert_eq!(page.language, Language::ENGLISH);
         let column = |kind| Column { id: Id::new(1), name: "c".into(), kind, required: false, content_type_id: None };
         let number = column(ColumnKind::Number);
         assert_eq!(value_test(&page, &number, "1..2.5"), Some(ValueTest::Between(1.0, 2.5)));

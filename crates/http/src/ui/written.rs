@@ -8,18 +8,10 @@ use time::{Date, OffsetDateTime, Time};
 
 use super::texts::Language;
 
-/// The marks of a language: between thousands, and before decimals.
-const fn marks(language: Language) -> (char, char) {
-    match language {
-        Language::English => (',', '.'),
-        Language::German => ('.', ','),
-    }
-}
-
 /// A number with thousands apart from five digits on, as in `12,345.5`: a year has none.
 pub fn number(language: Language, value: f64) -> String {
     let plain = value.to_string();
-    let (group, decimal) = marks(language);
+    let (group, decimal) = language.marks();
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |rest| ("-", rest));
     let (whole, part) = digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
     let mut text = sign.to_owned();
@@ -38,13 +30,13 @@ pub fn number(language: Language, value: f64) -> String {
 
 /// A number as it stands in a field: without thousands apart.
 pub fn number_to_edit(language: Language, value: f64) -> String {
-    value.to_string().replace('.', &marks(language).1.to_string())
+    value.to_string().replace('.', &language.marks().1.to_string())
 }
 
 /// Reads a number. Marks between thousands count only where thousands are; else the other mark is one before decimals,
 /// since keyboards differ from languages.
 pub fn read_number(language: Language, text: &str) -> Option<f64> {
-    let (group, decimal) = marks(language);
+    let (group, decimal) = language.marks();
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let (whole, part) = text.split_once(decimal).map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
     let plain = if !whole.contains(group) {
@@ -73,12 +65,8 @@ fn finite(text: &str) -> Option<f64> {
 
 /// A day, as in `21 Nov 2026` or `21.11.2026`.
 pub fn day(language: Language, time: Timestamp) -> String {
-    let moment = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
-    let text = moment.and_then(|moment| match language {
-        Language::English => moment.format(format_description!("[day padding:none] [month repr:short] [year]")).ok(),
-        Language::German => moment.format(format_description!("[day].[month].[year]")).ok(),
-    });
-    text.unwrap_or_else(|| "?".to_owned())
+    let date = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
+    date.map_or_else(|| "?".to_owned(), |date| language.day(date.year(), u8::from(date.month()), date.day()))
 }
 
 /// The beginning of a day in UTC, from `2026-11-21` as browsers send it, or as [`day`] writes it in German.
@@ -93,11 +81,14 @@ pub fn read_day(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Language::{English, German};
+
+    fn german() -> Language {
+        Language::parse("de").unwrap()
+    }
 
     #[test]
     fn numbers_are_written_and_read_in_both_languages() {
-        for (value, english, german) in [
+        for (value, in_english, in_german) in [
             (0.0, "0", "0"),
             (12_345.5, "12,345.5", "12.345,5"),
             (2026.0, "2026", "2026"),
@@ -105,24 +96,27 @@ mod tests {
             (-12.25, "-12.25", "-12,25"),
             (999.0, "999", "999"),
         ] {
-            assert_eq!((number(English, value).as_str(), number(German, value).as_str()), (english, german));
-            for language in Language::ALL {
+            assert_eq!(
+                (number(Language::ENGLISH, value).as_str(), number(german(), value).as_str()),
+                (in_english, in_german)
+            );
+            for language in Language::all() {
                 assert_eq!(read_number(language, &number(language, value)), Some(value));
                 assert_eq!(read_number(language, &number_to_edit(language, value)), Some(value));
             }
         }
         for (language, text, value) in [
-            (English, "1,5", Some(1.5)),
-            (German, "1.5", Some(1.5)),
-            (German, "1.234", Some(1234.0)),
-            (English, "1 000", Some(1000.0)),
-            (English, "1,23,456", None),
-            (English, "12,3.4", None),
-            (English, "NaN", None),
-            (German, "inf", None),
-            (English, "1e999", None),
-            (English, "", None),
-            (German, "zehn", None),
+            (Language::ENGLISH, "1,5", Some(1.5)),
+            (german(), "1.5", Some(1.5)),
+            (german(), "1.234", Some(1234.0)),
+            (Language::ENGLISH, "1 000", Some(1000.0)),
+            (Language::ENGLISH, "1,23,456", None),
+            (Language::ENGLISH, "12,3.4", None),
+            (Language::ENGLISH, "NaN", None),
+            (german(), "inf", None),
+            (Language::ENGLISH, "1e999", None),
+            (Language::ENGLISH, "", None),
+            (german(), "zehn", None),
         ] {
             assert_eq!(read_number(language, text), value, "{text}");
         }
@@ -130,7 +124,7 @@ mod tests {
 
     #[test]
     fn days_are_written_and_read() {
-        let day_of = |text| read_day(text).map(|time| (day(English, time), day(German, time)));
+        let day_of = |text| read_day(text).map(|time| (day(Language::ENGLISH, time), day(german(), time)));
         let expected = ("3 Nov 2026".to_owned(), "03.11.2026".to_owned());
         assert_eq!(day_of("2026-11-03"), Some(expected.clone()));
         assert_eq!(day_of("3.11.2026"), Some(expected));

@@ -76,7 +76,7 @@ impl JobRow {
                 // What a job says at its end is English; its results are shown in every language.
                 false
                     if matches!(job.state.as_str(), "finished" | "incomplete")
-                        && page.language != Language::English =>
+                        && page.language != Language::ENGLISH =>
                 {
                     String::new()
                 }

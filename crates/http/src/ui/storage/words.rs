@@ -4,7 +4,6 @@ use model::{Error, Result};
 use repository::Work;
 
 use crate::ui::page::Page;
-use crate::ui::texts::Language;
 
 /// Units of sizes that people type; 1 KB is 1,024 bytes, as on all pages.
 const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
@@ -48,8 +47,7 @@ pub fn some(text: String) -> Option<String> {
 
 /// A number with one digit behind the point.
 pub fn decimal(page: &Page, number: f64) -> String {
-    let text = format!("{number:.1}");
-    if page.language == Language::German { text.replace('.', ",") } else { text }
+    page.language.decimal(format!("{number:.1}"))
 }
 
 /// A length of time, rounded so that one figure says it.

@@ -1,46 +1,69 @@
 //! What the pages say, in each language. One file per language; a test keeps them complete.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+mod language;
 
-/// A language of the pages.
+use language::{Words, all};
+
+/// A language of the pages. Each is a file in `locales/`, found when the program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// English.
-    English,
-    /// German.
-    German,
-}
+pub struct Language(usize);
 
 impl Language {
-    /// All languages, the fallback first.
-    pub const ALL: [Language; 2] = [Language::English, Language::German];
+    /// What is spoken to those who speak nothing else that is there, and where another language lacks a text.
+    pub const ENGLISH: Self = Self(0);
+
+    /// All languages, English first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..all().len()).map(Self)
+    }
+
+    fn words(self) -> &'static Words {
+        // Made only above and from what is there.
+        all().get(self.0).unwrap_or_else(|| &all()[0])
+    }
 
     /// The language tag, as in `<html lang>`.
-    pub const fn tag(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::German => "de",
-        }
+    pub fn tag(self) -> &'static str {
+        &self.words().tag
     }
 
     /// What speakers call it.
-    pub const fn own_name(self) -> &'static str {
-        match self {
-            Self::English => "English",
-            Self::German => "Deutsch",
+    pub fn own_name(self) -> &'static str {
+        &self.words().form.name
+    }
+
+    /// `ltr` or `rtl`, as in `<html dir>`.
+    pub fn direction(self) -> &'static str {
+        if self.words().form.right_to_left { "rtl" } else { "ltr" }
+    }
+
+    /// The marks between thousands and before decimals.
+    pub fn marks(self) -> (char, char) {
+        (self.words().form.group, self.words().form.decimal)
+    }
+
+    /// A number of ours with the language's mark before decimals.
+    pub fn decimal(self, text: String) -> String {
+        match self.marks().1 {
+            '.' => text,
+            mark => text.replace('.', mark.encode_utf8(&mut [0; 4])),
         }
+    }
+
+    /// A day, as in `21 Nov 2026`.
+    pub fn day(self, year: i32, month: u8, day: u8) -> String {
+        self.words().form.day(year, month, day)
     }
 
     /// Reads a tag; regions do not matter.
     pub fn parse(tag: &str) -> Option<Self> {
         let primary = tag.split(['-', '_']).next().unwrap_or_default();
-        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(primary))
+        Self::all().find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
     /// The best language for an `Accept-Language` field; English when none fits.
     pub fn accepted(field: &str) -> Self {
-        let mut best = (0.0, Self::English);
+        let mut best = (0.0, Self::ENGLISH);
         for part in field.split(',').take(20) {
             let mut pieces = part.split(';').map(str::trim);
             let Some(language) = pieces.next().and_then(Self::parse) else { continue };
@@ -52,32 +75,6 @@ impl Language {
         best.1
     }
 
-    fn file(self) -> &'static str {
-        match self {
-            Self::English => include_str!("../../locales/en.toml"),
-            Self::German => include_str!("../../locales/de.toml"),
-        }
-    }
-
-    fn table(self) -> &'static HashMap<String, String> {
-        static TABLES: [OnceLock<HashMap<String, String>>; 2] = [OnceLock::new(), OnceLock::new()];
-        TABLES[self as usize].get_or_init(|| {
-            let mut flat = HashMap::new();
-            let file: toml::Table = self.file().parse().unwrap_or_default();
-            flatten("", &file, &mut flat);
-            flat
-        })
-    }
-
-    /// The two forms of each text that counts: for one, and for any other number.
-    fn forms(self) -> &'static HashMap<&'static str, [&'static str; 2]> {
-        static FORMS: [OnceLock<HashMap<&'static str, [&'static str; 2]>>; 2] = [OnceLock::new(), OnceLock::new()];
-        FORMS[self as usize].get_or_init(|| {
-            let ones = self.table().iter().filter_map(|(key, one)| Some((key.strip_suffix(".one")?, one.as_str())));
-            ones.filter_map(|(key, one)| Some((key, [one, self.find(&format!("{key}.other"))?]))).collect()
-        })
-    }
-
     /// The text with this key. Keys are checked by a test, so the fallback is never seen.
     pub fn text(self, key: &str) -> &'static str {
         self.find(key).unwrap_or("…")
@@ -85,7 +82,8 @@ impl Language {
 
     /// The text with this key, if there is one.
     pub fn find(self, key: &str) -> Option<&'static str> {
-        self.table().get(key).map(String::as_str)
+        let found = self.words().texts.get(key).or_else(|| all()[0].texts.get(key));
+        found.map(String::as_str)
     }
 
     /// The text with this key, `{0}`, `{1}` ... replaced by `values`.
@@ -95,7 +93,8 @@ impl Language {
 
     /// The text for a number of things: `key.one` or `key.other`, with `{0}` the number.
     pub fn count(self, key: &str, n: u64) -> String {
-        let form = self.forms().get(key).map_or("…", |forms| forms[usize::from(n != 1)]);
+        let form = self.words().forms.get(key).or_else(|| all()[0].forms.get(key));
+        let form = form.map_or("…", |forms| &forms[usize::from(n != 1)]);
         filled(form, &[&self.number(n)])
     }
 
@@ -105,7 +104,7 @@ impl Language {
         let mut text = String::new();
         for (i, digit) in digits.chars().enumerate() {
             if i > 0 && (digits.len() - i).is_multiple_of(3) {
-                text.push(if self == Self::German { '.' } else { ',' });
+                text.push(self.marks().0);
             }
             text.push(digit);
         }
@@ -125,23 +124,14 @@ fn filled(text: &str, values: &[&str]) -> String {
     filled + rest
 }
 
-fn flatten(prefix: &str, table: &toml::Table, flat: &mut HashMap<String, String>) {
-    for (key, value) in table {
-        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            toml::Value::Table(inner) => flatten(&key, inner, flat),
-            toml::Value::String(text) => {
-                flat.insert(key, text.clone());
-            }
-            _ => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeSet, HashMap};
+
+    fn german() -> Language {
+        Language::parse("de").unwrap()
+    }
 
     fn holes(text: &str) -> BTreeSet<String> {
         text.split('{').skip(1).map(|part| part.split('}').next().unwrap().to_owned()).collect()
@@ -149,21 +139,23 @@ mod tests {
 
     #[test]
     fn every_language_has_every_text_with_the_same_holes() {
-        for language in Language::ALL {
-            assert!(language.file().parse::<toml::Table>().is_ok(), "{language:?}");
+        let english = &Language::ENGLISH.words().texts;
+        for language in Language::all() {
+            let tag = language.tag();
+            for (key, text) in &language.words().texts {
+                let model = english.get(key).unwrap_or_else(|| panic!("{key} of {tag} is no text that is asked for"));
+                assert_eq!(holes(text), holes(model), "{key} of {tag}");
+                assert!(!text.trim().is_empty(), "{key} of {tag}");
+            }
         }
-        let (english, german) = (Language::English.table(), Language::German.table());
+        // What another language lacks is said in English; German lacks nothing.
         let keys = |table: &HashMap<String, String>| table.keys().cloned().collect::<BTreeSet<_>>();
-        assert_eq!(keys(english), keys(german));
-        for (key, text) in english {
-            assert_eq!(holes(text), holes(&german[key]), "{key}");
-            assert!(!text.trim().is_empty() && !german[key].trim().is_empty(), "{key}");
-        }
+        assert_eq!(keys(english), keys(&german().words().texts));
     }
 
     #[test]
     fn every_text_that_is_asked_for_exists_and_every_text_is_asked_for() {
-        let table = Language::English.table();
+        let table = &Language::ENGLISH.words().texts;
         let mut used = BTreeSet::new();
         for (file, text) in crate::ui::sources() {
             for call in ["language.text(\"", ".s(\"", ".f1(\"", ".around(\"", ".f2(\"", "fill(\"", "key(\""] {
@@ -218,13 +210,13 @@ mod tests {
     #[test]
     fn languages_are_chosen_by_weight() {
         let cases = [
-            ("de-AT,de;q=0.9,en;q=0.8", Language::German),
-            ("fr, en;q=0.3, de;q=0.7", Language::German),
-            ("fr", Language::English),
-            ("en-GB, de", Language::English),
-            ("de;q=0", Language::English),
-            ("", Language::English),
-            (";;;,,,q=", Language::English),
+            ("de-AT,de;q=0.9,en;q=0.8", german()),
+            ("fr, en;q=0.3, de;q=0.7", german()),
+            ("fr", Language::ENGLISH),
+            ("en-GB, de", Language::ENGLISH),
+            ("de;q=0", Language::ENGLISH),
+            ("", Language::ENGLISH),
+            (";;;,,,q=", Language::ENGLISH),
         ];
         for (field, expected) in cases {
             assert_eq!(Language::accepted(field), expected, "{field}");
@@ -233,8 +225,8 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_as_the_language_does() {
-        assert_eq!(Language::English.number(1_234_567), "1,234,567");
-        assert_eq!(Language::German.number(1_234_567), "1.234.567");
-        assert_eq!(Language::English.number(999), "999");
+        assert_eq!(Language::ENGLISH.number(1_234_567), "1,234,567");
+        assert_eq!(german().number(1_234_567), "1.234.567");
+        assert_eq!(Language::ENGLISH.number(999), "999");
     }
 }

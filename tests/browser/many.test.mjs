@@ -93,6 +93,65 @@ test('another order or filter comes without the load of a page, and back and for
   await page.finish();
 });
 
+test('another order loses nothing that was ticked or typed, and not the page when the server is away', async () => {
+  const page = await openPage(browser, server);
+  page.expectFault(/ERR_INTERNET_DISCONNECTED/);
+  await signIn(page);
+  await page.goto('/browse/Documents/many?sort=name&name=00');
+  const sort = (name) => page.getByRole('columnheader', { name }).getByRole('link').click();
+  await nth(page, 3).getByRole('checkbox').check();
+  await page.getByRole('searchbox', { name: 'Filter by name' }).fill('003');
+  await sort('Modified');
+  await page.waitForURL(/sort=-?modified/);
+  await sort('Name');
+  await page.waitForURL(/sort=-?name/);
+  assert.equal(await page.getByRole('searchbox', { name: 'Filter by name' }).inputValue(), '003');
+  await nth(page, 3).waitFor();
+  assert.ok(await nth(page, 3).getByRole('checkbox').isChecked());
+  // A name that is being edited stays, and the listing with it.
+  await nth(page, 4).focus();
+  await page.keyboard.press('F2');
+  const name = nth(page, 4).or(page.locator('tr:has(.cell-editor)')).getByRole('textbox');
+  await name.fill('typed.txt');
+  await sort('Modified');
+  await page.getByText('Save or leave this first.').waitFor();
+  assert.equal(await name.inputValue(), 'typed.txt');
+  await page.keyboard.press('Escape');
+  // Back, and forward before the answer came: what is shown is what the address says.
+  const first = () => page.locator('tr[data-kind=document] .item > a').first().innerText();
+  await sort('Size');
+  await page.waitForURL(/sort=-?size/);
+  await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();
+  await page.route('**/browse/**', async (route) => { await new Promise((done) => { setTimeout(done, 500); }); await route.continue().catch(() => {}); });
+  await page.evaluate(() => { history.back(); setTimeout(() => history.forward(), 100); });
+  await page.waitForFunction(() => /sort=-?size/.test(location.search));
+  await page.waitForTimeout(900);
+  await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();
+  await page.unroute('**/browse/**');
+  const before = await first();
+  await page.context().setOffline(true);
+  await sort('Name');
+  await page.getByText('The server does not answer. Try again in a moment.').waitFor();
+  assert.equal(await first(), before);
+  await page.context().setOffline(false);
+  await sort('Name');
+  await page.waitForURL(/sort=-?name/);
+  await page.finish();
+});
+
+test('Delete without a tick deletes the row that has the focus', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await server.put('few/a.txt', 'a');
+  await server.put('few/b.txt', 'b');
+  await page.goto('/browse/Documents/few');
+  await page.locator('tr', { hasText: 'b.txt' }).focus();
+  await page.keyboard.press('Delete');
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  assert.deepEqual(await page.locator('tr[data-kind=document] .item > a').allInnerTexts(), ['a.txt']);
+  await page.finish();
+});
+
 test('without script a link leads to the next page', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);

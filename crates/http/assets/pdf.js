@@ -80,6 +80,7 @@ function fail(part) {
   }
   const status = part.querySelector("[data-status]");
   status.firstChild.textContent = `${part.dataset.failed} `;
+  if (part.hasAttribute("data-gone")) status.querySelector("a")?.remove();
   status.hidden = false;
 }
 

@@ -19,7 +19,7 @@ export async function rename(row) {
   const editor = document.createElement("div");
   editor.className = "cell-editor";
   const field = document.createElement("input");
-  Object.assign(field, { className: "input", value: value("name"), maxLength: 255, autocomplete: "off", dir: "auto" });
+  Object.assign(field, { className: "input", value: value("name"), autocomplete: "off", dir: "auto" });
   field.setAttribute("aria-label", form.querySelector(".field label").textContent);
   const fault = document.createElement("p");
   fault.className = "fault";
@@ -43,7 +43,8 @@ export async function rename(row) {
     const stored = await fetch(address, { method: "POST", body, redirect: "manual", headers: { accept: "application/problem+json" } }).catch(() => undefined);
     if (!stored) return refuse(offline);
     if (stored.type === "opaqueredirect") {
-      link.textContent = field.value.trim();
+      // Characters that turn the direction of text are shown as on every page.
+      link.textContent = field.value.trim().replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
       link.href = `/items/${row.dataset.id}/open`;
       return close();
     }

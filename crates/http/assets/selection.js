@@ -81,7 +81,11 @@ function pressed(event) {
     refresh();
   } else if (own && plain && event.key === "Enter") row.querySelector(".item a").click();
   else if (plain && event.key === "F2") rename(row);
-  else if (own && plain && event.key === "Delete") form.querySelector(".selection [data-delete]")?.click();
+  else if (own && plain && event.key === "Delete") {
+    if (!boxes().some((box) => box.checked)) boxOf(row).checked = true;
+    refresh();
+    form.querySelector(".selection [data-delete]")?.click();
+  }
   else if (own && event.key === "Escape" && boxes().some((box) => box.checked)) setAll(false);
   else return;
   event.preventDefault();

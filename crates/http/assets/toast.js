@@ -2,8 +2,8 @@
 
 function watch(toast) {
   const button = toast.querySelector("[data-close-toast]");
-  button.hidden = false;
-  button.addEventListener("click", () => toast.remove());
+  if (button) button.hidden = false;
+  button?.addEventListener("click", () => toast.remove());
   const seconds = toast.querySelector("form") ? 15 : 6;
   let timer = setTimeout(() => toast.remove(), seconds * 1000);
   const hold = () => clearTimeout(timer);
@@ -15,3 +15,13 @@ function watch(toast) {
 }
 
 document.querySelectorAll("[data-toast]").forEach(watch);
+
+/** Says that the server does not answer. */
+export function unreachable() {
+  const toast = document.createElement("div");
+  toast.className = "toast";
+  const list = document.querySelector(".toasts");
+  toast.textContent = list.dataset.unreachable;
+  list.replaceChildren(toast);
+  watch(toast);
+}

@@ -1,7 +1,7 @@
 //! Pages of office documents as PDF, made by LibreOffice where it is installed.
 //!
 //! What is converted was uploaded by anybody. The program runs in a directory and with a profile that exist for one document, with macros off and
-//! references to elsewhere blocked, without the environment of the server, for a bounded time with bounded memory, and one at a time.
+//! references to elsewhere blocked, without the environment of the server, for a bounded time with bounded memory, and two at a time.
 
 mod program;
 
@@ -18,9 +18,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::Semaphore;
 
 /// Longest document that is converted, and longest result.
-const MOST_BYTES: u64 = 32 << 20;
+pub const MOST_BYTES: u64 = 32 << 20;
 /// Longest time for one document.
-const TIME: Duration = Duration::from_secs(30);
+const TIME: Duration = Duration::from_secs(20);
+/// Documents that are converted at the same time: one that takes long holds up no other.
+const TURNS: usize = 2;
 /// Most requests that wait for their turn.
 const MOST_WAITING: usize = 16;
 /// Most bytes of results that are kept in memory, and most documents whose result is known.
@@ -62,7 +64,7 @@ impl Converter {
 
     /// A converter that runs this program.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, turn: Semaphore::new(1), waiting: AtomicUsize::new(0), kept: Mutex::default() }
+        Self { program, turn: Semaphore::new(TURNS), waiting: AtomicUsize::new(0), kept: Mutex::default() }
     }
 
     /// Whether documents with this extension, in lower case and without a dot, are converted.
@@ -73,7 +75,7 @@ impl Converter {
     /// The first pages of a document as PDF.
     ///
     /// # Errors
-    /// Invalid with code `not_readable` when the program makes nothing of it in 30 seconds or when it is longer than 32 MB; unavailable when too many
+    /// Invalid with code `not_readable` when the program makes nothing of it in 20 seconds or when it is longer than 32 MB; unavailable when too many
     /// are waiting.
     pub async fn pdf(&self, document: Content) -> Result<Bytes> {
         // The same bytes under another name may be another kind of document.

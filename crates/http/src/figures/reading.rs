@@ -64,6 +64,9 @@ pub struct Reading {
     buckets: BTreeMap<u64, f64>,
 }
 
+/// The route of conversions, as a label has it.
+const CONVERSIONS: &str = "route=\"/items/{id}/pages\"";
+
 impl Reading {
     /// Reads Prometheus' text format.
     pub fn of(text: &str, at: Instant) -> Self {
@@ -72,7 +75,8 @@ impl Reading {
             let Some((series, value)) = line.rsplit_once(' ') else { continue };
             let Ok(value) = value.parse::<f64>() else { continue };
             let (name, labels) = series.split_once('{').unwrap_or((series, ""));
-            if name.strip_prefix(REQUESTS) == Some("_bucket") {
+            // What waits for another program tells nothing of this one.
+            if name.strip_prefix(REQUESTS) == Some("_bucket") && !labels.contains(CONVERSIONS) {
                 *reading.buckets.entry(bound(labels)).or_default() += value;
             }
             for (total, metric, label) in SOURCES {

@@ -153,7 +153,7 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
 pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     let restored = sent.visit.session.restore_version(&target, number.parse()?).await?;
-    finish(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
+    stay(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
 }
 
 /// Removes an earlier version for good.
@@ -161,7 +161,7 @@ pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Se
     let target = Target::Id(id.parse()?);
     let number: VersionNumber = number.parse()?;
     sent.visit.session.delete_version(&target, number).await?;
-    finish(&sent, &target, Flash::new("toast.version-deleted", number.to_string())).await
+    stay(&sent, &target, Flash::new("toast.version-deleted", number.to_string())).await
 }
 
 /// Checks the document out to the caller.
@@ -183,6 +183,12 @@ pub async fn publish(Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
     let number = sent.visit.session.publish(&target, "").await?;
     finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
+}
+
+/// Back to where the button was, the page of the document or of its versions.
+async fn stay(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+    let item = sent.visit.session.item(target).await?;
+    Ok(done(&sent.fields.next(&address::browse(&item.path)), &flash))
 }
 
 async fn finish(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {

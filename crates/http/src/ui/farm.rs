@@ -14,6 +14,7 @@ use super::flash::{Flash, done};
 use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::page::Page;
+use super::storage::words;
 use super::{address, frame, html, people, refuse};
 use crate::state::AppState;
 
@@ -67,7 +68,7 @@ struct SiteRow {
 /// The overview.
 pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     // Asked first, because it is what refuses those who do not administer the farm.
-    let (databases, stores) = visit.session.storage_status().await?;
+    let (databases, mut stores) = visit.session.storage_status().await?;
     frame::furnish_farm(&mut visit.page, "/farm")?;
     let servers = visit.session.servers().await?;
     let sites = visit.session.site_collections().await?.into_iter().map(|site| SiteRow {
@@ -81,6 +82,9 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
     });
     let sites = sites.collect();
     let page = &visit.page;
+    for store in &mut stores {
+        store.kind = words::kind(page, &store.kind);
+    }
     let health = visit.session.health().await?.into_iter().map(|found| Finding::of(page, found)).collect();
     let figures = Charts::first(page, state.figures());
     let version = env!("CARGO_PKG_VERSION");

@@ -58,7 +58,8 @@ impl Preview {
 
 /// Where an office document is to be had as PDF; none when this server makes none of it.
 pub fn pages(visit: &Visit, item: &Item) -> Option<String> {
-    let taken = visit.converts && item.size > 0 && Converter::takes(&converter::extension(&item.name));
+    let fits = (1..=converter::MOST_BYTES).contains(&item.size);
+    let taken = visit.converts && fits && Converter::takes(&converter::extension(&item.name));
     taken.then(|| format!("/items/{}/pages", item.id))
 }
 

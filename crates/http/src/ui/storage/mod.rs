@@ -9,7 +9,7 @@ mod policy_form;
 mod reclaim;
 mod store_forms;
 mod stores;
-mod words;
+pub(super) mod words;
 
 use axum::Router;
 use axum::routing::{get, post};

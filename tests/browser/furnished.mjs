@@ -48,7 +48,7 @@ export async function furnish(browser, server) {
     [`Hostile/${LONG}`, 'long'], [`Hostile/${UNBROKEN}`, 'unbroken'], [`Hostile/${TURNED}`, 'turned'], [`Hostile/${MARKUP}`, 'markup'], [`Hostile/${HEBREW}`, 'hebrew'],
     ['Hostile/<b>folder<⁄b>/inside.txt', 'inside'], [`Hostile/${'Folder in folder '.repeat(12).trim()}/and deeper/and deeper still/bottom.txt`, 'bottom'],
     ['Plan.txt', 'one\ntwo\nthree\n'], ['Minutes of the meeting.md', MARKDOWN], ['Rental contract for the office on the river, final version with all appendices.pdf', pdf(1)],
-    ['Lost.bin', randomBytes(300_000)], ['Held.txt', 'held'], ['Open.docx', 'open'], ['Gone.txt', 'gone'], ['Away.txt', 'away'], [`Away ${LONG}`.slice(0, 250), 'away'],
+    ['Lost.bin', randomBytes(300_000)], ['Held.txt', 'held'], ['Open.docx', ''], ['Gone.txt', 'gone'], ['Away.txt', 'away'], [`Away ${LONG}`.slice(0, 250), 'away'],
   ]) await put(name, body);
   for (let version = 2; version < 6; version += 1) await put('Plan.txt', `one\nversion ${version}\nthree\n${'more\n'.repeat(version)}`);
   await server.api('PUT', `/api/v1/content/Documents/Plan.txt?comment=${encodeURIComponent('<script>alert(1)</script> & a comment that goes on for a while, as comments do')}`, 'one\nlast\n');

@@ -110,7 +110,11 @@ impl Converter {
             file.write_all(&chunk).await.map_err(|error| no_room(&error))?;
         }
         file.flush().await.map_err(|error| no_room(&error))?;
-        let made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
+        let mut made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
+        if matches!(made, Ok(None)) {
+            // It fails now and then on what it converts the next time; only twice is taken for an answer.
+            made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
+        }
         let result = if matches!(made, Ok(Some(_))) { "made" } else { "failed" };
         metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);
         made.map_err(|error| no_room(&error))

@@ -123,9 +123,10 @@ test('another order loses nothing that was ticked or typed, and not the page whe
   await page.waitForURL(/sort=-?size/);
   await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();
   await page.route('**/browse/**', async (route) => { await new Promise((done) => { setTimeout(done, 500); }); await route.continue().catch(() => {}); });
+  const givenUp = page.waitForEvent('requestfailed', (request) => request.url().includes('/browse/'));
   await page.evaluate(() => { history.back(); setTimeout(() => history.forward(), 100); });
+  await givenUp;
   await page.waitForFunction(() => /sort=-?size/.test(location.search));
-  await page.waitForTimeout(900);
   await page.locator('th[aria-sort]', { hasText: 'Size' }).waitFor();
   await page.unroute('**/browse/**');
   const before = await first();

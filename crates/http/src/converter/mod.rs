@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use model::{Error, Result};
@@ -110,9 +110,10 @@ impl Converter {
             file.write_all(&chunk).await.map_err(|error| no_room(&error))?;
         }
         file.flush().await.map_err(|error| no_room(&error))?;
+        let begun = Instant::now();
         let mut made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
-        if matches!(made, Ok(None)) {
-            // It fails now and then on what it converts the next time; only twice is taken for an answer.
+        if matches!(made, Ok(None)) && begun.elapsed() < TIME {
+            // It fails now and then on what it converts the next time; only twice is taken for an answer. What took all of its time has none left.
             made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
         }
         let result = if matches!(made, Ok(Some(_))) { "made" } else { "failed" };

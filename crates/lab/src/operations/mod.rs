@@ -1,6 +1,7 @@
 //! What virtual users do: one file for each operation, listed in [`ALL`]. An operation speaks HTTP through its user's client and
 //! looks at what comes back: the right status with the wrong content is a fault. It measures nothing.
 
+mod add_remove_user;
 pub mod address;
 mod check_out_in;
 mod copy;
@@ -8,8 +9,10 @@ mod delete;
 mod download;
 mod download_unchanged;
 mod edit_profile;
+mod edit_values;
 mod home_page;
 mod library_page;
+mod library_view;
 mod list_folder;
 mod make_folder;
 mod make_site;
@@ -18,6 +21,7 @@ mod moving;
 mod own_page;
 mod page;
 mod properties;
+mod publish_draft;
 mod replace;
 mod search_name;
 mod search_page;
@@ -65,6 +69,7 @@ const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
 pub const ALL: &[Operation] = &[
     home_page::OPERATION,
     library_page::OPERATION,
+    library_view::OPERATION,
     own_page::OPERATION,
     search_page::OPERATION,
     sign_in::OPERATION,
@@ -80,11 +85,14 @@ pub const ALL: &[Operation] = &[
     upload::OPERATION,
     replace::OPERATION,
     check_out_in::OPERATION,
+    publish_draft::OPERATION,
+    edit_values::OPERATION,
     delete::OPERATION,
     make_folder::OPERATION,
     make_site::OPERATION,
     moving::OPERATION,
     copy::OPERATION,
+    add_remove_user::OPERATION,
 ];
 
 /// The operation of a name.

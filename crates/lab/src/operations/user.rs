@@ -53,6 +53,8 @@ pub struct User {
     pub statics: Vec<String>,
     /// Entity tags of documents that it has.
     pub tags: HashMap<u64, String>,
+    /// What operations remember for their next time, by a name of theirs.
+    pub notes: HashMap<&'static str, String>,
     /// Its number.
     pub number: u32,
     serial: u32,
@@ -66,7 +68,9 @@ impl User {
         let random = fastrand::Rng::with_seed(crowd.corpus.plan().seed ^ (u64::from(number) << 20) ^ fastrand::u64(..));
         let (own, seen) = (VecDeque::new(), HashSet::new());
         let (statics, tags) = (Vec::new(), HashMap::new());
-        Self { crowd, client, random, own, seen, signed_in: false, statics, tags, number, serial: 0, place_made: false }
+        let notes = HashMap::new();
+        let (signed_in, serial, place_made) = (false, 0, false);
+        Self { crowd, client, random, own, seen, signed_in, statics, tags, notes, number, serial, place_made }
     }
 
     /// Becomes a new person: no connection, no session, nothing seen.
@@ -91,6 +95,11 @@ impl User {
         let name = format!("{}-{} {}", self.number, self.serial, like.name);
         let path = format!("{}/{name}", self.own_folder());
         Ok((path, Document { number, name, ..like }))
+    }
+
+    /// What an operation noted under a name; nothing when it did not.
+    pub fn note(&self, name: &str) -> &str {
+        self.notes.get(name).map_or("", String::as_str)
     }
 
     /// A number that this user has not used for anything before.

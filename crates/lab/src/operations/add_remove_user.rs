@@ -1,0 +1,41 @@
+//! Adding a person to a group, and taking them out.
+
+use super::*;
+use hyper::Method;
+
+use crate::wire::Ask;
+
+/// Adding a person to a group, and taking them out.
+pub const OPERATION: Operation = Operation {
+    name: "add-remove-user",
+    what: "Adding a person to a group, and taking them out",
+    offered_by: STRONGROOM,
+    changes: true,
+    describes: false,
+    prepare: |user, _| Box::pin(prepare(user)),
+    run: |user, _| Box::pin(run(user)),
+};
+
+const GROUP: &str = "add-remove-user: group";
+const PERSON: &str = "add-remove-user: person";
+
+/// A group of this user's own: two who do it at the same time would each find what the other did.
+async fn prepare(user: &mut User) -> Result<(), Fault> {
+    if user.notes.contains_key(GROUP) {
+        return Ok(());
+    }
+    let me = user.client.send(Ask::get("/api/v1/me")).await?.expect(&[200])?.json()?;
+    let name = format!("Lab {} {}", user.crowd.run, user.number);
+    let said = serde_json::json!({ "name": name, "description": "Made by the load lab" });
+    let made = user.client.send(Ask::new(Method::POST, "/api/v1/groups").json(&said)).await?.expect(&[201])?.json()?;
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    user.notes.insert(PERSON, word(&me["user"]["id"]));
+    user.notes.insert(GROUP, word(&made["id"]));
+    Ok(())
+}
+
+async fn run(user: &mut User) -> Result<(), Fault> {
+    let member = format!("/api/v1/groups/{}/members/{}", user.note(GROUP), user.note(PERSON));
+    user.client.send(Ask::new(Method::PUT, member.as_str())).await?.expect(&[204])?;
+    user.client.send(Ask::new(Method::DELETE, member)).await?.expect(&[204]).map(drop)
+}

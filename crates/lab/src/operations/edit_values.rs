@@ -1,0 +1,54 @@
+//! What a document has in a column of its library, changed; its bytes stay.
+
+use super::*;
+use hyper::Method;
+
+use crate::wire::Ask;
+
+/// What a document has in a column of its library, changed; its bytes stay.
+pub const OPERATION: Operation = Operation {
+    name: "edit-values",
+    what: "What a document has in a column of its library, changed; its bytes stay",
+    offered_by: STRONGROOM,
+    changes: true,
+    describes: false,
+    prepare: |user, share| Box::pin(prepare(user, share)),
+    run: |user, _| Box::pin(run(user)),
+};
+
+const COLUMN: &str = "edit-values: column";
+const NAME: &str = "Lab note";
+
+/// The library has the column, and the user a document.
+async fn prepare(user: &mut User, share: &Share) -> Result<(), Fault> {
+    has_own(user, share).await?;
+    if user.notes.contains_key(COLUMN) {
+        return Ok(());
+    }
+    let library = user.id_at(&user.crowd.corpus.library_name(0)).await?;
+    let path = format!("/api/v1/items/{library}/columns");
+    let said = serde_json::json!({ "name": NAME, "kind": "text" });
+    // 409: somebody else has made it.
+    user.client.send(Ask::new(Method::POST, path.as_str()).json(&said)).await?.expect(&[201, 409])?;
+    let columns = user.client.send(Ask::get(path)).await?.expect(&[200])?.json()?;
+    let column = columns["items"].as_array().into_iter().flatten().find(|column| column["name"] == NAME);
+    let id = column.and_then(|column| column["id"].as_str()).map(str::to_owned);
+    user.notes.insert(COLUMN, id.ok_or_else(|| Fault::content("the library lacks the column that was made"))?);
+    Ok(())
+}
+
+async fn run(user: &mut User) -> Result<(), Fault> {
+    let at = user.random.usize(0..user.own.len().max(1));
+    let path = user.own.get(at).map(|(path, _)| path.clone()).unwrap_or_default();
+    let id = user.id_at(&path).await?;
+    let value = format!("Said {} by {}", user.next_serial(), user.number);
+    let column = user.note(COLUMN).to_owned();
+    let said = serde_json::json!({ "values": { column.as_str(): value } });
+    let ask = Ask::new(Method::PATCH, format!("/api/v1/items/{id}/values")).json(&said);
+    let now = user.client.send(ask).await?.expect(&[200])?.json()?;
+    if now["values"][column.as_str()] == value.as_str() {
+        Ok(())
+    } else {
+        Err(Fault::content(format!("{path} does not have the value that was set")))
+    }
+}

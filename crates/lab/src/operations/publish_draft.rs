@@ -1,0 +1,62 @@
+//! A text is checked out, written, checked in as a draft, and published.
+
+use super::*;
+use hyper::Method;
+
+use crate::wire::{Ask, Outgoing};
+
+/// A text is checked out, written, checked in as a draft, and published.
+pub const OPERATION: Operation = Operation {
+    name: "publish-draft",
+    what: "A text is checked out, written, checked in as a draft, and published",
+    offered_by: STRONGROOM,
+    changes: true,
+    describes: false,
+    prepare: |user, _| Box::pin(prepare(user)),
+    run: |user, _| Box::pin(run(user)),
+};
+
+const DOCUMENT: &str = "publish-draft: document";
+
+/// A library with drafts, which the users of the run share, and in it a document of this user.
+async fn prepare(user: &mut User) -> Result<(), Fault> {
+    if user.notes.contains_key(DOCUMENT) {
+        return Ok(());
+    }
+    let site = user.id_at("").await?;
+    let library = format!("Lab {} drafts", user.crowd.run);
+    let said = serde_json::json!({ "name": library, "settings": { "versioning": "major-minor" } });
+    let ask = Ask::new(Method::POST, format!("/api/v1/items/{site}/libraries"));
+    // 409: another user has made it.
+    user.client.send(ask.json(&said)).await?.expect(&[201, 409])?;
+    let path = format!("{library}/Page {}.md", user.number);
+    let text = Outgoing::Bytes(text(user));
+    let ask = Ask::new(Method::PUT, address::content(&user.crowd.target, &path)).body(text);
+    user.client.send(ask).await?.expect(&[200, 201])?;
+    let id = user.id_at(&path).await?;
+    user.notes.insert(DOCUMENT, id);
+    Ok(())
+}
+
+async fn run(user: &mut User) -> Result<(), Fault> {
+    let item = format!("/api/v1/items/{}", user.note(DOCUMENT));
+    let text = Outgoing::Bytes(text(user));
+    let said = serde_json::json!({ "comment": "A draft of the load lab" });
+    user.client.send(Ask::new(Method::PUT, format!("{item}/check-out"))).await?.expect(&[204])?;
+    user.client.send(Ask::new(Method::PUT, format!("{item}/content")).body(text)).await?.expect(&[200])?;
+    user.client.send(Ask::new(Method::POST, format!("{item}/check-in")).json(&said)).await?.expect(&[200])?;
+    let answer = user.client.send(Ask::new(Method::POST, format!("{item}/publish")).json(&said)).await?;
+    let version = answer.expect(&[200])?.json()?;
+    let version = version["version"].as_str().unwrap_or_default();
+    if version.ends_with(".0") {
+        Ok(())
+    } else {
+        Err(Fault::content(format!("what was published is version {version}")))
+    }
+}
+
+/// A text that the user has not written before.
+fn text(user: &mut User) -> bytes::Bytes {
+    let (number, serial) = (user.number, user.next_serial());
+    format!("# Page {number}\n\nWritten for the {serial}th time.\n").into()
+}

@@ -48,6 +48,13 @@ for (const scheme of ['light', 'dark']) {
       await dialog.getByLabel('Name').fill(`By type ${scheme} ${screen}`);
       await dialog.getByRole('button', { name: 'Save' }).click();
       await page.locator('.tabs a[aria-current]').getByText(`By type ${scheme} ${screen}`).waitFor();
+      // What is changed since says so, and the tab leads back to what was saved.
+      const tab = page.locator('.tabs a[aria-current]');
+      await page.getByRole('searchbox', { name: 'Filter by name' }).fill('Plan');
+      await page.keyboard.press('Enter');
+      await tab.getByText('Not as it was saved').waitFor({ state: 'attached' });
+      await tab.click();
+      await tab.getByText('Not as it was saved').waitFor({ state: 'detached' });
       await picture(page, `listing-view-${scheme}-${screen}`);
       await assertFits(page);
       await assertAccessible(page);
@@ -90,6 +97,16 @@ test('rows are selected, renamed and downloaded by keyboard', async () => {
   await field.press('Enter');
   await page.getByRole('link', { name: 'Mine.pdf' }).waitFor();
   assert.equal((await server.api('GET', '/api/v1/items/by-path?path=Documents/Mine.pdf')).status, 200);
+  // Another extension has another picture at once.
+  const mine = page.getByRole('row', { name: 'Mine.' });
+  const drawn = () => mine.locator('.item > :first-child').evaluate((picture) => picture.outerHTML);
+  const before = await drawn();
+  await mine.focus();
+  await page.keyboard.press('F2');
+  await field.fill('Mine.xlsx');
+  await field.press('Enter');
+  await page.getByRole('link', { name: 'Mine.xlsx' }).waitFor();
+  await page.waitForFunction((was) => document.querySelector('tr:has(a[href$="/open"]) .item > :first-child').outerHTML !== was, before);
   await page.finish();
 });
 

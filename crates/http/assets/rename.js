@@ -4,6 +4,15 @@ async function parse(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
+const kindOf = (name) => (name.includes(".") ? name.split(".").pop().toLowerCase() : "");
+
+/** Another extension is another kind of document: the picture of its own page stands for it here too. */
+async function redraw(row) {
+  const page = await parse(await fetch(`/items/${row.dataset.id}`, { headers: { accept: "text/html" } }));
+  const fresh = page.querySelector("main .title > :first-child");
+  if (fresh) row.querySelector(".item > :first-child").replaceWith(document.adoptNode(fresh));
+}
+
 export async function rename(row) {
   const link = row.querySelector(".item > a");
   if (!row.dataset.can.split(" ").includes("edit") || row.querySelector(".cell-editor")) return;
@@ -16,6 +25,7 @@ export async function rename(row) {
   }
   const value = (name, from = form) => from.querySelector(`[name=${name}]`)?.value ?? "";
   let [was, token] = [value("was"), value("form_token")];
+  const before = value("name");
   const editor = document.createElement("div");
   editor.className = "cell-editor";
   const field = document.createElement("input");
@@ -46,6 +56,7 @@ export async function rename(row) {
       // Characters that turn the direction of text are shown as on every page.
       link.textContent = field.value.trim().replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
       link.href = `/items/${row.dataset.id}/open`;
+      if (kindOf(before) !== kindOf(field.value.trim())) redraw(row).catch(() => {});
       return close();
     }
     if (stored.status === 401) return refuse((await stored.json()).detail);

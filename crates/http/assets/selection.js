@@ -1,18 +1,26 @@
 // Selecting rows: with the boxes, with Shift a range; by a click on the row, with Ctrl one more; by keyboard with the arrows, Space,
-// Shift and Ctrl+A. F2 renames in the row, Delete deletes what is selected. The bar above the rows is shown by the style sheet.
+// Shift and Ctrl+A. What was ticked stays so in another order or filter, also where its row is not shown. F2 renames in the row, Delete deletes what is selected. The bar above the rows is shown by the style sheet.
 import { rename } from "./rename.js";
 
 let form;
 const boxes = () => [...form.querySelectorAll("td.pick input")];
 const rows = () => [...form.querySelectorAll("tr[data-id]")];
+const away = () => [...form.querySelectorAll("input[data-away]")];
 const boxOf = (row) => row.querySelector("td.pick input");
 let last;
+
+const any = () => boxes().some((box) => box.checked) || away().length > 0;
 
 function refresh() {
   const all = boxes();
   const ticked = all.filter((box) => box.checked).length;
+  const unseen = away().length;
   const count = form.querySelector("[data-count]");
-  if (count?.dataset.count) count.textContent = count.dataset.count.replace("{0}", ticked);
+  const every = ticked > 0 && ticked === all.length && form.querySelector(".pager a[rel=next]");
+  const say = (word, number) => count.dataset[word].replace("{0}", number);
+  if (count?.dataset.count) {
+    count.textContent = [say("count", ticked + unseen), unseen && say("away", unseen), every && say("further")].filter(Boolean).join(", ");
+  }
   const head = form.querySelector("[data-all]");
   if (head) {
     head.checked = ticked > 0 && ticked === all.length;
@@ -20,7 +28,20 @@ function refresh() {
   }
 }
 
+/** Rows that came into sight are ticked themselves. */
+function grown() {
+  const hidden = new Map(away().map((input) => [input.value, input]));
+  for (const box of boxes()) {
+    const input = hidden.get(box.value);
+    if (!input) continue;
+    box.checked = true;
+    input.remove();
+  }
+  refresh();
+}
+
 function setAll(checked) {
+  if (!checked) for (const input of away()) input.remove();
   for (const box of boxes()) box.checked = checked;
   refresh();
 }
@@ -82,17 +103,17 @@ function pressed(event) {
   } else if (own && plain && event.key === "Enter") row.querySelector(".item a").click();
   else if (plain && event.key === "F2") rename(row);
   else if (own && plain && event.key === "Delete") {
-    if (!boxes().some((box) => box.checked)) boxOf(row).checked = true;
+    if (!any()) boxOf(row).checked = true;
     refresh();
     form.querySelector(".selection [data-delete]")?.click();
   }
-  else if (own && event.key === "Escape" && boxes().some((box) => box.checked)) setAll(false);
+  else if (own && event.key === "Escape" && any()) setAll(false);
   else return;
   event.preventDefault();
 }
 
 function start() {
-  form = document.querySelector("form:has(td.pick)");
+  form = document.querySelector("form:has(td.pick, input[data-away])");
   last = undefined;
   if (!form) return;
   for (const head of form.querySelectorAll("[data-all]")) head.hidden = false;
@@ -101,7 +122,7 @@ function start() {
     form.addEventListener("keydown", pressed);
   }
   form.addEventListener("click", clicked);
-  form.addEventListener("grown", refresh);
+  form.addEventListener("grown", grown);
   // A page that comes back from the browser's history keeps its ticks.
   refresh();
 }

@@ -31,8 +31,12 @@ function held(main) {
 function keep(main, fresh, sent) {
   const [before, after] = [filterOf(main), filterOf(fresh)];
   if (before && after && before.value !== (sent ?? before.defaultValue)) after.value = before.value;
-  const ticked = new Set([...main.querySelectorAll("td.pick input:checked")].map((box) => box.value));
-  for (const box of fresh.querySelectorAll("td.pick input")) box.checked = ticked.has(box.value);
+  const ticked = new Set([...main.querySelectorAll("td.pick input:checked, input[data-away]")].map((box) => box.value));
+  for (const box of fresh.querySelectorAll("td.pick input")) box.checked = ticked.delete(box.value);
+  // What is not shown here stays selected all the same.
+  const rest = [...ticked].map((value) => Object.assign(document.createElement("input"), { type: "hidden", name: "ids", value }));
+  for (const input of rest) input.dataset.away = "";
+  fresh.querySelector("form:has(.selection)")?.prepend(...rest);
   const find = held(main);
   const caret = document.activeElement?.selectionEnd;
   return () => {

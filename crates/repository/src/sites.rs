@@ -80,7 +80,7 @@ pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
     }
     let administrator = repository.farm_administrator().await?;
     let session = repository.as_caller(administrator);
-    let root = session.create_site_collection(&SitePath::default(), "Home", None, None).await?;
+    let root = session.create_site_collection(&SitePath::default(), "Strongroom", None, None).await?;
     session.create_library(&root.into(), &Name::new("Documents")?, LibrarySettings::default()).await?;
     Ok(())
 }

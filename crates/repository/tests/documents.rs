@@ -34,7 +34,7 @@ async fn a_document_is_stored_replaced_and_its_versions_restored() {
         assert_eq!(get(&admin, "Documents/a/b/Plan.txt").await.unwrap(), large);
         let old = VersionChoice::Number(number("1.0"));
         assert_eq!(read(&admin, &first.id.into(), old).await.unwrap(), "one");
-        assert_eq!(admin.restore_version(&first.id.into(), number("1.0")).await.unwrap(), number("3.0"));
+        assert_eq!(admin.restore_version(&first.id.into(), number("1.0"), String::new()).await.unwrap(), number("3.0"));
         assert_eq!(get(&admin, "Documents/a/b/Plan.txt").await.unwrap(), "one");
         assert_eq!(version_numbers(&admin, "Documents/a/b/Plan.txt").await, ["3.0", "2.0", "1.0"]);
         let error = admin.delete_version(&first.id.into(), number("3.0")).await.unwrap_err();

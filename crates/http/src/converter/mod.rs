@@ -28,18 +28,27 @@ const MOST_WAITING: usize = 16;
 /// Most bytes of results that are kept in memory, and most documents whose result is known.
 const KEPT_BYTES: usize = 64 << 20;
 const KEPT: usize = 1_000;
+/// How long a failure counts: the next time the machine may have more time, or another program.
+const FAILED: Duration = Duration::from_secs(600);
 /// Name of the program that is looked for.
 const PROGRAM: &str = "soffice";
 
 /// What a conversion came to; none when the program could make nothing of the document.
 type Made = Option<Bytes>;
 
+/// What is known of a document.
+struct Kept {
+    key: String,
+    made: Made,
+    at: Instant,
+}
+
 /// The program, and what it made lately.
 pub struct Converter {
     program: PathBuf,
     turn: Semaphore,
     waiting: AtomicUsize,
-    kept: Mutex<VecDeque<(String, Made)>>,
+    kept: Mutex<VecDeque<Kept>>,
 }
 
 impl Converter {
@@ -123,17 +132,19 @@ impl Converter {
 
     fn known(&self, key: &str) -> Option<Made> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(known, _)| known == key).map(|(_, made)| made.clone())
+        let counts = |kept: &&Kept| kept.key == key && (kept.made.is_some() || kept.at.elapsed() < FAILED);
+        kept.iter().find(counts).map(|kept| kept.made.clone())
     }
 
     fn keep(&self, key: String, made: Made) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back((key, made));
+        kept.retain(|kept| kept.key != key);
+        kept.push_back(Kept { key, made, at: Instant::now() });
         let size = |made: &Made| made.as_ref().map_or(0, Bytes::len);
-        let mut total: usize = kept.iter().map(|(_, made)| size(made)).sum();
+        let mut total: usize = kept.iter().map(|kept| size(&kept.made)).sum();
         while total > KEPT_BYTES || kept.len() > KEPT {
-            let Some((_, oldest)) = kept.pop_front() else { break };
-            total -= size(&oldest);
+            let Some(oldest) = kept.pop_front() else { break };
+            total -= size(&oldest.made);
         }
     }
 }

@@ -41,6 +41,37 @@ pub fn filter(extension: &str) -> Option<&'static str> {
     }
 }
 
+/// The part of LibreOffice that reads documents with this extension which begin so; none when nothing of the kind does.
+/// Named, since what it is left to guess it reads as plain text at last, and a damaged document would be pages of noise.
+/// The names are those of LibreOffice's own registry.
+fn reader(extension: &str, head: &[u8]) -> Option<&'static str> {
+    let kind = match filter(extension)? {
+        "writer_pdf_Export" => 0,
+        "calc_pdf_Export" => 1,
+        _ => 2,
+    };
+    let readers = match head {
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => ["MS Word 97", "MS Excel 97", "MS PowerPoint 97"],
+        [b'P', b'K', 3, 4, ..] if matches!(extension, "odt" | "ott" | "ods" | "ots" | "odp" | "otp") => {
+            ["writer8", "calc8", "impress8"]
+        }
+        [b'P', b'K', 3, 4, ..] => ["MS Word 2007 XML", "Calc MS Excel 2007 XML", "Impress MS PowerPoint 2007 XML"],
+        // Also what a name calls a document of Word.
+        [b'{', b'\\', b'r', b't', b'f', ..] if kind == 0 => ["Rich Text Format"; 3],
+        // A page of the web that was saved under a name of Word.
+        [b'<', ..] if kind == 0 => ["HTML (StarWriter)"; 3],
+        _ => return None,
+    };
+    Some(readers[kind])
+}
+
+/// The first bytes of a file, up to eight.
+async fn head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    tokio::fs::File::open(path).await?.take(8).read_to_end(&mut head).await?;
+    Ok(head)
+}
+
 /// Converts `document.{extension}` in this directory; none when the program makes nothing of it, or nothing that is short enough.
 pub async fn run(
     program: &Path,
@@ -49,7 +80,9 @@ pub async fn run(
     most: u64,
     time: Duration,
 ) -> io::Result<Option<Bytes>> {
-    let Some(filter) = filter(extension) else { return Ok(None) };
+    let document = format!("document.{extension}");
+    let read = reader(extension, &head(&place.join(&document)).await?);
+    let (Some(filter), Some(read)) = (filter(extension), read) else { return Ok(None) };
     let settings = place.join("profile/user");
     tokio::fs::create_dir_all(&settings).await?;
     tokio::fs::write(settings.join("registrymodifications.xcu"), PROFILE).await?;
@@ -62,10 +95,12 @@ pub async fn run(
         .env("LC_ALL", "C.UTF-8")
         .current_dir(place)
         .arg(format!("-env:UserInstallation=file://{}", place.join("profile").display()))
-        .args(["--headless", "--norestore", "--nologo", "--convert-to"])
+        .args(["--headless", "--norestore", "--nologo"])
+        .arg(format!("--infilter={read}"))
+        .arg("--convert-to")
         .arg(format!(r#"pdf:{filter}:{{"PageRange":{{"type":"string","value":"{PAGES}"}}}}"#))
         .args(["--outdir", "made"])
-        .arg(format!("document.{extension}"))
+        .arg(document)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -123,7 +158,7 @@ mod tests {
         let program = place.path().join("program");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::fs::write(place.path().join("document.odt"), "words").unwrap();
+        std::fs::write(place.path().join("document.odt"), "PK\x03\x04words").unwrap();
         let made = run(&program, place.path(), "odt", most, Duration::from_secs(2)).await;
         (place, made)
     }
@@ -137,10 +172,25 @@ mod tests {
     #[tokio::test]
     async fn what_the_program_makes_is_taken_up_to_a_length() {
         let copy = "mkdir made && cp document.odt made/document.pdf";
-        assert_eq!(run_script(copy, 5).await.1.unwrap().unwrap(), "words");
-        assert!(run_script(copy, 4).await.1.unwrap().is_none());
+        assert_eq!(run_script(copy, 9).await.1.unwrap().unwrap(), "PK\x03\x04words");
+        assert!(run_script(copy, 8).await.1.unwrap().is_none());
         assert!(run_script("exit 0", 5).await.1.unwrap().is_none());
         assert!(run_script("kill -SEGV $$", 5).await.1.unwrap().is_none());
+    }
+
+    #[test]
+    fn a_document_is_read_as_what_it_begins_like() {
+        assert_eq!(reader("doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), Some("MS Word 97"));
+        assert_eq!(reader("doc", b"{\\rtf1\\an"), Some("Rich Text Format"));
+        assert_eq!(reader("docx", b"PK\x03\x04...."), Some("MS Word 2007 XML"));
+        assert_eq!(reader("ots", b"PK\x03\x04"), Some("calc8"));
+        assert_eq!(reader("pptx", b"PK\x03\x04"), Some("Impress MS PowerPoint 2007 XML"));
+        assert_eq!(reader("doc", b"<html>"), Some("HTML (StarWriter)"));
+        for other in [&b""[..], b"P", b"words", b"{\\rt"] {
+            assert_eq!(reader("doc", other), None);
+        }
+        assert_eq!(reader("xls", b"{\\rtf1"), None);
+        assert_eq!(reader("txt", b"PK\x03\x04"), None);
     }
 
     #[tokio::test]

@@ -177,7 +177,9 @@ async fn read_version(caller: Authenticated, Words([id, number]): Words<2>, requ
     responses((status = 200, description = "The version that this made", body = NewVersion))
 )]
 async fn restore_version(caller: Authenticated, Words([id, number]): Words<2>) -> Answer<Reply<NewVersion>> {
-    let version = caller.session.restore_version(&extract::id(&id)?.into(), number.parse()?).await?;
+    let number: VersionNumber = number.parse()?;
+    let comment = format!("Restored from {number}");
+    let version = caller.session.restore_version(&extract::id(&id)?.into(), number, comment).await?;
     Ok(Reply(NewVersion { version: version.to_string() }))
 }
 

@@ -104,7 +104,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
         detail: if event.detail.starts_with(": ") { format!("/{}", event.detail) } else { event.detail },
     });
     Ok(html(&AuditPage {
-        title: page.f1("audit.title", way.first().map(frame::title).unwrap_or_default()),
+        title: page.f1("audit.title", way.first().map_or("", |root| root.name.as_str())),
         page,
         collection,
         rows: rows.collect(),

@@ -62,7 +62,7 @@ async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
     let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
     Ok(html(&SitePage {
         page: &visit.page,
-        title: frame::title(item),
+        title: item.name.clone(),
         place: item,
         crumbs: frame::crumbs(way),
         libraries,

@@ -42,7 +42,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     let inside = item.kind == NodeKind::Document || item.kind == NodeKind::Folder;
     Ok(html(&Details {
         page: &visit.page,
-        title: frame::title(item),
+        title: item.name.clone(),
         icon: browse::icon_of(item),
         crumbs: frame::crumbs(&way),
         open: address::browse(&item.path),

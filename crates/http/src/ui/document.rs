@@ -152,7 +152,9 @@ async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec
 /// Makes an earlier version the newest.
 pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
-    let restored = sent.visit.session.restore_version(&target, number.parse()?).await?;
+    let number: VersionNumber = number.parse()?;
+    let comment = sent.visit.page.f1("document.restored-from", number);
+    let restored = sent.visit.session.restore_version(&target, number, comment).await?;
     stay(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
 }
 

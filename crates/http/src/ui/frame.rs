@@ -19,20 +19,10 @@ pub struct Crumb {
     pub label: String,
 }
 
-/// The name of an item as pages show it: the root site is called like the product.
-pub fn title(item: &Item) -> String {
-    site_title(&item.path, &item.name)
-}
-
-/// The same for what has this path and name.
-pub fn site_title(path: &str, name: &str) -> String {
-    if path.is_empty() { "Strongroom".to_owned() } else { name.to_owned() }
-}
-
 /// The way from the root site down to, and without, the last item.
 pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
     let above = way.len().saturating_sub(1);
-    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: title(item) }).collect()
+    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
 }
 
 /// Fills the side bar for a place: the site that it is in, its libraries and sites, the recycle bin.
@@ -44,8 +34,12 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
     let page = &visit.page;
     let home =
         NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
-    let here_is_site =
-        NavLink { href: address::browse(&site.path), icon: icon("site"), label: title(site), current: here == site.id };
+    let here_is_site = NavLink {
+        href: address::browse(&site.path),
+        icon: icon("site"),
+        label: site.name.clone(),
+        current: here == site.id,
+    };
     let mut first = vec![home, here_is_site];
     first.push(NavLink {
         href: format!("/bin/{}", site.collection_id),

@@ -9,7 +9,7 @@ use super::fault::Shown;
 use super::format::Icon;
 use super::frame::Crumb;
 use super::page::Page;
-use super::{address, audit, browse, frame, html};
+use super::{address, audit, browse, html};
 
 /// Entries of each kind.
 const MOST: usize = 24;
@@ -125,7 +125,7 @@ async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
 }
 
 fn link(site: &KnownSite) -> Crumb {
-    Crumb { href: address::browse(&site.path), label: frame::site_title(&site.path, &site.title) }
+    Crumb { href: address::browse(&site.path), label: site.title.clone() }
 }
 
 fn entry(item: &Item, modified_by: String) -> Entry {

@@ -14,7 +14,7 @@ use super::flash::{Flash, done};
 use super::form::{Field, Form, Input};
 use super::format::icon;
 use super::page::Page;
-use super::{address, browse, change, format, frame, html, refuse};
+use super::{address, browse, change, format, html, refuse};
 use crate::rest::send;
 use crate::state::AppState;
 use crate::{error, identity};
@@ -164,7 +164,7 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
     let days = rule.map_or(USUAL_DAYS, |rule| rule.most_days).to_string();
     Form {
         page,
-        title: page.f1("link.rule-of", frame::title(site)),
+        title: page.f1("link.rule-of", &site.name),
         icon: icon("link"),
         action: format!("/items/{}/link-rule", site.id),
         fields: vec![
@@ -193,7 +193,7 @@ pub async fn set_rule(Path(id): Path<String>, sent: Sent) -> Shown {
     let days = fields.trimmed("days").parse().unwrap_or(0);
     let rule = fields.yes("allowed").then_some(LinkRule { most_days: days });
     match visit.session.set_link_rule(site.id, rule).await {
-        Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", frame::title(&site)))),
+        Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", site.name))),
         Err(error) => refuse::again(rule_form(&visit.page, &site, rule), error),
     }
 }

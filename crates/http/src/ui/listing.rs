@@ -81,6 +81,8 @@ struct Tab {
     href: String,
     label: String,
     current: bool,
+    /// Whether what is shown is not what was saved.
+    changed: bool,
 }
 
 /// A part of the filter, and where it leads without that part.
@@ -131,6 +133,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         let word = if view.saved.is_empty() { String::new() } else { chosen.id.to_string() };
         view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
     }
+    let changed = chosen.is_some_and(|chosen| !view.shows_the_same(&View::parse(&chosen.query)));
     let chosen = chosen.map(|chosen| chosen.id);
     // Only conditions on own columns need to know them before the rows are read.
     let asks_own = readable && !view.values.is_empty();
@@ -148,7 +151,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let rows = rows(visit, &view, &here, &found, &shown, &people);
     Ok(html(&Listing {
         page: &visit.page,
-        title: frame::title(item),
+        title: item.name.clone(),
         crumbs: frame::crumbs(way),
         short: found.page.next.is_some() && rows.len() < PAGE,
         rows,
@@ -157,7 +160,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
         next: found.page.next.as_ref().map(|key| format!("{here}?{}&after={}", view.query(), place::write(key))),
         first,
-        tabs: tabs(&visit.page, &here, &saved, chosen),
+        tabs: tabs(&visit.page, &here, &saved, chosen, changed),
         deletable: saved
             .iter()
             .find(|saved| Some(saved.id) == chosen)
@@ -310,16 +313,21 @@ pub fn label(page: &Page, key: Key) -> &'static str {
     }
 }
 
-fn tabs(page: &Page, here: &str, saved: &[SavedView], chosen: Option<Id>) -> Vec<Tab> {
+fn tabs(page: &Page, here: &str, saved: &[SavedView], chosen: Option<Id>, changed: bool) -> Vec<Tab> {
     if saved.is_empty() {
         return Vec::new();
     }
-    let all =
-        Tab { href: format!("{here}?view=none"), label: page.s("view.all").to_owned(), current: chosen.is_none() };
+    let all = Tab {
+        href: format!("{here}?view=none"),
+        label: page.s("view.all").to_owned(),
+        current: chosen.is_none(),
+        changed: false,
+    };
     let tab = |view: &SavedView| Tab {
         href: format!("{here}?view={}", view.id),
         label: view.name.clone(),
         current: chosen == Some(view.id),
+        changed: changed && chosen == Some(view.id),
     };
     std::iter::once(all).chain(saved.iter().map(tab)).collect()
 }

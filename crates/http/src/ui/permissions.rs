@@ -80,20 +80,23 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(view): Query<V
         }
     });
     let rows = rows.collect();
-    let why = if view.explain.trim().is_empty() { None } else { Some(explain(&visit, &target, &view.explain).await?) };
+    let asked = view.explain.trim();
+    let why = if asked.is_empty() { None } else { Some(explain(&visit, &target, &way, asked).await?) };
     let suggestions = people::suggestions(&visit.session).await?;
     frame::furnish(&mut visit, &way).await?;
     let item = way.last().ok_or_else(|| Error::not_found("there is no such item"))?;
     let mut crumbs = frame::crumbs(&way);
-    crumbs.push(Crumb { href: address::browse(&item.path), label: frame::title(item) });
-    let from_label = if table.from_path.is_empty() { "Strongroom".to_owned() } else { table.from_path };
+    crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     Ok(html(&PermissionsPage {
         page: &visit.page,
-        title: visit.page.f1("permissions.of", frame::title(item)),
+        title: visit.page.f1("permissions.of", &item.name),
         crumbs,
         own: table.own,
         root: item.parent_id.is_none(),
-        from: Crumb { href: format!("/items/{}/permissions", table.from), label: from_label },
+        from: Crumb {
+            href: format!("/items/{}/permissions", table.from),
+            label: place_name(&way, &table.from_path).to_owned(),
+        },
         rows,
         suggestions,
         asked: view.explain,
@@ -107,7 +110,12 @@ pub fn role_name(page: &Page, id: Id, name: &str) -> String {
     page.language.find(&format!("role.{id}")).map_or_else(|| name.to_owned(), ToOwned::to_owned)
 }
 
-async fn explain(visit: &Visit, target: &Target, text: &str) -> Result<Why> {
+/// What stands for an item of the way: its path, or the name of the root site, whose path is empty.
+fn place_name<'a>(way: &'a [Item], path: &'a str) -> &'a str {
+    if path.is_empty() { way.first().map_or("", |root| root.name.as_str()) } else { path }
+}
+
+async fn explain(visit: &Visit, target: &Target, way: &[Item], text: &str) -> Result<Why> {
     let page = &visit.page;
     let person = match people::find(&visit.session, text).await {
         Ok(person) => person,
@@ -123,7 +131,7 @@ async fn explain(visit: &Visit, target: &Target, text: &str) -> Result<Why> {
     let names = visit.session.principal_names(&ids).await?;
     let reasons = found.grants.iter().map(|grant| {
         let role = role_name(page, grant.role, &grant.role_name);
-        let place = if found.from_path.is_empty() { "Strongroom" } else { &found.from_path };
+        let place = place_name(way, &found.from_path);
         if grant.principal == person {
             page.f2("permissions.direct", role, place)
         } else {
@@ -156,7 +164,7 @@ async fn grant_form<'a>(visit: &'a Visit, item: &Item, who: &str, chosen: Id) ->
     who.clone_into(&mut field.value);
     Ok(Form {
         page,
-        title: page.f1("permissions.share", frame::title(item)),
+        title: page.f1("permissions.share", item.name.clone()),
         icon: icon("group"),
         action: format!("/items/{}/permissions/grant", item.id),
         fields: vec![

@@ -64,7 +64,7 @@ pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
         .iter()
         .filter(|child| child.kind != NodeKind::Document && !ids.contains(&child.id))
         .map(|child| Step { href: link(child.id), name: child.name.clone(), icon: super::browse::icon_of(child) });
-    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: frame::title(above) }).collect();
+    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.name.clone() }).collect();
     let what = if ids.len() == 1 {
         visit.page.f1("place.name", &item.name)
     } else {
@@ -109,7 +109,7 @@ pub async fn carry_out(sent: Sent) -> Shown {
     let place = session.item(&to).await?;
     let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
     let key = if moves { "toast.moved" } else { "toast.copied" };
-    finish(&sent, failed, &address::browse(&place.path), Flash::new(key, frame::title(&place)))
+    finish(&sent, failed, &address::browse(&place.path), Flash::new(key, place.name))
 }
 
 /// From the ticked rows to the page that asks for the destination.

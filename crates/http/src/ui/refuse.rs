@@ -32,11 +32,10 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
 pub fn explain(page: &Page, error: &Error) -> String {
     if let Some(lack) = error.lack() {
         let right = page.language.text(&format!("right.{}", lack.right.as_str()));
-        let name = if lack.name.is_empty() { "Strongroom" } else { &lack.name };
         return if lack.inside {
-            page.f2("fault.lacking-inside", right, name)
+            page.f2("fault.lacking-inside", right, &lack.name)
         } else {
-            page.f2("fault.lacking", right, name)
+            page.f2("fault.lacking", right, &lack.name)
         };
     }
     let own = || sentence(error::public_message(error));

@@ -11,7 +11,7 @@ use super::caller::Visit;
 use super::fault::Shown;
 use super::format::Icon;
 use super::page::Page;
-use super::{address, browse, frame, html};
+use super::{address, browse, html};
 
 /// Entries that the palette shows.
 const MOST_IN_PALETTE: usize = 12;
@@ -94,7 +94,7 @@ fn row(item: &Item, asked: &str, modified_by: String) -> Row {
     Row {
         href: address::browse(&item.path),
         icon: browse::icon_of(item),
-        pieces: pieces(&frame::title(item), asked),
+        pieces: pieces(&item.name, asked),
         path: above.replace('/', " / "),
         place: address::browse(above),
         modified_at: item.modified_at,

@@ -78,7 +78,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
     frame::mark_current(&mut visit.page, &format!("/items/{}/site-settings", item.id));
     let page = &visit.page;
     let mut crumbs = frame::crumbs(&way);
-    crumbs.push(Crumb { href: address::browse(&item.path), label: frame::title(item) });
+    crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
     let links = rule.map_or_else(|| page.s("site.no-links").to_owned(), |rule| page.n("site.links", rule.most_days));
     Ok(html(&Settings {
         page,

@@ -152,7 +152,13 @@ impl View {
 
     /// Whether only a saved view is named, or nothing at all, so that the rest comes from there.
     pub fn says_nothing(&self) -> bool {
-        Self { saved: String::new(), after: String::new(), ..self.clone() } == Self::default()
+        self.shows_the_same(&Self::default())
+    }
+
+    /// Whether another shows the same, from whatever page on and under whatever name.
+    pub fn shows_the_same(&self, other: &Self) -> bool {
+        let bare = |view: &Self| Self { saved: String::new(), after: String::new(), ..view.clone() };
+        bare(self) == bare(other)
     }
 
     /// Whether anything is left out.

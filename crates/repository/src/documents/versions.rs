@@ -27,8 +27,13 @@ impl Session {
         Ok(page)
     }
 
-    /// Makes the content of an earlier version the newest one; nothing is lost, no bytes are copied.
-    pub async fn restore_version(&self, target: &Target, number: VersionNumber) -> Result<VersionNumber> {
+    /// Makes the content of an earlier version the newest one, with a comment; nothing is lost, no bytes are copied.
+    pub async fn restore_version(
+        &self,
+        target: &Target,
+        number: VersionNumber,
+        comment: String,
+    ) -> Result<VersionNumber> {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
@@ -56,7 +61,7 @@ impl Session {
             new.created_at = now;
             new.created_by = guard.caller();
             new.modified_at = now;
-            new.comment = format!("Restored from {number}");
+            new.comment.clone_from(&comment);
             version::insert(transaction, &new)?;
             row.size = new.size;
             row.media_type.clone_from(&new.media_type);
@@ -71,7 +76,7 @@ impl Session {
             let freed = trim(transaction, &row, &settings)?;
             let quota = checked.collection.quota_bytes;
             charge(transaction, &guard, quota, checked.collection.id, new.size - freed, 0)?;
-            guard.record(transaction, id, "version.restore", format!("{path} {number} as {}", new.number))?;
+            guard.record(transaction, id, "version.restore", format!("{path} {number} → {}", new.number))?;
             Ok(new.number)
         };
         located.content.database.write(write).await

@@ -29,7 +29,7 @@ impl Session {
             None => Name::new(located.node().name.clone())?,
         };
         let guard = self.guard(&located, &[(located.node().id, Right::View), (place.node().id, Right::Add)]);
-        let detail = format!("{} to {}/{name}", located.path(), place.path());
+        let detail = format!("{} → {}/{name}", located.path(), place.path());
         let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;

@@ -54,7 +54,7 @@ impl Session {
             } else {
                 node::touch(transaction, id, Timestamp::now(), guard.caller())?;
             }
-            guard.record(transaction, id, "item.rename", format!("{path} to {name}"))?;
+            guard.record(transaction, id, "item.rename", format!("{path} → {name}"))?;
             guard.item(transaction, id)
         };
         located.content.database.write(write).await.map_err(explain)
@@ -81,7 +81,7 @@ impl Session {
         let needs = [(located.node().id, Right::Delete), (place.node().id, Right::Add)];
         let guard = self.guard(&located, &needs);
         let (id, to) = (located.node().id, place.node().id);
-        let detail = format!("{} to {}/{name}", located.path(), place.path());
+        let detail = format!("{} → {}/{name}", located.path(), place.path());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_alone(transaction)?;
             let row = lock_in(transaction, id, old_parent)?;

@@ -94,7 +94,7 @@ impl Repository {
             web_session::trim(tx, account, MOST_SESSIONS)?;
             account::set_signed_in(tx, account, now)?;
             throttle::forget(tx, &Subject::login(&LoginName::new(&identity.login)?))?;
-            record(tx, account, "sign-in.success", account, format!("session from {}", session.address))?;
+            record(tx, account, "sign-in.success", account, session.address.clone())?;
             principal(tx, &repository.inner.identities, identity).map(Some)
         };
         let principal = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
@@ -176,13 +176,13 @@ impl Repository {
                 Some(identity) => {
                     throttle::succeeded(tx, &reservation)?;
                     if each_request {
-                        let detail = format!("password with each request, from {address}");
+                        let detail = format!("HTTP Basic, {address}");
                         record(tx, identity.account, "sign-in.success", identity.account, detail)?;
                     }
                 }
                 None => {
                     let account = known.map_or(Id::NONE, |(account, ..)| account);
-                    record(tx, Id::NONE, "sign-in.failure", account, format!("from {address}"))?;
+                    record(tx, Id::NONE, "sign-in.failure", account, address.to_string())?;
                 }
             }
             Ok(identity)

@@ -87,6 +87,6 @@ impl Session {
 }
 
 fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, token: Id, name: &str) -> Result<()> {
-    let detail = format!("token {token} {name}");
+    let detail = format!("{token} {name}");
     event::record(tx, Timestamp::now(), actor, action, &format!("account {account}"), detail.trim_end())
 }

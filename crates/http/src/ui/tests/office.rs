@@ -48,6 +48,10 @@ async fn what_is_no_document_has_no_pages() {
     let browser = farm.signed_in("admin").await;
     let broken = stored(&farm, &browser, "broken.docx", WORD, b"PK\x03\x04 and nothing more").await;
     assert!(browser.get(&broken).await.expect(422).text.contains("cannot be shown as pages"));
+    let noise: Vec<u8> =
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".iter().copied().chain((0..9000_u32).map(|i| (i * i % 251) as u8)).collect();
+    let noise = stored(&farm, &browser, "noise.doc", "application/msword", &noise).await;
+    browser.get(&noise).await.expect(422);
     let plain = stored(&farm, &browser, "plain.txt", "text/plain", b"words").await;
     browser.get(&plain).await.expect(422);
     assert!(!browser.get("/browse/Documents/plain.txt").await.text.contains("data-pdf"));

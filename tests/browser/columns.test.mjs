@@ -44,10 +44,13 @@ for (const scheme of ['light', 'dark']) {
       await signIn(page);
       await page.goto('/browse/Documents');
       const cell = (column) => cellOf(page, 'Offer.txt', column);
+      const heads = () => page.locator('thead th').evaluateAll((all) => all.map((head) => head.offsetLeft));
       const fill = async (column, text) => {
+        const before = await heads();
         await cell(column).locator('[data-cell]').click();
         const field = cell(column).locator('#cell-field');
         await field.waitFor();
+        if (screen === 'wide') (await heads()).forEach((x, i) => assert.ok(Math.abs(x - before[i]) < 2, `column ${i} stays at ${before[i]}: ${x}`));
         if (await field.evaluate((element) => element.matches('select'))) await field.selectOption(text);
         else await field.fill(text);
         return field;

@@ -12,6 +12,19 @@ async function parse(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
+/** Keeps columns as wide as they are while a field stands in one of them; returns what lets them go. */
+function hold(table) {
+  if (!table || matchMedia("(max-width: 48rem)").matches) return () => {};
+  const columns = [...table.querySelectorAll("col")];
+  const widths = [...table.querySelectorAll("thead th")].map((head) => `${head.getBoundingClientRect().width}px`);
+  columns.forEach((column, i) => { column.style.width = widths[i]; });
+  table.style.tableLayout = "fixed";
+  return () => {
+    table.style.tableLayout = "";
+    for (const column of columns) column.style.width = "";
+  };
+}
+
 async function edit(link) {
   leave();
   const cell = link.closest("td");
@@ -45,10 +58,12 @@ async function edit(link) {
   row.className = "row";
   row.append(save, cancel);
   editor.append(document.adoptNode(field), ...(list ? [document.adoptNode(list)] : []), row, fault);
+  const release = hold(cell.closest("table"));
   cell.replaceChildren(editor);
   cell.classList.add("edited");
 
   const close = (content) => {
+    release();
     cell.classList.remove("edited");
     cell.replaceChildren(...content);
     cell.querySelector("[data-cell]")?.focus();

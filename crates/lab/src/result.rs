@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus::Loaded;
 use crate::diagnosis::Finding;
-use crate::engine::{Missing, Mix};
-use crate::measure::{Distribution, Totals, Window};
+use crate::engine::{Missing, Mix, Setup, spread};
+use crate::measure::{Distribution, Parts as Measured, Totals, Window};
 use crate::monitor::Series;
 use crate::plan::{Figure, Plan, Verdict};
-use crate::wire::{FaultKind, Target};
+use crate::wire::FaultKind;
 
 /// Version of the file.
 pub const VERSION: u32 = 1;
@@ -58,6 +58,12 @@ pub struct RunResult {
     pub invalid_because: Vec<String>,
     /// Thresholds of the plan.
     pub thresholds: Vec<Verdict>,
+    /// Servers that should be equal, when there are several.
+    #[serde(default)]
+    pub servers: Vec<PartResult>,
+    /// Agents that sent equal parts of the load, when there are several.
+    #[serde(default)]
+    pub agents: Vec<PartResult>,
     /// What stands out.
     pub findings: Vec<Finding>,
     /// Second by second.
@@ -101,6 +107,27 @@ pub struct OperationResult {
     pub max: f64,
     /// All latencies.
     pub latency: Distribution,
+}
+
+/// One of several servers or agents that should be equal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
+pub struct PartResult {
+    /// Its address.
+    pub name: String,
+    /// Its part of the load: users, or 1 where arrivals are dealt out evenly.
+    pub users: u32,
+    /// Operations that succeeded within the counted time.
+    pub done: u64,
+    /// Operations that failed within it.
+    pub failed: u64,
+    /// Those that succeeded, each second.
+    pub rate: f64,
+    /// Percentiles of latency in milliseconds.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// Faults of one kind in one operation.
@@ -157,12 +184,12 @@ pub struct CorpusResult {
 
 /// What a result is made from.
 pub struct Parts<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
+    /// Plan and targets.
+    pub setup: &'a Setup,
     /// The plan as it was read.
     pub plan_text: &'a str,
-    /// The target.
-    pub target: &'a Target,
+    /// Addresses of the agents that sent the load; none when this process did.
+    pub agents: &'a [String],
     /// What of the plan it offers.
     pub mix: &'a Mix,
     /// When the run began, in seconds since 1970.
@@ -184,7 +211,8 @@ pub struct Parts<'a> {
 impl RunResult {
     /// Works the result out.
     pub fn new(parts: Parts<'_>) -> Self {
-        let Parts { plan, mix, windows, totals, threads, .. } = parts;
+        let Parts { setup, mix, windows, totals, threads, .. } = parts;
+        let plan = &*setup.plan;
         let seconds = plan.load.course().steps().iter().map(|(from, to, _)| (*to - *from).as_secs_f64()).sum::<f64>();
         let weights: f64 = mix.parts.iter().map(|(_, share)| share.weight).sum();
         let mut total = OperationResult { label: "all".to_owned(), share: 1.0, ..OperationResult::default() };
@@ -214,6 +242,9 @@ impl RunResult {
             count: fault.count,
             first: fault.first.clone(),
         });
+        let (on_servers, on_agents) = spread(&plan.load, threads, 1 + setup.twins.len(), parts.agents.len());
+        let server_names = setup.servers().map(|server| server.url.as_str()).zip(on_servers);
+        let agent_names = parts.agents.iter().map(String::as_str).zip(on_agents);
         let cpu = totals.cpu as f64 / 1e6;
         let generator = Generator {
             threads,
@@ -227,8 +258,8 @@ impl RunResult {
             plan: plan.name.clone(),
             description: plan.description.clone(),
             plan_text: parts.plan_text.to_owned(),
-            target: parts.target.url.clone(),
-            kind: parts.target.kind,
+            target: setup.target.url.clone(),
+            kind: setup.target.kind,
             label: parts.label,
             started_at: parts.started_at,
             seconds: seconds.round() as u64,
@@ -243,6 +274,8 @@ impl RunResult {
             total,
             operations,
             generator,
+            servers: each(server_names, &totals.servers, seconds),
+            agents: each(agent_names, &totals.agents, seconds),
             windows,
             monitors: parts.monitors,
         };
@@ -342,6 +375,21 @@ impl Environment {
     }
 }
 
+/// Each of several parts; a single one is the whole.
+fn each<'a>(names: impl Iterator<Item = (&'a str, u32)>, measured: &Measured, seconds: f64) -> Vec<PartResult> {
+    let all: Vec<PartResult> = names
+        .enumerate()
+        .map(|(place, (name, users))| {
+            let part = measured.0.get(place).cloned().flatten().unwrap_or_default();
+            let percentile = |percent| part.latency.percentile(percent);
+            let (p50, p95, p99) = (percentile(50.0), percentile(95.0), percentile(99.0));
+            let rate = part.done as f64 / seconds;
+            PartResult { name: name.to_owned(), users, done: part.done, failed: part.failed, rate, p50, p95, p99 }
+        })
+        .collect();
+    if all.len() > 1 { all } else { Vec::new() }
+}
+
 /// A result without anything in it.
 #[cfg(test)]
 pub fn sample() -> RunResult {
@@ -365,6 +413,8 @@ pub fn sample() -> RunResult {
         valid: true,
         invalid_because: Vec::new(),
         thresholds: Vec::new(),
+        servers: Vec::new(),
+        agents: Vec::new(),
         findings: Vec::new(),
         windows: Vec::new(),
         monitors: Vec::new(),

@@ -23,6 +23,8 @@ use crate::wire::{Login, Target};
 pub struct Wishes {
     /// The target's address, instead of the plan's.
     pub target: Option<String>,
+    /// Servers that should be equal to it, instead of the plan's.
+    pub twins: Vec<String>,
     /// What is different from the plan.
     pub changes: Changes,
     /// Who signs in.
@@ -125,16 +127,20 @@ fn conduct<'a>(
 ) -> LocalBoxFuture<'a, Result<RunResult>> {
     Box::pin(async move {
         let plan = Arc::new(wishes.changes.apply(plan_text)?);
-        let target =
-            Target::new(&plan.target, wishes.target.as_deref(), wishes.login.clone(), wishes.confirmed).await?;
-        let target = Arc::new(target);
+        let given = (wishes.target.as_deref(), &wishes.twins[..]);
+        let (target, twins) =
+            Target::all(&plan.target, given.0, given.1, wishes.login.clone(), wishes.confirmed).await?;
         let mix = Mix::new(&plan, &target).await?;
         let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
         let loaded = bring(&target, &corpus, &mut *tell).await?;
+        for twin in &twins {
+            // Twins on one farm have it already.
+            bring(twin, &corpus, &mut *tell).await?;
+        }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
         let watch = Watch::start(&plan, &target).await?;
-        let setup = Setup { plan: plan.clone(), target: target.clone(), corpus, run: word(), part: (0, 1) };
+        let setup = Setup { plan: plan.clone(), target: target.clone(), twins, corpus, run: word(), part: (0, 1) };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
         let threads = generators * u32::try_from(plan.load.threads).unwrap_or(1);
@@ -151,9 +157,9 @@ fn conduct<'a>(
         let monitors = watch.end().await;
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Parts {
-            plan: &plan,
             plan_text,
-            target: &target,
+            setup: &setup,
+            agents: &wishes.agents,
             mix: &mix,
             started_at,
             corpus: described,
@@ -187,7 +193,7 @@ async fn collect(
             }
         };
         let Some(flush) = flush else { return collector.end() };
-        for window in collector.take(flush) {
+        for window in collector.take(None, flush) {
             let last = window.second + 1 >= lasts.as_secs();
             tell(Event::Second(Box::new(window)));
             if last {

@@ -13,7 +13,7 @@ use crate::run::{Event, Wishes};
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
 enum News {
-    Line(Line),
+    Line(usize, Line),
     Gone(usize, String),
 }
 
@@ -39,6 +39,7 @@ pub async fn lead(
         let order = Order {
             plan: plan_text.to_owned(),
             target: setup.target.url.clone(),
+            twins: setup.twins.iter().map(|twin| twin.url.clone()).collect(),
             changes: wishes.changes.clone(),
             login,
             confirmed: wishes.confirmed,
@@ -48,7 +49,7 @@ pub async fn lead(
         let (token, to) = (wishes.agent_token.clone(), to.clone());
         tokio::spawn(async move {
             let news = to.clone();
-            let done = on_own_thread(move || follow(agent, order, token, news)).await;
+            let done = on_own_thread(move || follow(agent, order, token, at, news)).await;
             let why = match done {
                 Ok(Ok(())) => None,
                 Ok(Err(fault)) => Some(fault.message),
@@ -65,12 +66,12 @@ pub async fn lead(
     let mut lost = Vec::new();
     while let Some(news) = from.recv().await {
         match news {
-            News::Line(Line::Flush(flush)) => {
-                for window in collector.take(*flush) {
+            News::Line(at, Line::Flush(flush)) => {
+                for window in collector.take(Some(at), *flush) {
                     tell(Event::Second(Box::new(window)));
                 }
             }
-            News::Line(_) => {}
+            News::Line(..) => {}
             News::Gone(at, why) => {
                 let name = &wishes.agents[at];
                 let said = format!("the agent {name} is lost: {why}");
@@ -90,7 +91,7 @@ pub async fn lead(
     Ok(collector.end())
 }
 
-async fn follow(agent: Target, order: Order, token: String, to: UnboundedSender<News>) -> Result<(), Fault> {
+async fn follow(agent: Target, order: Order, token: String, at: usize, to: UnboundedSender<News>) -> Result<(), Fault> {
     let mut client = Client::new(std::sync::Arc::new(agent));
     let order = serde_json::to_value(&order).map_err(|error| Fault::new(FaultKind::Protocol, error.to_string()))?;
     let ask = Ask::new(Method::POST, "/run").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
@@ -104,7 +105,7 @@ async fn follow(agent: Target, order: Order, token: String, to: UnboundedSender<
                 Line::End => ended = true,
                 line => {
                     // Whoever leads may have given up.
-                    let _ = to.send(News::Line(line));
+                    let _ = to.send(News::Line(at, line));
                 }
             }
             Ok(())

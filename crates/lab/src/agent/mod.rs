@@ -18,6 +18,8 @@ struct Order {
     plan: String,
     /// The target's address.
     target: String,
+    /// Addresses of the servers that should be equal to it.
+    twins: Vec<String>,
     /// What is different from the plan.
     changes: crate::run::Changes,
     /// Login and password.

@@ -124,11 +124,10 @@ async fn next_line(mut from: UnboundedReceiver<Line>) -> Option<(Bytes, Unbounde
 async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
     let plan = Arc::new(order.changes.apply(&order.plan)?);
     let login = order.login.map(|(user, password)| Login { user, password });
-    let target = Target::new(&plan.target, Some(&order.target), login, order.confirmed).await?;
-    let target = Arc::new(target);
+    let (target, twins) = Target::all(&plan.target, Some(&order.target), &order.twins, login, order.confirmed).await?;
     let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
-    let setup = Setup { plan, target, corpus, run: order.run, part: order.part };
+    let setup = Setup { plan, target, twins, corpus, run: order.run, part: order.part };
     let (flush, mut flushes) = unbounded_channel();
     let running = engine::start(&setup, &mix, &flush)?;
     drop(flush);

@@ -8,6 +8,7 @@ mod outlives;
 mod scaling;
 mod slow_path;
 mod stall;
+mod unequal;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,8 @@ pub enum Trouble {
     Outlives,
     /// Memory grows and does not stop.
     Growth,
+    /// One of several servers or agents that should be equal is slower, carries less or fails more.
+    Unequal,
 }
 
 /// Fewest seconds that say anything about a course over time.
@@ -63,6 +66,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
         found.extend(oscillation::examine(result));
     }
     found.extend(growth::examine(result));
+    found.extend(unequal::examine(result));
     found
 }
 

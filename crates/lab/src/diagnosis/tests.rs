@@ -1,9 +1,9 @@
 //! Tests of the diagnosis on courses that are made up: each trouble is found and named, and noise is not.
 
 use super::*;
-use crate::measure::{Distribution, WindowOperation};
+use crate::measure::{Distribution, WindowOperation, WindowPart};
 use crate::monitor::{MEMORY, Series};
-use crate::result::{OperationResult, sample};
+use crate::result::{OperationResult, PartResult, sample};
 
 /// A run of one operation: rate and median latency at each second, from a level and noise.
 fn run(levels: &[f64], of: impl Fn(usize) -> (f64, f64), seed: u64) -> RunResult {
@@ -84,4 +84,40 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
     assert_eq!(with(&|at| 100e6 + at * 2e6), [Trouble::Growth]);
     assert_eq!(with(&|at| 100e6 + 80e6 * (1.0 - (-at / 10.0).exp())), []);
     assert_eq!(with(&|_| 100e6), []);
+}
+
+/// Rate, median latency and failed of each of some agents that have the same number of users.
+type Part = (f64, f64, u64);
+
+fn with_agents(parts: &[Part], seed: u64) -> RunResult {
+    let mut random = fastrand::Rng::with_seed(seed ^ 77);
+    let mut result = run(&[50.0; 30], |_| (400.0, 12.0), seed);
+    result.agents = (0..parts.len())
+        .map(|place| PartResult { name: format!("agent-{place}"), users: 10, ..PartResult::default() })
+        .collect();
+    for window in &mut result.windows {
+        let mut noise = || 1.0 + (random.f64() + random.f64() + random.f64() - 1.5) * 0.2;
+        let of = |(rate, p50, failed): &Part| {
+            Some(WindowPart { done: (rate * noise()) as u64, failed: *failed, p50: p50 * noise() })
+        };
+        window.agents = parts.iter().map(of).collect();
+    }
+    result
+}
+
+#[test]
+fn twins_that_differ_are_named_and_twins_that_do_not_are_not() {
+    for seed in 0..30 {
+        assert_eq!(found(&with_agents(&[(130.0, 12.0, 0); 3], seed)), [], "seed {seed}");
+        for odd in [(130.0, 20.0, 0), (80.0, 12.0, 0), (130.0, 12.0, 9)] {
+            let result = with_agents(&[(130.0, 12.0, 0), odd, (130.0, 12.0, 0)], seed);
+            assert_eq!(found(&result), [Trouble::Unequal], "{odd:?} with seed {seed}");
+            assert!(examine(&result)[0].text.contains("not: agent-1: "), "{:?}", examine(&result));
+        }
+    }
+    let mut lost = with_agents(&[(130.0, 12.0, 0), (10.0, 90.0, 5)], 1);
+    for window in &mut lost.windows[5..] {
+        window.agents[1] = None;
+    }
+    assert_eq!(found(&lost), [], "what an agent did before it was lost says little");
 }

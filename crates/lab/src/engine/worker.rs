@@ -15,7 +15,7 @@ use super::{Mix, Setup};
 use crate::measure::{Flush, Recorder};
 use crate::operations::{Crowd, User};
 use crate::plan::{Course, Model};
-use crate::wire::{Counted, Fault, FaultKind};
+use crate::wire::{Counted, Fault, FaultKind, Target};
 
 /// How often a thread looks whether its timers are late.
 const TICK: Duration = Duration::from_millis(10);
@@ -54,12 +54,12 @@ impl Worker {
         let course = load.course();
         let open = load.model == Model::Open;
         let arrivals = open.then(|| Arrivals::new(course.clone().scaled(1.0 / f64::from(of))));
-        let crowd = Crowd::new(setup.target.clone(), setup.corpus.clone(), setup.run.clone());
-        // In the closed model the highest step may be above the number of users.
-        let users = if open { load.users.max(of) } else { course.peak().ceil() as u32 };
+        let crowd = |target: &Arc<Target>| Crowd::new(target.clone(), setup.corpus.clone(), setup.run.clone());
+        let crowds: Vec<Rc<Crowd>> = setup.servers().map(crowd).collect();
+        let users = if open { load.most_users().max(of) } else { load.most_users() };
         let floor = Rc::new(Floor {
             sum: mix.parts.iter().map(|(_, share)| share.weight).sum(),
-            recorder: RefCell::new(Recorder::new(mix.parts.len())),
+            recorder: RefCell::new(Recorder::new(mix.parts.len(), crowds.len())),
             mix,
             course,
             begin,
@@ -71,7 +71,10 @@ impl Worker {
         let local = LocalSet::new();
         let tasks: Vec<_> = (index..users)
             .step_by(of as usize)
-            .map(|number| local.spawn_local(visit(User::new(crowd.clone(), number), floor.clone())))
+            .zip((0..crowds.len()).cycle())
+            .map(|(number, server)| {
+                local.spawn_local(visit(User::new(crowds[server].clone(), number), server, floor.clone()))
+            })
             .collect();
         let clock = local.spawn_local(tick(floor.clone(), to.clone()));
         local
@@ -152,8 +155,8 @@ async fn tick(floor: Rc<Floor>, to: UnboundedSender<Flush>) {
     }
 }
 
-/// The life of one user.
-async fn visit(mut user: User, floor: Rc<Floor>) {
+/// The life of one user on one of the servers.
+async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
     let load = floor.setup.plan.load.clone();
     let number = f64::from(user.number);
     // Not all at once.
@@ -200,7 +203,7 @@ async fn visit(mut user: User, floor: Rc<Floor>) {
         };
         let unreachable = matches!(&outcome, Err(fault) if fault.kind == FaultKind::Connect);
         let end = floor.now();
-        floor.recorder.borrow_mut().ended(at, end.saturating_sub(start), outcome, wire);
+        floor.recorder.borrow_mut().ended(at, server, end.saturating_sub(start), outcome, wire);
         if unreachable {
             sleep(NO_CONNECTION).await;
         }

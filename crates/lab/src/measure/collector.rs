@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
+use super::parts::{Parts, WindowPart, whole};
 use crate::plan::Course;
 
 /// Most kinds of faults that are told apart.
@@ -41,6 +42,12 @@ pub struct Window {
     pub generator: f64,
     /// Of each operation that ended.
     pub operations: Vec<WindowOperation>,
+    /// Of each server, when there are several that should be equal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Option<WindowPart>>,
+    /// Of each agent, when there are several; nothing of one that is lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Option<WindowPart>>,
 }
 
 /// One operation in one second.
@@ -73,11 +80,17 @@ pub struct Totals {
     pub lag: Distribution,
     /// Seconds that counted.
     pub seconds: u64,
+    /// Of each server, when there are several, what ended within the counted time.
+    pub servers: Parts,
+    /// The same of each agent.
+    pub agents: Parts,
 }
 
 #[derive(Default)]
 struct Open {
     operations: BTreeMap<usize, FlushOperation>,
+    servers: Parts,
+    agents: Parts,
     cpu: u64,
     flushes: u32,
 }
@@ -103,8 +116,9 @@ impl Collector {
         Self { course, threads: threads.max(1), open: BTreeMap::new(), windows: Vec::new(), totals }
     }
 
-    /// Takes a flush; returns windows that are complete with it.
-    pub fn take(&mut self, flush: Flush) -> Vec<Window> {
+    /// Takes a flush of this machine, or of an agent by its place; returns windows that are complete with it.
+    pub fn take(&mut self, agent: Option<usize>, flush: Flush) -> Vec<Window> {
+        let (of_agent, servers) = (agent.map(|place| (place, whole(&flush))), flush.servers);
         self.take_faults(flush.faults);
         let counted = flush.second.is_none_or(|second| self.is_counted(second));
         if counted {
@@ -123,6 +137,18 @@ impl Collector {
         }
         let Some(second) = flush.second else { return Vec::new() };
         let open = self.open.entry(second).or_default();
+        for (place, part) in servers.iter().enumerate() {
+            open.servers.add(place, part);
+            if counted {
+                self.totals.servers.add(place, part);
+            }
+        }
+        if let Some((place, part)) = &of_agent {
+            open.agents.add(*place, part);
+            if counted {
+                self.totals.agents.add(*place, part);
+            }
+        }
         open.cpu += flush.cpu;
         open.flushes += 1;
         for measured in flush.operations {
@@ -167,6 +193,8 @@ impl Collector {
             counted: self.is_counted(second),
             level: self.course.level(std::time::Duration::from_secs(second)).unwrap_or_default(),
             generator: open.cpu as f64 / 1e6 / f64::from(self.threads),
+            servers: open.servers.window(),
+            agents: open.agents.window(),
             ..Window::default()
         };
         for measured in open.operations.values() {
@@ -227,18 +255,19 @@ mod tests {
     #[test]
     fn what_machines_measured_is_merged_exactly() {
         let mut random = fastrand::Rng::with_seed(1);
-        let (mut all, mut parts) = (Recorder::new(1), [Recorder::new(1), Recorder::new(1), Recorder::new(1)]);
+        let (mut all, mut parts) =
+            (Recorder::new(1, 1), [Recorder::new(1, 1), Recorder::new(1, 1), Recorder::new(1, 1)]);
         for number in 0..3000 {
             let latency = Duration::from_micros(random.u64(50..9_000_000));
-            all.ended(0, latency, Ok(()), Counted::default());
-            parts[number % 3].ended(0, latency, Ok(()), Counted::default());
+            all.ended(0, 0, latency, Ok(()), Counted::default());
+            parts[number % 3].ended(0, 0, latency, Ok(()), Counted::default());
         }
         let (mut one, mut merged) = (Collector::new(1, course(), 1), Collector::new(1, course(), 3));
-        assert_eq!(one.take(all.flush(Some(0), 1)).len(), 1);
+        assert_eq!(one.take(None, all.flush(Some(0), 1)).len(), 1);
         for part in &mut parts {
             // As it goes over the wire.
             let text = serde_json::to_string(&part.flush(Some(0), 1)).unwrap();
-            merged.take(serde_json::from_str(&text).unwrap());
+            merged.take(None, serde_json::from_str(&text).unwrap());
         }
         let ((one_windows, one), (merged_windows, merged)) = (one.end(), merged.end());
         assert_eq!(one.operations[0].latency, merged.operations[0].latency);
@@ -247,11 +276,11 @@ mod tests {
 
     #[test]
     fn what_ends_after_the_load_counts_for_latency_and_not_for_the_rate() {
-        let (mut collector, mut recorder) = (Collector::new(1, course(), 1), Recorder::new(1));
-        recorder.ended(0, Duration::from_millis(5), Ok(()), Counted::default());
-        collector.take(recorder.flush(Some(4), 1));
-        recorder.ended(0, Duration::from_secs(5), Ok(()), Counted::default());
-        collector.take(recorder.flush(None, 1));
+        let (mut collector, mut recorder) = (Collector::new(1, course(), 1), Recorder::new(1, 1));
+        recorder.ended(0, 0, Duration::from_millis(5), Ok(()), Counted::default());
+        collector.take(None, recorder.flush(Some(4), 1));
+        recorder.ended(0, 0, Duration::from_secs(5), Ok(()), Counted::default());
+        collector.take(None, recorder.flush(None, 1));
         let (_, totals) = collector.end();
         assert_eq!(totals.in_time, [1]);
         assert!(totals.operations[0].latency.max() > 4900.0);

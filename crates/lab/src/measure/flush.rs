@@ -103,6 +103,17 @@ pub struct FlushOperation {
     pub latency: Distribution,
 }
 
+/// What was measured of one of several servers that should be equal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FlushPart {
+    /// Operations that succeeded.
+    pub done: u64,
+    /// Operations that failed.
+    pub failed: u64,
+    /// Latencies of those that succeeded.
+    pub latency: Distribution,
+}
+
 /// Faults of one kind in one operation.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct FaultCount {
@@ -125,6 +136,9 @@ pub struct Flush {
     pub users: u32,
     /// What was measured of each operation that ended.
     pub operations: Vec<FlushOperation>,
+    /// What was measured of each server, when there are several that should be equal.
+    #[serde(default)]
+    pub servers: Vec<FlushPart>,
     /// Faults.
     pub faults: Vec<FaultCount>,
     /// Processor time of the thread in this second, in microseconds.

@@ -2,10 +2,12 @@
 
 mod collector;
 mod flush;
+mod parts;
 mod recorder;
 
 #[cfg(test)]
 pub use collector::WindowOperation;
 pub use collector::{Collector, Totals, Window};
 pub use flush::{Distribution, Flush};
+pub use parts::{Parts, WindowPart};
 pub use recorder::Recorder;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
+use super::flush::{Distribution, FaultCount, Flush, FlushOperation, FlushPart};
 use crate::wire::{Counted, Fault, FaultKind};
 
 /// Longest text of a fault that is kept.
@@ -12,29 +12,46 @@ const LONGEST_TEXT: usize = 300;
 /// Counts what ends on one thread until it is handed over.
 pub struct Recorder {
     operations: Vec<FlushOperation>,
+    /// Of each server, when there are several.
+    servers: Vec<FlushPart>,
     faults: HashMap<(usize, FaultKind), (u64, String)>,
     lag: Distribution,
     cpu_before: Duration,
 }
 
 impl Recorder {
-    /// A recorder for a mix of so many operations, on the thread that it belongs to.
-    pub fn new(operations: usize) -> Self {
+    /// A recorder for a mix of so many operations on so many servers, on the thread that it belongs to.
+    pub fn new(operations: usize, servers: usize) -> Self {
         let operation = |operation| FlushOperation { operation, ..FlushOperation::default() };
         Self {
             operations: (0..operations).map(operation).collect(),
+            servers: parts(servers),
             faults: HashMap::new(),
             lag: Distribution::default(),
             cpu_before: cpu(),
         }
     }
 
-    /// Takes an operation that ended.
-    pub fn ended(&mut self, operation: usize, latency: Duration, outcome: Result<(), Fault>, wire: Counted) {
+    /// Takes an operation that ended, on one of the servers.
+    pub fn ended(
+        &mut self,
+        operation: usize,
+        server: usize,
+        latency: Duration,
+        outcome: Result<(), Fault>,
+        wire: Counted,
+    ) {
         let Some(counted) = self.operations.get_mut(operation) else { return };
         counted.requests += wire.requests;
         counted.sent += wire.sent;
         counted.received += wire.received;
+        if let Some(part) = self.servers.get_mut(server) {
+            part.done += u64::from(outcome.is_ok());
+            part.failed += u64::from(outcome.is_err());
+            if outcome.is_ok() {
+                part.latency.record(latency);
+            }
+        }
         match outcome {
             Ok(()) => {
                 counted.done += 1;
@@ -65,17 +82,25 @@ impl Recorder {
                 operations.push(std::mem::replace(counted, fresh));
             }
         }
+        let fresh = parts(self.servers.len());
+        let servers = std::mem::replace(&mut self.servers, fresh);
         let faults = self.faults.drain();
         let faults = faults.map(|((operation, kind), (count, first))| FaultCount { operation, kind, count, first });
         Flush {
             second,
             users,
             operations,
+            servers,
             faults: faults.collect(),
             cpu: u64::try_from(spent.as_micros()).unwrap_or(u64::MAX),
             lag: std::mem::take(&mut self.lag),
         }
     }
+}
+
+/// A single server needs no figures beside those of all.
+fn parts(servers: usize) -> Vec<FlushPart> {
+    if servers < 2 { Vec::new() } else { vec![FlushPart::default(); servers] }
 }
 
 /// Processor time of this thread so far.

@@ -98,6 +98,14 @@ pub struct Course {
 }
 
 impl Load {
+    /// Users of the whole run: in the closed model the highest step may be above their number.
+    pub fn most_users(&self) -> u32 {
+        match self.model {
+            Model::Closed => self.course().peak().ceil() as u32,
+            Model::Open => self.users,
+        }
+    }
+
     /// The course that this asks for.
     pub fn course(&self) -> Course {
         let full = match self.model {

@@ -54,6 +54,9 @@ pub struct TargetPlan {
     /// Where the server is; `--target` wins over it.
     #[serde(default)]
     pub url: Option<String>,
+    /// Servers that should be equal to it: users are spread over all of them, and those that differ are named.
+    #[serde(default)]
+    pub twins: Vec<String>,
     /// What it speaks.
     #[serde(default)]
     pub kind: Kind,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::markdown::{OPERATIONS, facts, kind, operations};
+use super::markdown::{OPERATIONS, PARTS, facts, kind, operations, parts};
 use super::table::{self, escape, number};
 use crate::result::RunResult;
 
@@ -25,6 +25,11 @@ pub fn html(result: &RunResult) -> String {
     body += "<h2>Over time</h2><div id=\"time\"></div><h2>Latency by percentile</h2><div id=\"curves\"></div><h2>Operations</h2>";
     body += &table::html(OPERATIONS, &operations(result));
     body += &missing(result);
+    for (title, all) in [("Servers", &result.servers), ("Agents", &result.agents)] {
+        if !all.is_empty() {
+            body += &format!("<h2>{title}</h2>{}", table::html(PARTS, &parts(all)));
+        }
+    }
     if !result.faults.is_empty() {
         let rows: Vec<Vec<String>> = result
             .faults

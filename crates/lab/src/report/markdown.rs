@@ -1,7 +1,7 @@
 //! The report as Markdown: what people paste.
 
 use super::table::{self, bytes, milliseconds, number};
-use crate::result::{OperationResult, RunResult};
+use crate::result::{OperationResult, PartResult, RunResult};
 
 /// Headings of the table of operations.
 pub const OPERATIONS: &[&str] =
@@ -24,6 +24,25 @@ fn row(operation: &OperationResult) -> Vec<String> {
     let times = [operation.mean, operation.p50, operation.p95, operation.p99, operation.p999, operation.max];
     cells.extend(times.into_iter().map(|time| if operation.done == 0 { "-".to_owned() } else { milliseconds(time) }));
     cells
+}
+
+/// Headings of the tables of servers and of agents.
+pub const PARTS: &[&str] = &["address", "users", "done", "failed", "each second", "p50", "p95", "p99"];
+
+/// Rows of the table of servers or of agents.
+pub fn parts(parts: &[PartResult]) -> Vec<Vec<String>> {
+    let row = |part: &PartResult| {
+        let mut cells = vec![
+            part.name.clone(),
+            part.users.to_string(),
+            part.done.to_string(),
+            part.failed.to_string(),
+            number(part.rate),
+        ];
+        cells.extend([part.p50, part.p95, part.p99].map(milliseconds));
+        cells
+    };
+    parts.iter().map(row).collect()
 }
 
 /// Lines that say where and how it was measured.
@@ -90,6 +109,12 @@ pub fn markdown(result: &RunResult) -> String {
     }
     text += "\n## Operations\n\n";
     text += &table::markdown(OPERATIONS, &operations(result));
+    for (title, all) in [("Servers", &result.servers), ("Agents", &result.agents)] {
+        if !all.is_empty() {
+            text += &format!("\n## {title}\n\n");
+            text += &table::markdown(PARTS, &parts(all));
+        }
+    }
     if !result.missing.is_empty() {
         let share: f64 = result.missing.iter().map(|missing| missing.share).sum();
         text += &format!(

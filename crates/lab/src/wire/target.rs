@@ -47,6 +47,25 @@ pub struct Target {
 }
 
 impl Target {
+    /// The target and those that should be equal to it: those that are given, or else those of the plan.
+    ///
+    /// # Errors
+    /// As for one of them.
+    pub async fn all(
+        plan: &TargetPlan,
+        given: Option<&str>,
+        twins: &[String],
+        login: Option<Login>,
+        confirmed: bool,
+    ) -> Result<(Arc<Self>, Vec<Arc<Self>>)> {
+        let first = Self::new(plan, given, login.clone(), confirmed).await?;
+        let mut others = Vec::new();
+        for twin in if twins.is_empty() { &plan.twins } else { twins } {
+            others.push(Arc::new(Self::new(plan, Some(twin), login.clone(), confirmed).await?));
+        }
+        Ok((Arc::new(first), others))
+    }
+
     /// The target of a plan, or of `--target`, when load may be sent there.
     ///
     /// # Errors
@@ -57,7 +76,7 @@ impl Target {
         let url = url.ok_or_else(|| Error::new("the plan names no target: give --target URL, or url in [target]"))?;
         let Place { host, port, secure } = Place::parse(url)?;
         let named = |text: &str| Place::parse(text).map_or(text == host, |place| place.host == host);
-        let in_plan = plan.url.iter().chain(&plan.hosts).any(|text| named(text));
+        let in_plan = plan.url.iter().chain(&plan.twins).chain(&plan.hosts).any(|text| named(text));
         let addresses = look_up(&host, port).await?;
         let own = addresses.iter().all(|address| address.ip().is_loopback());
         if !own && !in_plan {

@@ -38,13 +38,22 @@ const RUNS: u32 = 5;
 const LATE: f64 = 10.0;
 
 async fn run(trouble: Trouble, load: &str) -> RunResult {
+    run_on(&[trouble], load).await
+}
+
+/// A run on several servers that should be equal.
+async fn run_on(troubles: &[Trouble], load: &str) -> RunResult {
     let mut runs = 0;
     loop {
-        let server = Server::start(trouble).await;
-        let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+        let mut servers = Vec::new();
+        for trouble in troubles {
+            servers.push(Server::start(*trouble).await);
+        }
+        let twins = servers[1..].iter().map(Server::url).collect();
+        let wishes = Wishes { target: Some(servers[0].url()), twins, changes: webdav(), ..Wishes::default() };
         let begin = |event| {
             if matches!(event, Event::Begins(_)) {
-                server.begin();
+                servers.iter().for_each(Server::begin);
             }
         };
         let result = lab::run(&plan(load), &wishes, begin).await.unwrap();
@@ -106,6 +115,25 @@ async fn a_lock_is_found_by_raising_the_load() {
     let steps = "steps = [{ level = 4, for = '5s' }, { level = 16, for = '5s' }]";
     let result = run(Trouble::Lock, steps).await;
     assert_eq!(troubles(&result), [Found::Scaling], "{:?}", result.findings);
+}
+
+#[tokio::test]
+async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
+    let result = run_on(&[Trouble::None, Trouble::Slow, Trouble::None], STEADY).await;
+    assert_eq!(troubles(&result), [Found::Unequal], "{:?}", result.findings);
+    let said = &result.findings[0].text;
+    assert!(said.contains(&format!("not: {}", result.servers[1].name)), "{said}");
+    assert_eq!(result.servers.iter().map(|server| server.users).collect::<Vec<_>>(), [3, 3, 2]);
+    assert_eq!(result.servers.iter().map(|server| server.done).sum::<u64>(), in_time(&result));
+    let page = lab::report::html(&result);
+    assert!(page.contains("Servers") && page.contains(&result.servers[2].name));
+    let equal = run_on(&[Trouble::None, Trouble::None], STEADY).await;
+    assert!(!troubles(&equal).contains(&Found::Unequal), "{:?}", equal.findings);
+}
+
+/// Operations that succeeded within the counted seconds.
+fn in_time(result: &RunResult) -> u64 {
+    result.windows.iter().filter(|window| window.counted).map(|window| window.done).sum()
 }
 
 #[tokio::test]

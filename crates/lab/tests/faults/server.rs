@@ -35,6 +35,8 @@ pub enum Trouble {
     Closes,
     /// Downloads begin and never end.
     Drips,
+    /// Each download takes 15 ms longer.
+    Slow,
 }
 
 struct State {
@@ -141,6 +143,7 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
 async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
     let number = state.downloads.fetch_add(1, Ordering::Relaxed);
     let wait = match state.trouble {
+        Trouble::Slow => Duration::from_millis(15),
         Trouble::SlowPath if number % 100 == 99 => Duration::from_millis(600),
         Trouble::Leak => Duration::from_millis(5) + elapsed * 8 / 1000,
         Trouble::Lock => {

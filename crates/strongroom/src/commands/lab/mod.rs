@@ -44,6 +44,10 @@ pub struct TargetFlags {
     /// Address of the server, such as http://127.0.0.1:8080; that of the plan when absent
     #[arg(long, value_name = "URL")]
     target: Option<String>,
+    /// Another server that should be equal to the target, such as one more of the same farm; may be given several times. Users are
+    /// spread over all, and one that differs is named
+    #[arg(long, value_name = "URL")]
+    twin: Vec<String>,
     /// What the server speaks
     #[arg(long, value_enum)]
     kind: Option<KindFlag>,
@@ -77,6 +81,7 @@ impl TargetFlags {
             self.user.clone().map(|user| lab::Login { user, password: self.password.clone().unwrap_or_default() });
         lab::Wishes {
             target: self.target.clone(),
+            twins: self.twin.clone(),
             changes: lab::Changes { kind, root: self.root.clone(), ..lab::Changes::default() },
             login,
             confirmed: self.yes_this_is_mine,

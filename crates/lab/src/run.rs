@@ -139,7 +139,7 @@ fn conduct<'a>(
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
-        let watch = Watch::start(&plan, &target).await?;
+        let watch = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token).await?;
         let setup = Setup { plan: plan.clone(), target: target.clone(), twins, corpus, run: word(), part: (0, 1) };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
@@ -154,7 +154,7 @@ fn conduct<'a>(
         } else {
             agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await?
         };
-        let monitors = watch.end().await;
+        let monitors = watch.end();
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Parts {
             plan_text,

@@ -4,11 +4,10 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{Line, Order};
+use super::{Line, Order, order_to};
 use crate::engine::{Setup, on_own_thread};
 use crate::error::{Error, Result};
 use crate::measure::{Collector, Totals, Window};
-use crate::plan::TargetPlan;
 use crate::run::{Event, Wishes};
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
@@ -31,10 +30,7 @@ pub async fn lead(
     let (to, mut from) = unbounded_channel();
     let count = u32::try_from(wishes.agents.len()).unwrap_or(u32::MAX);
     for (at, address) in wishes.agents.iter().enumerate() {
-        let url = if address.contains("://") { address.clone() } else { format!("http://{address}") };
-        // Orders are no load; whoever knows the agent's word may give them.
-        let place = TargetPlan { hosts: vec![url.clone()], ..TargetPlan::default() };
-        let agent = Target::new(&place, Some(&url), None, true).await?;
+        let agent = order_to(address).await?;
         let login = setup.target.login.clone().map(|login| (login.user, login.password));
         let order = Order {
             plan: plan_text.to_owned(),

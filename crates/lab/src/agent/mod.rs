@@ -3,13 +3,19 @@
 
 mod lead;
 mod serve;
+mod watch;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
 use crate::measure::Flush;
+use crate::monitor::Reading;
+use crate::plan::TargetPlan;
+use crate::wire::Target;
 
 pub use lead::lead;
 pub use serve::serve;
+pub use watch::watch;
 
 /// What an agent is asked to do.
 #[derive(Serialize, Deserialize)]
@@ -37,10 +43,19 @@ struct Order {
 enum Line {
     /// What a thread measured.
     Flush(Box<Flush>),
+    /// What is to be seen where it is.
+    Seen(Vec<Reading>),
     /// It is alive.
     Alive,
     /// It could not do it, and why.
     Failed(String),
     /// Everything has ended.
     End,
+}
+
+/// An agent as a place to send orders to. Orders are no load; whoever knows the agent's word may give them.
+async fn order_to(address: &str) -> Result<Target> {
+    let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    let place = TargetPlan { hosts: vec![url.clone()], ..TargetPlan::default() };
+    Target::new(&place, Some(&url), None, true).await
 }

@@ -1,4 +1,4 @@
-//! The agent: takes one order at a time.
+//! The agent: takes one order for load at a time, and looks at its machine for whoever asks.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,6 +23,8 @@ use super::{Line, Order};
 use crate::corpus::Corpus;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
+use crate::monitor;
+use crate::plan::Monitor;
 use crate::wire::{Login, Target};
 
 /// Most bytes of an order.
@@ -82,19 +84,24 @@ async fn answer(
     if !same(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
         return Ok(refuse(StatusCode::UNAUTHORIZED, "the word that this agent asks for is another one: see --token"));
     }
-    if request.method() != Method::POST || request.uri().path() != "/run" {
-        return Ok(refuse(StatusCode::NOT_FOUND, "an agent takes POST /run"));
+    let to_watch = request.uri().path() == "/watch";
+    if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {
+        return Ok(refuse(StatusCode::NOT_FOUND, "an agent takes POST /run and POST /watch"));
     }
     let Ok(body) = Limited::new(request.into_body(), MOST_ORDER).collect().await else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not come whole"));
     };
-    let Ok(order) = serde_json::from_slice::<Order>(&body.to_bytes()) else {
-        return Ok(refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab"));
-    };
+    let body = body.to_bytes();
+    let (to, from) = unbounded_channel();
+    if to_watch {
+        let Ok(monitor) = serde_json::from_slice::<Monitor>(&body) else { return Ok(refuse_version()) };
+        tokio::spawn(watch(monitor, to));
+        return Ok(lines(from));
+    }
+    let Ok(order) = serde_json::from_slice::<Order>(&body) else { return Ok(refuse_version()) };
     if busy.swap(true, Ordering::AcqRel) {
         return Ok(refuse(StatusCode::CONFLICT, "this agent is at work for somebody else"));
     }
-    let (to, from) = unbounded_channel();
     let held = Busy(busy);
     tokio::spawn(async move {
         let line = match carry_out(order, &to).await {
@@ -105,8 +112,32 @@ async fn answer(
         // Whoever asked may have gone.
         let _ = to.send(line);
     });
+    Ok(lines(from))
+}
+
+/// Looks at something of this machine until nobody listens any more.
+async fn watch(monitor: Monitor, to: UnboundedSender<Line>) {
+    let seen = to.clone();
+    let keep = move |readings| {
+        // Whoever asked may have gone; the end of that is below.
+        let _ = seen.send(Line::Seen(readings));
+    };
+    match monitor::look(&monitor, keep).await {
+        Ok(looking) => {
+            tokio::select! {
+                () = looking => {}
+                () = to.closed() => {}
+            }
+        }
+        Err(error) => {
+            let _ = to.send(Line::Failed(error.to_string()));
+        }
+    }
+}
+
+fn lines(from: UnboundedReceiver<Line>) -> Response<Body> {
     let lines = stream::unfold(from, next_line);
-    Ok(Response::new(StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync()))
+    Response::new(StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync())
 }
 
 /// The next line; one that says that the agent is alive when there is none for a while.
@@ -149,6 +180,10 @@ impl Drop for Busy {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
+}
+
+fn refuse_version() -> Response<Body> {
+    refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab")
 }
 
 fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {

@@ -52,10 +52,12 @@ fn growth(first: f64, second: f64) -> f64 {
 
 /// How busy the machine's processors were in this time, in percent; none when nobody watched.
 fn busiest(result: &RunResult, windows: &[Window]) -> Option<f64> {
-    let series = result.monitors.iter().find(|series| series.name == crate::monitor::CPU)?;
-    let (from, to) = (windows.first()?.second, windows.last()?.second);
-    let values =
-        series.points.iter().filter(|(at, _)| (from as f64..=to as f64 + 1.0).contains(at)).map(|(_, value)| *value);
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| median(&values))
+    let (from, to) = (windows.first()?.second as f64, windows.last()?.second as f64 + 1.0);
+    let machines = result.monitors.iter().filter(|series| series.name.ends_with(crate::monitor::CPU));
+    let busy = machines.filter_map(|series| {
+        let values = series.points.iter().filter(|(at, _)| (from..=to).contains(at)).map(|(_, value)| *value);
+        let values: Vec<f64> = values.collect();
+        (!values.is_empty()).then(|| median(&values))
+    });
+    busy.max_by(f64::total_cmp)
 }

@@ -11,6 +11,24 @@ const SECTOR: f64 = 512.0;
 /// Ticks of /proc each second: the same on every Linux of today.
 const TICKS: f64 = 100.0;
 
+/// A figure that is one counter's growth by another's.
+struct Share {
+    name: &'static str,
+    part: &'static str,
+    of: &'static str,
+    by: f64,
+}
+
+/// How names of counters begin that are only there for shares.
+const HIDDEN: char = '+';
+const AGAIN: &str = "network: TCP segments sent again, each second";
+
+const SHARES: &[Share] = &[
+    Share { name: "disks: one read, ms", part: "+read time", of: "+reads", by: 1.0 },
+    Share { name: "disks: one write, ms", part: "+write time", of: "+writes", by: 1.0 },
+    Share { name: "network: TCP segments sent again, %", part: AGAIN, of: "+segments", by: 100.0 },
+];
+
 /// Counters of the last look.
 pub struct Machine {
     processes: Vec<String>,
@@ -40,11 +58,22 @@ impl Machine {
         network(&mut counters);
         self.processes(&mut counters, &mut readings);
         memory(&mut readings);
+        let mut steps: HashMap<String, f64> = HashMap::new();
         for (name, value) in counters {
             let before = self.last.insert(name.clone(), value);
             // A process that is new counts from the next look on.
             if let Some(before) = before.filter(|before| *before <= value && seconds > 0.2) {
-                readings.push((name, (value - before) / seconds));
+                steps.insert(name.clone(), value - before);
+                if !name.starts_with(HIDDEN) {
+                    readings.push((name, (value - before) / seconds));
+                }
+            }
+        }
+        for share in SHARES {
+            if let (Some(part), Some(whole)) = (steps.get(share.part), steps.get(share.of))
+                && *whole > 0.0
+            {
+                readings.push((share.name.to_owned(), part / whole * share.by));
             }
         }
         readings
@@ -111,7 +140,8 @@ fn memory(readings: &mut Vec<Reading>) {
 }
 
 fn disks(counters: &mut Vec<Reading>) {
-    let (mut operations, mut waited, mut read, mut written, mut any) = (0.0, 0.0, 0.0, 0.0, false);
+    let (mut waited, mut read, mut written, mut any) = (0.0, 0.0, 0.0, false);
+    let (mut reads, mut read_time, mut writes, mut write_time) = (0.0, 0.0, 0.0, 0.0);
     for line in lines("/proc/diskstats").lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(name) = words.get(2) else { continue };
@@ -123,14 +153,20 @@ fn disks(counters: &mut Vec<Reading>) {
             continue;
         }
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok()).unwrap_or_default();
-        operations += number(3) + number(7);
+        (reads, read_time) = (reads + number(3), read_time + number(6));
+        (writes, write_time) = (writes + number(7), write_time + number(10));
         waited += number(6) + number(10);
         read += number(5) * SECTOR;
         written += number(9) * SECTOR;
         any = true;
     }
     if any {
-        counters.push(("disks: operations each second".to_owned(), operations));
+        counters.push(("disks: operations each second".to_owned(), reads + writes));
+        for (name, value) in
+            [("+reads", reads), ("+read time", read_time), ("+writes", writes), ("+write time", write_time)]
+        {
+            counters.push((name.to_owned(), value));
+        }
         counters.push(("disks: read, bytes each second".to_owned(), read));
         counters.push(("disks: written, bytes each second".to_owned(), written));
         counters.push(("disks: operations under way".to_owned(), waited / 1000.0));
@@ -150,9 +186,11 @@ fn network(counters: &mut Vec<Reading>) {
     let text = lines("/proc/net/snmp");
     let mut tcp = text.lines().filter(|line| line.starts_with("Tcp:"));
     let (Some(names), Some(values)) = (tcp.next(), tcp.next()) else { return };
-    let again = names.split_whitespace().zip(values.split_whitespace()).find(|(name, _)| *name == "RetransSegs");
-    if let Some(value) = again.and_then(|(_, value)| value.parse().ok()) {
-        counters.push(("network: TCP segments sent again, each second".to_owned(), value));
+    for (wanted, name) in [("RetransSegs", AGAIN), ("OutSegs", "+segments")] {
+        let found = names.split_whitespace().zip(values.split_whitespace()).find(|(name, _)| *name == wanted);
+        if let Some(value) = found.and_then(|(_, value)| value.parse().ok()) {
+            counters.push((name.to_owned(), value));
+        }
     }
 }
 

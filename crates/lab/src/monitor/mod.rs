@@ -1,13 +1,19 @@
-//! What is watched during a run besides answers: the machine of the generator, and Prometheus endpoints. Changes nothing.
+//! What is watched during a run besides answers: machines, databases and files, here or where an agent is, and Prometheus
+//! endpoints. Changes nothing.
 
+mod files;
 mod machine;
+mod postgresql;
 mod prometheus;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent;
 use crate::error::Result;
 use crate::plan::{Monitor, Plan};
 use crate::wire::Target;
@@ -20,7 +26,7 @@ pub const MEMORY: &str = "memory, bytes";
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(1);
 /// Most series of a run.
-const MOST_SERIES: usize = 300;
+const MOST_SERIES: usize = 600;
 
 /// A figure over time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
@@ -32,62 +38,120 @@ pub struct Series {
 }
 
 /// One figure at one time.
-type Reading = (String, f64);
+pub type Reading = (String, f64);
 
 type Kept = Arc<Mutex<Vec<Series>>>;
 
-/// Watches until it is ended.
+/// Watches until it is dropped or ended.
 pub struct Watch {
     kept: Kept,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Begins to watch what the plan names.
+    /// Begins to watch what the plan names, and the machines of the agents that send the load.
     ///
     /// # Errors
-    /// When a monitor's address is not one that may be asked.
-    pub async fn start(plan: &Plan, target: &Target) -> Result<Self> {
+    /// When a monitor's address is not one that may be asked, or what it watches cannot be seen.
+    pub async fn start(plan: &Plan, target: &Target, agents: &[String], token: &str) -> Result<Self> {
         let kept = Kept::default();
         let begin = Instant::now();
-        let mut tasks = Vec::new();
+        let mut watch = Self { kept: kept.clone(), tasks: Vec::new() };
         for monitor in &plan.monitors {
             let kept = kept.clone();
-            match monitor {
-                Monitor::Machine { processes } => {
-                    let mut machine = machine::Machine::new(processes.clone());
-                    tasks.push(tokio::spawn(async move {
-                        let mut clock = tokio::time::interval(EVERY);
-                        loop {
-                            clock.tick().await;
-                            keep(&kept, begin, machine.read());
-                        }
-                    }));
+            if let Monitor::Prometheus { url, figures } = monitor {
+                let endpoint = prometheus::Endpoint::new(plan, target, url, figures.clone()).await?;
+                let task = endpoint.watch(move |readings| keep(&kept, begin, "", readings));
+                watch.tasks.push(tokio::spawn(task));
+                continue;
+            }
+            let mut places = monitor.on().to_vec();
+            if places.is_empty() {
+                let looking = look(monitor, move |readings| keep(&kept, begin, "", readings)).await?;
+                watch.tasks.push(tokio::spawn(looking));
+                if matches!(monitor, Monitor::Machine { .. }) {
+                    // The generators' machines belong to what can spoil a run.
+                    places = agents.to_vec();
                 }
-                Monitor::Prometheus { url, figures } => {
-                    let endpoint = prometheus::Endpoint::new(plan, target, url, figures.clone()).await?;
-                    tasks.push(tokio::spawn(async move {
-                        endpoint.watch(move |readings| keep(&kept, begin, readings)).await
-                    }));
+            }
+            for place in places {
+                let (kept, name) = (watch.kept.clone(), format!("{place}: "));
+                let keep = move |readings| keep(&kept, begin, &name, readings);
+                match agent::watch(&place, token, monitor, keep).await {
+                    Ok(looking) => watch.tasks.push(tokio::spawn(looking)),
+                    // Whoever leads the run finds out, too, and says what becomes of it.
+                    Err(_) if agents.contains(&place) => {}
+                    Err(error) => return Err(error),
                 }
             }
         }
-        Ok(Self { kept, tasks })
+        Ok(watch)
     }
 
     /// Ends watching: what was seen.
-    pub async fn end(self) -> Vec<Series> {
-        for task in &self.tasks {
-            task.abort();
-        }
+    pub fn end(self) -> Vec<Series> {
         std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn keep(kept: &Kept, begin: Instant, readings: Vec<Reading>) {
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+/// Work that goes on until it is dropped.
+pub type Looking = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Looks at something of this machine once a second, from now on.
+///
+/// # Errors
+/// When it cannot be seen.
+pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'static) -> Result<Looking> {
+    let mut clock = tokio::time::interval(EVERY);
+    Ok(match monitor.clone() {
+        Monitor::Machine { processes, .. } => {
+            let mut machine = machine::Machine::new(processes);
+            Box::pin(async move {
+                loop {
+                    clock.tick().await;
+                    keep(machine.read());
+                }
+            })
+        }
+        Monitor::Files { paths, .. } => Box::pin(async move {
+            loop {
+                clock.tick().await;
+                keep(files::read(&paths));
+            }
+        }),
+        Monitor::Postgresql { connection, .. } => {
+            let mut session = postgresql::Postgresql::open(&connection).await?;
+            Box::pin(async move {
+                loop {
+                    clock.tick().await;
+                    match session.read().await {
+                        Some(readings) => keep(readings),
+                        // The database has gone, as it may while it is put under load: it is asked again.
+                        None => {
+                            if let Ok(again) = postgresql::Postgresql::open(&connection).await {
+                                session = again;
+                            }
+                        }
+                    }
+                }
+            })
+        }
+        // An endpoint is asked by whoever leads the run, since the plan says what may be asked.
+        Monitor::Prometheus { .. } => Box::pin(std::future::pending()),
+    })
+}
+
+fn keep(kept: &Kept, begin: Instant, place: &str, readings: Vec<Reading>) {
     let at = (begin.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, value) in readings {
+        let name = format!("{place}{name}");
         let all = kept.len();
         match kept.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push((at, value)),

@@ -202,7 +202,7 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
         tokio::spawn(lab::agent::serve(listen, token.to_owned(), bound));
         agents.push(from.await.unwrap());
     }
-    let text = plan("users = 8\nthink = '20ms'\nduration = '3s'");
+    let text = plan("users = 8\nthink = '20ms'\nduration = '3s'") + "[[monitors]]\nkind = 'machine'\n";
     let mut wishes = Wishes {
         target: Some(server.url()),
         changes: webdav(),
@@ -213,6 +213,13 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     let together = lab::run(&text, &wishes, |_| {}).await.unwrap();
     assert_eq!(together.total.failed, 0, "{:?}", together.faults);
     assert_eq!(together.generator.threads, 2);
+    assert_eq!(together.agents.iter().map(|agent| agent.users).collect::<Vec<_>>(), [4, 4]);
+    let machines = [String::new(), format!("{}: ", agents[0]), format!("{}: ", agents[1])];
+    for name in machines.map(|place| format!("{place}machine: processors, %")) {
+        let points =
+            together.monitors.iter().find(|series| series.name == name).map_or(0, |series| series.points.len());
+        assert!(points > 0, "{name} was not watched");
+    }
     wishes.agents = Vec::new();
     let alone = lab::run(&text, &wishes, |_| {}).await.unwrap();
     let ratio = together.total.rate / alone.total.rate;
@@ -230,6 +237,27 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     assert!(without.total.done > 0);
     wishes.stop_without_agent = true;
     assert!(lab::run(&text, &wishes, |_| {}).await.is_err());
+}
+
+#[tokio::test]
+async fn what_cannot_be_watched_is_said_before_the_load() {
+    let server = Server::start(Trouble::None).await;
+    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let refused = async |monitor: &str| {
+        let text = plan("users = 1\nduration = '2s'") + "[[monitors]]\n" + monitor;
+        lab::run(&text, &wishes, |_| {}).await.map(drop).unwrap_err().to_string()
+    };
+    let said = refused("kind = 'machine'\non = ['127.0.0.1:1']").await;
+    assert!(said.contains("the agent 127.0.0.1:1 cannot watch: no connection"), "{said}");
+    let said = refused("kind = 'postgresql'\nconnection = 'host=127.0.0.1 port=1 dbname=main'").await;
+    assert!(
+        said.contains("port=1 dbname=main cannot be watched") || said.contains("install PostgreSQL's client"),
+        "{said}"
+    );
+    for told in ["postgresql://lab:secret@127.0.0.1/main", "host=127.0.0.1 password=secret"] {
+        let said = refused(&format!("kind = 'postgresql'\nconnection = '{told}'")).await;
+        assert!(said.contains("PGPASSWORD") && !said.contains("secret"), "{said}");
+    }
 }
 
 #[tokio::test]

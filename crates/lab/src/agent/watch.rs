@@ -1,0 +1,75 @@
+//! Watches something of the machine that an agent is on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Method;
+use hyper::header::AUTHORIZATION;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::{Line, order_to};
+use crate::engine::on_own_thread;
+use crate::error::{Error, Result};
+use crate::monitor::{Looking, Reading};
+use crate::plan::Monitor;
+use crate::wire::{Ask, Client, Fault, FaultKind, Target};
+
+/// Longest time until an agent has something to show.
+const FIRST: Duration = Duration::from_secs(20);
+
+/// Begins to watch where an agent is.
+///
+/// # Errors
+/// When the agent cannot be reached, refuses, or cannot see what it is asked for.
+pub async fn watch(
+    place: &str,
+    token: &str,
+    monitor: &Monitor,
+    keep: impl Fn(Vec<Reading>) + Send + Sync + 'static,
+) -> Result<Looking> {
+    let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the agent {place} cannot watch: {why}"));
+    let agent = order_to(place).await?;
+    let (to, mut from) = unbounded_channel();
+    let (order, token) = (monitor.clone(), token.to_owned());
+    let mut following = Box::pin(on_own_thread(move || follow(agent, order, token, to)));
+    let first = tokio::select! {
+        // A channel that ended says less than why it did.
+        Some(first) = from.recv() => first,
+        ended = &mut following => return Err(match ended {
+            Ok(Err(fault)) => wrong(&fault),
+            _ => wrong(&"it has ended"),
+        }),
+        () = tokio::time::sleep(FIRST) => return Err(wrong(&"it does not answer")),
+    };
+    Ok(Box::pin(async move {
+        keep(first);
+        let taking = async {
+            while let Some(readings) = from.recv().await {
+                keep(readings);
+            }
+        };
+        let _ = tokio::join!(following, taking);
+    }))
+}
+
+async fn follow(
+    agent: Target,
+    monitor: Monitor,
+    token: String,
+    to: UnboundedSender<Vec<Reading>>,
+) -> Result<(), Fault> {
+    let order = serde_json::to_value(&monitor).map_err(|error| Fault::new(FaultKind::Protocol, error.to_string()))?;
+    let ask = Ask::new(Method::POST, "/watch").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
+    let take = |line: &[u8]| {
+        let line = serde_json::from_slice(line)
+            .map_err(|_| Fault::new(FaultKind::Protocol, "it does not speak this version of the lab"))?;
+        match line {
+            Line::Seen(readings) => {
+                to.send(readings).map_err(|_| Fault::new(FaultKind::Closed, "nobody asks for it any more"))
+            }
+            Line::Failed(why) => Err(Fault::new(FaultKind::Status, why)),
+            _ => Ok(()),
+        }
+    };
+    Client::new(Arc::new(agent)).lines(ask, take).await
+}

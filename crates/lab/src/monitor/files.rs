@@ -1,0 +1,44 @@
+//! Sizes of files, by which the databases of a server without views of its own are watched: the content and the log of SQLite.
+
+use std::path::{Path, PathBuf};
+
+use super::Reading;
+
+/// Most files that are told apart.
+const MOST: usize = 40;
+
+/// Sizes of files, and of those directly in directories.
+pub fn read(paths: &[PathBuf]) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for path in paths {
+        let mut below: Vec<PathBuf> = std::fs::read_dir(path)
+            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+            .unwrap_or_else(|_| vec![path.clone()]);
+        below.sort();
+        readings.extend(below.iter().filter_map(|file| size(file)));
+    }
+    readings.truncate(MOST);
+    readings
+}
+
+fn size(file: &Path) -> Option<Reading> {
+    let found = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let name = file.file_name()?.to_string_lossy();
+    Some((format!("file {name}: size, bytes"), found.len() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_directories_are_seen_and_what_is_missing_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("main.db"), [0; 100]).unwrap();
+        std::fs::write(directory.path().join("main.db-wal"), [0; 7]).unwrap();
+        std::fs::create_dir(directory.path().join("below")).unwrap();
+        let asked = [directory.path().to_owned(), directory.path().join("main.db"), directory.path().join("missing")];
+        let sizes: Vec<f64> = read(&asked).into_iter().map(|(_, size)| size).collect();
+        assert_eq!(sizes, [100.0, 7.0, 100.0]);
+    }
+}

@@ -1,0 +1,149 @@
+//! A PostgreSQL database as its own views show it, read once a second through `psql`, so that the lab needs no library for it.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::Reading;
+use crate::error::{Error, Result};
+
+/// Longest time of one look.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What ends the answer of one look.
+const END: &str = "lab-end";
+
+/// Gauges as they are; what begins with `+` counts up and becomes a rate.
+const LOOK: &str = "\
+SELECT 'size, bytes' || chr(9) || pg_database_size(current_database());\n\
+SELECT unnest(ARRAY['+commits each second', '+rollbacks each second', '+deadlocks each second', \
+'+temporary files, bytes each second', '+hits', '+reads']) || chr(9) || \
+unnest(ARRAY[xact_commit, xact_rollback, deadlocks, temp_bytes, blks_hit, blks_read]) \
+FROM pg_stat_database WHERE datname = current_database();\n\
+SELECT '+WAL, bytes each second' || chr(9) || \
+CASE WHEN pg_is_in_recovery() THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') END;\n\
+SELECT 'busy sessions' || chr(9) || count(*) FROM pg_stat_activity \
+WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid();\n\
+SELECT unnest(ARRAY['sessions that wait for locks', 'longest statement that waits for a lock, ms']) || chr(9) || \
+unnest(ARRAY[count(*), coalesce(max(extract(epoch FROM clock_timestamp() - state_change) * 1000), 0)]) \
+FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock';\n";
+
+/// A session of `psql`.
+pub struct Postgresql {
+    /// Ends with this.
+    _session: Child,
+    asks: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+    last: HashMap<String, f64>,
+    looked: Instant,
+}
+
+impl Postgresql {
+    /// Connects, and looks for the first time.
+    ///
+    /// # Errors
+    /// When `psql` is not installed or cannot connect.
+    pub async fn open(connection: &str) -> Result<Self> {
+        let missing = |error: std::io::Error| {
+            Error::new(format!(
+                "psql, which watches PostgreSQL, cannot be started ({error}): install PostgreSQL's client"
+            ))
+        };
+        let mut session = Command::new("psql")
+            .args(["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-d", connection])
+            .env("PGCONNECT_TIMEOUT", "5")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(missing)?;
+        let errors = session.stderr.take();
+        let (Some(asks), Some(answers)) = (session.stdin.take(), session.stdout.take()) else {
+            return Err(Error::new("psql, which watches PostgreSQL, cannot be heard"));
+        };
+        let answers = BufReader::new(answers).lines();
+        let mut new = Self { _session: session, asks, answers, last: HashMap::new(), looked: Instant::now() };
+        if new.read().await.is_none() {
+            let said = match errors {
+                Some(errors) => BufReader::new(errors).lines().next_line().await.ok().flatten().unwrap_or_default(),
+                None => String::new(),
+            };
+            return Err(Error::new(format!("the database {connection} cannot be watched: {said}")));
+        }
+        Ok(new)
+    }
+
+    /// What is to be seen now; none when the session has ended.
+    pub async fn read(&mut self) -> Option<Vec<Reading>> {
+        let text = tokio::time::timeout(PATIENCE, self.ask()).await.ok()??;
+        let seconds = self.looked.elapsed().as_secs_f64().max(0.001);
+        self.looked = Instant::now();
+        Some(self.figures(&text, seconds))
+    }
+
+    async fn ask(&mut self) -> Option<Vec<String>> {
+        self.asks.write_all(format!("{LOOK}\\echo {END}\n").as_bytes()).await.ok()?;
+        self.asks.flush().await.ok()?;
+        let mut text = Vec::new();
+        loop {
+            let line = self.answers.next_line().await.ok()??;
+            if line == END {
+                return Some(text);
+            }
+            text.push(line);
+        }
+    }
+
+    fn figures(&mut self, lines: &[String], seconds: f64) -> Vec<Reading> {
+        let (mut readings, mut blocks) = (Vec::new(), HashMap::new());
+        for (name, value) in lines.iter().filter_map(|line| line.split_once('\t')) {
+            let Ok(value) = value.parse::<f64>() else { continue };
+            let Some(name) = name.strip_prefix('+') else {
+                readings.push((format!("database: {name}"), value));
+                continue;
+            };
+            let Some(before) = self.last.insert(name.to_owned(), value).filter(|before| *before <= value) else {
+                continue;
+            };
+            if name == "hits" || name == "reads" {
+                blocks.insert(name.to_owned(), value - before);
+            } else {
+                readings.push((format!("database: {name}"), (value - before) / seconds));
+            }
+        }
+        if let (Some(hits), Some(reads)) = (blocks.get("hits"), blocks.get("reads"))
+            && hits + reads > 0.0
+        {
+            readings.push(("database: found in its cache, %".to_owned(), hits / (hits + reads) * 100.0));
+        }
+        readings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn counters_become_rates_and_hits_a_share() {
+        // Any program that waits for its input will do: nothing is asked.
+        let mut session = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (asks, answers) = (session.stdin.take().unwrap(), BufReader::new(session.stdout.take().unwrap()).lines());
+        let (last, looked) = (HashMap::new(), Instant::now());
+        let mut database = Postgresql { _session: session, asks, answers, last, looked };
+        let lines = |of: [u32; 4]| {
+            let [size, commits, hits, reads] = of;
+            [format!("size, bytes\t{size}"), format!("+commits each second\t{commits}"), "noise".to_owned()]
+                .into_iter()
+                .chain([format!("+hits\t{hits}"), format!("+reads\t{reads}")])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(database.figures(&lines([5, 100, 10, 10]), 1.0), [("database: size, bytes".to_owned(), 5.0)]);
+        let second = database.figures(&lines([6, 130, 100, 20]), 2.0);
+        let values: Vec<f64> = second.iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, [6.0, 15.0, 90.0], "{second:?}");
+    }
+}

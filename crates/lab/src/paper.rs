@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::report::{number, table_of};
 use crate::result::{OperationResult, RunResult};
+use crate::stats::mean;
 
 const PAPERS: &[(&str, &str)] = &[
     ("rbs-2010", include_str!("../papers/rbs-2010.toml")),
@@ -37,8 +38,98 @@ struct Table {
     title: String,
     /// The plan whose results stand beside it.
     phase: String,
-    /// What it is called, which of our figures it is, in the database, external.
-    rows: Vec<(String, String, f64, f64)>,
+    rows: Vec<Row>,
+}
+
+/// A row: what it is called, which of our figures it is, and what the paper says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Row {
+    /// In the database, and external.
+    Both(String, String, f64, f64),
+    /// In the database alone.
+    One(String, String, f64),
+    /// No figure, but what is to be expected.
+    Expected(String, String, Expectation),
+}
+
+/// What a paper says of a figure without telling it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+enum Expectation {
+    /// External is above in the database.
+    Higher,
+    /// External is below in the database.
+    Lower,
+    /// Both are about the same.
+    Equal,
+    /// Each is below this.
+    Below(f64),
+}
+
+/// How far two figures lie apart that are about the same.
+const ABOUT: f64 = 0.15;
+
+impl TryFrom<String> for Expectation {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        match text.as_str() {
+            "higher" => Ok(Self::Higher),
+            "lower" => Ok(Self::Lower),
+            "equal" => Ok(Self::Equal),
+            other => {
+                let bound = other.strip_prefix("below ").and_then(|number| number.parse().ok());
+                bound.map(Self::Below).ok_or_else(|| format!("\"{other}\" says nothing that could be expected"))
+            }
+        }
+    }
+}
+
+impl Expectation {
+    fn words(&self) -> String {
+        match self {
+            Self::Higher => "above 1".to_owned(),
+            Self::Lower => "below 1".to_owned(),
+            Self::Equal => "about 1".to_owned(),
+            Self::Below(bound) => format!("below {}", number(*bound)),
+        }
+    }
+
+    /// Whether our figures are so; none when there are none.
+    fn holds(&self, internal: Option<f64>, external: Option<f64>) -> Option<bool> {
+        let (internal, external) = (internal?, external?);
+        Some(match self {
+            Self::Below(bound) => internal < *bound && external < *bound,
+            _ if internal <= 0.0 => return None,
+            Self::Higher => external > internal,
+            Self::Lower => external < internal,
+            Self::Equal => (external / internal - 1.0).abs() < ABOUT,
+        })
+    }
+}
+
+impl Row {
+    fn name(&self) -> &str {
+        let (Self::Both(name, ..) | Self::One(name, ..) | Self::Expected(name, ..)) = self;
+        name
+    }
+
+    fn figure(&self) -> &str {
+        let (Self::Both(_, figure, ..) | Self::One(_, figure, _) | Self::Expected(_, figure, _)) = self;
+        figure
+    }
+
+    /// What the paper says: in the database, external, and their ratio.
+    fn paper(&self) -> [String; 3] {
+        let none = || "-".to_owned();
+        match self {
+            Self::Both(_, _, a, b) => [number(*a), number(*b), ratio(Some(*a), Some(*b))],
+            Self::One(_, _, a) => [number(*a), none(), none()],
+            Self::Expected(_, _, expected @ Expectation::Below(_)) => [expected.words(), none(), none()],
+            Self::Expected(_, _, expected) => [none(), none(), expected.words()],
+        }
+    }
 }
 
 /// What a configuration did: results by phase, and what its documents take on disk.
@@ -126,27 +217,26 @@ impl Paper {
     }
 }
 
-fn line(
-    row: &(String, String, f64, f64),
-    phase: &str,
-    internal: &Configuration,
-    external: &Configuration,
-) -> Vec<String> {
-    let (name, figure, paper_internal, paper_external) = row;
+fn line(row: &Row, phase: &str, internal: &Configuration, external: &Configuration) -> Vec<String> {
+    let figure = row.figure();
     let (a, b) = (measured(internal, phase, figure), measured(external, phase, figure));
     let label = figure.split_once(':').map_or("", |(_, label)| label);
     let missing = internal.results.iter().flat_map(|result| &result.missing).any(|missing| missing.label == label);
     let none = if missing { "not offered" } else { "none done" };
+    let none = if figure.starts_with("monitor:") { "not seen" } else { none };
     let show = |value: Option<f64>| value.map_or(none.to_owned(), number);
-    vec![
-        name.clone(),
-        number(*paper_internal),
-        number(*paper_external),
-        ratio(Some(*paper_internal), Some(*paper_external)),
-        show(a),
-        show(b),
-        ratio(a, b),
-    ]
+    let verdict = match row {
+        Row::Expected(_, _, expected) => match expected.holds(a, b) {
+            Some(true) => ", as in the paper",
+            Some(false) => ", not as in the paper",
+            None => "",
+        },
+        _ => "",
+    };
+    let mut cells = vec![row.name().to_owned()];
+    cells.extend(row.paper());
+    cells.extend([show(a), show(b), ratio(a, b) + verdict]);
+    cells
 }
 
 /// External by in the database.
@@ -165,6 +255,11 @@ fn measured(of: &Configuration, phase: &str, figure: &str) -> Option<f64> {
         _ => {}
     }
     let result = of.results.iter().find(|result| result.plan == phase)?;
+    match what {
+        "monitor" => return watched(result, label),
+        "peak-rate" => return Some(peak_rate(result)),
+        _ => {}
+    }
     let operation: &OperationResult = if label == "all" {
         &result.total
     } else {
@@ -179,6 +274,25 @@ fn measured(of: &Configuration, phase: &str, figure: &str) -> Option<f64> {
         "mean-ms" => Some(operation.mean),
         _ => None,
     }
+}
+
+/// The mean of a figure that was watched, while it counted.
+fn watched(result: &RunResult, name: &str) -> Option<f64> {
+    let series = result.monitors.iter().find(|series| series.name == name)?;
+    let counted = |at: f64| {
+        let window = result.windows.iter().find(|window| window.second == at as u64);
+        window.is_some_and(|window| window.counted)
+    };
+    let values: Vec<f64> = series.points.iter().filter(|(at, _)| counted(*at)).map(|(_, value)| *value).collect();
+    (!values.is_empty()).then(|| mean(&values))
+}
+
+/// Operations each second while the load was highest.
+fn peak_rate(result: &RunResult) -> f64 {
+    let counted = || result.windows.iter().filter(|window| window.counted);
+    let highest = counted().map(|window| window.level).fold(0.0, f64::max);
+    let rates: Vec<f64> = counted().filter(|window| window.level >= highest).map(|window| window.done as f64).collect();
+    mean(&rates)
 }
 
 fn ours(internal: &Configuration, external: &Configuration) -> String {
@@ -225,14 +339,50 @@ mod tests {
             for phase in &paper.phases {
                 let plan = Plan::parse(shipped(phase).unwrap()).unwrap();
                 for table in paper.tables.iter().filter(|table| table.phase == *phase) {
-                    for (row, figure, ..) in &table.rows {
-                        let label = figure.split_once(':').unwrap().1;
-                        let known = label == "all" || plan.mix.iter().any(|share| share.label() == label);
-                        assert!(known, "{name}: {row}: {label}");
+                    for row in &table.rows {
+                        let (what, label) = row.figure().split_once(':').unwrap();
+                        let known = what == "monitor" && !plan.monitors.is_empty()
+                            || label == "all"
+                            || plan.mix.iter().any(|share| share.label() == label);
+                        assert!(known, "{name}: {}: {label}", row.name());
                     }
                 }
             }
             assert!(paper.tables.iter().all(|table| paper.phases.contains(&table.phase)));
         }
+    }
+
+    #[test]
+    fn what_a_paper_says_without_a_figure_is_held_against_ours() {
+        let with = |mean: f64, busy: f64| {
+            let latency =
+                OperationResult { label: "read 1 MB".to_owned(), done: 1, mean, ..OperationResult::default() };
+            let window = |second| crate::measure::Window { second, counted: true, done: 7, ..Default::default() };
+            let series = |name: &str, value| crate::monitor::Series {
+                name: name.to_owned(),
+                points: vec![(0.0, value), (1.0, value), (9.0, 1e9)],
+            };
+            let result = RunResult {
+                plan: "rbs-2010-sp1".to_owned(),
+                seconds: 2,
+                operations: vec![latency],
+                windows: vec![window(0), window(1)],
+                monitors: vec![series("machine: processors, %", busy)],
+                ..crate::result::sample()
+            };
+            Configuration { results: vec![result], ..Configuration::default() }
+        };
+        let text = Paper::find("rbs-2010-sp1").unwrap().tables(1.0, &with(2000.0, 80.0), &with(1000.0, 90.0));
+        assert!(text.contains("| read 1 MB, s | - | - | below 1 | 2.00 | 1.00 | 0.50, as in the paper |"), "{text}");
+        assert!(text.contains("| - | - | below 1 | 80.0 | 90.0 | 1.12, not as in the paper |"), "{text}");
+        let mut below = with(2000.0, 40.0);
+        below.results[0].plan = "dms-2012-upload".to_owned();
+        let text = Paper::find("dms-2012").unwrap().tables(1.0, &below, &below);
+        assert!(
+            text.contains("| processors, % | below 50.0 | - | - | 40.0 | 40.0 | 1.00, as in the paper |"),
+            "{text}"
+        );
+        assert!(text.contains("| requests/s | 116 | - | - | 0 | 0 | - |"), "{text}");
+        assert!(text.contains("below 0.50 | - | - | not seen | not seen | - |"), "{text}");
     }
 }

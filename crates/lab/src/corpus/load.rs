@@ -68,7 +68,10 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     }
     let begun = Instant::now();
     let wrong = |fault: Fault| Error::new(format!("the corpus cannot be loaded: {fault}"));
-    make_places(&mut client, &corpus).await.map_err(wrong)?;
+    for place in places(&mut client, &corpus).await.map_err(wrong)? {
+        let what = place.to_string();
+        within(&what, make_place(&mut client, place)).await.map_err(wrong)?;
+    }
     let next = Rc::new(AtomicU64::new(0));
     let tasks = (0..corpus.plan().connections).map(|_| {
         let (target, corpus, next, sent) = (target.clone(), corpus.clone(), next.clone(), sent.clone());
@@ -81,30 +84,57 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     }
     let body = Outgoing::Bytes(Bytes::from(corpus.fingerprint()));
     let ask = Ask::new(Method::PUT, address::content(&target, &note)).body(body);
-    client.send(ask).await.and_then(|answer| answer.expect(&[200, 201, 204])).map_err(wrong)?;
+    let noted = within("the note about the corpus", client.send(ask)).await;
+    noted.and_then(|answer| answer.expect(&[200, 201, 204])).map_err(wrong)?;
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
+/// A place that has to be there before documents are.
+enum Place {
+    /// A library of a site, by the site's identifier and its own name.
+    Library(String, String),
+    /// A collection, by its path.
+    Collection(String),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Library(_, name) | Self::Collection(name)) = self;
+        write!(f, "\"{name}\"")
+    }
+}
+
+/// What is asked for answers in time, or that is the fault.
+async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let late = |_| Fault::new(FaultKind::Timeout, format!("{what} is not answered within {} s", FIRST.as_secs()));
+    tokio::time::timeout(FIRST, work).await.map_err(late)?
+}
+
 /// Libraries, and folders where uploading does not make them.
-async fn make_places(client: &mut Client, corpus: &Corpus) -> Result<(), Fault> {
+async fn places(client: &mut Client, corpus: &Corpus) -> Result<Vec<Place>, Fault> {
     let target = client.target().clone();
     let libraries = (0..corpus.plan().libraries).map(|library| corpus.library_name(library));
     if target.kind == Kind::Strongroom {
-        let site = client.send(Ask::get(address::by_path(&target, "", ""))).await?.expect(&[200])?.json()?;
+        let asked = client.send(Ask::get(address::by_path(&target, "", "")));
+        let site = within("the site", asked).await?.expect(&[200])?.json()?;
         let site = site["id"].as_str().unwrap_or_default();
-        for name in libraries {
+        return Ok(libraries.map(|name| Place::Library(site.to_owned(), name)).collect());
+    }
+    let folders = |library: String| {
+        let below = (0..corpus.plan().folders).map(|folder| format!("{library}/{}", corpus.folder_name(folder)));
+        std::iter::once(library.clone()).chain(below.collect::<Vec<_>>())
+    };
+    Ok(libraries.flat_map(folders).map(Place::Collection).collect())
+}
+
+async fn make_place(client: &mut Client, place: Place) -> Result<(), Fault> {
+    match place {
+        Place::Library(site, name) => {
             let ask = Ask::new(Method::POST, format!("/api/v1/items/{site}/libraries"));
-            client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409])?;
+            client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409]).map(drop)
         }
-        return Ok(());
+        Place::Collection(path) => address::make_collection(client, &path).await,
     }
-    for library in libraries {
-        address::make_collection(client, &library).await?;
-        for folder in 0..corpus.plan().folders {
-            address::make_collection(client, &format!("{library}/{}", corpus.folder_name(folder))).await?;
-        }
-    }
-    Ok(())
 }
 
 async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &AtomicU64) -> Result<u64, Fault> {

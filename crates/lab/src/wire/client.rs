@@ -204,7 +204,9 @@ impl Client {
     /// Sends a request and hands the lines of the answer over while they come.
     pub async fn lines(&mut self, ask: Ask, mut take: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<(), Fault> {
         let what = format!("{} {}", ask.method, ask.path);
-        let (status, headers, mut incoming) = self.begin(ask, &what).await?;
+        let silent = |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing came for {} s", SILENCE.as_secs()));
+        let begun = tokio::time::timeout(SILENCE, self.begin(ask, &what)).await;
+        let (status, headers, mut incoming) = begun.map_err(silent)??;
         if status != StatusCode::OK {
             let body = self.chunk(&mut incoming, &what).await?.unwrap_or_default();
             self.hang_up();
@@ -213,8 +215,6 @@ impl Client {
         let mut kept = BytesMut::new();
         loop {
             let chunk = tokio::time::timeout(SILENCE, self.chunk(&mut incoming, &what)).await;
-            let silent =
-                |_| Fault::new(FaultKind::Timeout, format!("{what}: nothing came for {} s", SILENCE.as_secs()));
             let Some(chunk) = chunk.map_err(silent)?? else { return Ok(()) };
             kept.extend_from_slice(&chunk);
             while let Some(end) = kept.iter().position(|byte| *byte == b'\n') {

@@ -160,11 +160,61 @@ async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
 
 #[tokio::test]
 async fn answers_that_never_end_are_given_up() {
-    let started = std::time::Instant::now();
-    let result = run(Trouble::Drips, "users = 4\nfresh = true\ntimeout = '500ms'\nduration = '2s'").await;
-    assert_eq!(result.total.done, 0);
-    assert!(result.faults.iter().any(|fault| fault.first.contains("longer than 0.5 s")), "{:?}", result.faults);
-    assert!(!result.valid && started.elapsed().as_secs() < 20);
+    for trouble in [Trouble::Drips, Trouble::DripsHeads] {
+        let started = std::time::Instant::now();
+        let result = run(trouble, "users = 4\nfresh = true\ntimeout = '500ms'\nduration = '2s'").await;
+        assert_eq!(result.total.done, 0);
+        assert!(result.faults.iter().any(|fault| fault.first.contains("longer than 0.5 s")), "{:?}", result.faults);
+        assert!(!result.valid && started.elapsed().as_secs() < 20);
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_hangs_while_the_corpus_is_loaded_is_not_waited_for() {
+    let server = Server::start(Trouble::Hangs).await;
+    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
+    assert!(said.contains("\"Lab 1-1\" is not answered within 20 s"), "{said}");
+}
+
+#[tokio::test]
+async fn an_agent_that_says_nothing_is_lost_and_not_waited_for() {
+    let server = Server::start(Trouble::None).await;
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let agents = vec![silent.local_addr().unwrap().to_string()];
+    let wishes = Wishes { target: Some(server.url()), changes: webdav(), agents, ..Wishes::default() };
+    let said = lab::run(&plan(STEADY), &wishes, |_| {}).await.map(drop).unwrap_err().to_string();
+    assert!(said.contains("no agent did its part") && said.contains("nothing came for 15 s"), "{said}");
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_no_half_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("small.json");
+    std::fs::write(&path, "the result before").unwrap();
+    // What is written goes to a device that is always full.
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("small.part")).unwrap();
+    let said = lab::report::write(&path, "another result").unwrap_err().to_string();
+    assert!(said.contains("small.json") && said.contains("No space left"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "the result before");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
+}
+
+/// A clock that jumps changes the date of a report and nothing else: durations come from clocks that only go on.
+#[test]
+fn nothing_is_measured_by_the_clock_on_the_wall() {
+    fn sources(directory: &std::path::Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                sources(&entry.path(), found);
+            } else if std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("SystemTime::now")) {
+                found.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    sources(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert_eq!(found, ["run.rs"], "which writes down when the run began");
 }
 
 #[tokio::test]

@@ -35,6 +35,10 @@ pub enum Trouble {
     Closes,
     /// Downloads begin and never end.
     Drips,
+    /// Heads of answers come byte by byte and never end.
+    DripsHeads,
+    /// Collections are never made.
+    Hangs,
     /// Each download takes 15 ms longer.
     Slow,
 }
@@ -86,8 +90,13 @@ impl Server {
 }
 
 async fn serve(stream: TcpStream, state: Arc<State>) {
-    if state.trouble == Trouble::Drips && state.begun.get().is_some() {
-        drip(stream).await;
+    let dripping = match state.trouble {
+        Trouble::Drips => Some("HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n"),
+        Trouble::DripsHeads => Some("HTTP/1.1 200 OK\r\nx-drips: "),
+        _ => None,
+    };
+    if let Some(beginning) = dripping.filter(|_| state.begun.get().is_some()) {
+        drip(stream, beginning).await;
         return;
     }
     stream.set_nodelay(true).unwrap();
@@ -96,8 +105,8 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
 }
 
 /// An answer that is announced and comes byte by byte.
-async fn drip(mut stream: TcpStream) {
-    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n").await;
+async fn drip(mut stream: TcpStream, beginning: &str) {
+    let _ = stream.write_all(beginning.as_bytes()).await;
     while stream.write_all(b"l").await.is_ok() {
         // sleep: this is how the server behaves badly
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -123,6 +132,7 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
             state.files.lock().unwrap().insert(path, body);
             Ok(status(StatusCode::CREATED, ""))
         }
+        "MKCOL" if state.trouble == Trouble::Hangs => std::future::pending().await,
         "MKCOL" => Ok(status(StatusCode::CREATED, "")),
         "DELETE" => {
             let gone = state.files.lock().unwrap().remove(&path);

@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::{Error, ErrorKind};
 
-use super::wire::multistatus::HEAD;
+use super::wire::multistatus::{self, HEAD};
 use super::wire::xml;
 use crate::error;
 
@@ -26,12 +26,17 @@ impl From<Error> for Failure {
             (_, "other_host" | "outside" | "other_collection") => StatusCode::BAD_GATEWAY,
             (_, "into_itself" | "wrong_kind" | "invalid_name") => StatusCode::FORBIDDEN,
             (_, "propfind_infinite") => StatusCode::FORBIDDEN,
+            (_, "unknown_grammar" | "no_grammar_discovery" | "several_scopes") => StatusCode::FORBIDDEN,
+            (_, "unsupported_query") => StatusCode::UNPROCESSABLE_ENTITY,
             _ => error::status(&error),
         };
         let condition = match (error.kind(), error.code()) {
             (_, "lock_not_found") => Some("<D:lock-token-matches-request-uri/>"),
             (_, "quota_exceeded") => Some("<D:quota-not-exceeded/>"),
             (_, "propfind_infinite") => Some("<D:propfind-finite-depth/>"),
+            (_, "unknown_grammar") => Some("<D:search-grammar-supported/>"),
+            (_, "no_grammar_discovery") => Some("<D:search-grammar-discovery-supported/>"),
+            (_, "several_scopes") => Some("<D:search-multiple-scope-supported/>"),
             (_, "unknown_report") => Some("<D:supported-report/>"),
             _ => None,
         };
@@ -72,6 +77,21 @@ impl Failure {
             return self;
         }
         Self { condition: Some("<D:no-conflicting-lock/>".to_owned()), ..self }
+    }
+
+    /// There is nothing to search at this address, which a query names as its scope.
+    pub fn invalid_scope(self, href: &str) -> Self {
+        let code = match self.status {
+            StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::BAD_REQUEST | StatusCode::BAD_GATEWAY => {
+                self.status
+            }
+            _ => return self,
+        };
+        let mut condition = String::from("<D:search-scope-valid>");
+        multistatus::begin(&mut condition, href);
+        condition.push_str(&multistatus::status(code));
+        condition.push_str("</D:response></D:search-scope-valid>");
+        Self { condition: Some(condition), status: StatusCode::CONFLICT, ..self }
     }
 
     /// With another status.

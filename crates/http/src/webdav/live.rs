@@ -10,7 +10,7 @@ use crate::protocol::conditional;
 use crate::rest::wire::time;
 
 /// Names of all live properties. Nobody can set them.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "creationdate",
     "displayname",
     "getcontentlength",
@@ -24,6 +24,7 @@ pub const NAMES: [&str; 13] = [
     "supported-report-set",
     "quota-used-bytes",
     "quota-available-bytes",
+    "supported-query-grammar-set",
 ];
 /// How many of them an answer about all properties has: the others cost more or are rarely wanted.
 const USUAL: usize = 9;
@@ -92,6 +93,13 @@ pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Optio
     found.response(out, &href::write(&item.path, is_collection(item.kind)));
 }
 
+/// Whether an item has a property, live or kept by clients.
+pub fn has(details: &Details, name: &PropertyName, space: Option<Space>) -> bool {
+    let mut probe = Properties::default();
+    one(&mut probe, details, name, space);
+    probe.missing.is_empty()
+}
+
 fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Option<Space>) {
     if name.namespace == xml::DAV && add(found, details, &name.name, space) {
         return;
@@ -125,6 +133,7 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
         "version-name" if document => found.live(name, &item.version.to_string()),
         "supported-report-set" if document => found.live(name, VERSION_TREE),
         "supported-report-set" => found.live(name, ""),
+        "supported-query-grammar-set" => found.live(name, BASIC_SEARCH),
         "quota-used-bytes" if !document => match space {
             Some(space) => found.live(name, &space.used.to_string()),
             None => return false,
@@ -140,6 +149,8 @@ fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Spac
 
 const SUPPORTED_LOCKS: &str = "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
     </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>";
+const BASIC_SEARCH: &str =
+    "<D:supported-query-grammar><D:grammar><D:basicsearch/></D:grammar></D:supported-query-grammar>";
 const VERSION_TREE: &str = "<D:supported-report><D:report><D:version-tree/></D:report></D:supported-report>";
 
 /// A time without its fractions, which some clients do not read.

@@ -26,7 +26,8 @@ use error::Outcome;
 use request::Ask;
 
 /// What every resource takes.
-const METHODS: &str = "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, COPY, MOVE, PROPFIND, PROPPATCH, LOCK, UNLOCK, REPORT";
+const METHODS: &str =
+    "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, COPY, MOVE, PROPFIND, PROPPATCH, LOCK, UNLOCK, REPORT, SEARCH";
 
 /// The routes of WebDAV; at the root of the server only what clients on their way to `/dav/` ask.
 pub fn routes() -> Router<AppState> {
@@ -82,6 +83,7 @@ async fn run(state: &AppState, ask: Ask, body: Body) -> Outcome {
         "LOCK" => verbs::locking::lock(ask, body).await,
         "UNLOCK" => verbs::locking::unlock(ask).await,
         "REPORT" => verbs::report::answer(ask, body).await,
+        "SEARCH" => verbs::search::answer(ask, body).await,
         _ => {
             let error = Error::invalid("this address does not take that method").with_code("method_not_allowed");
             Ok(verbs::options::allowed(Problem::from(error).into_response()))

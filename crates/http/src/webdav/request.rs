@@ -134,7 +134,7 @@ fn state(details: &Details) -> Present {
 
 /// A name that no item can have: nothing is there, and nothing can be put there.
 fn unusable(error: Error, method: &str) -> Failure {
-    let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "UNLOCK");
+    let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "SEARCH" | "UNLOCK");
     let named = error.code() == "invalid_name";
     let failure = Failure::from(error);
     if reads && named { failure.with_status(StatusCode::NOT_FOUND) } else { failure }

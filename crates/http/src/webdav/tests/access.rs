@@ -11,6 +11,8 @@ use crate::rest::tests::{Farm, PASSWORD};
 const PROPFIND: &str = "<D:propfind xmlns:D='DAV:'><D:allprop/></D:propfind>";
 const PROPPATCH: &str =
     "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
+const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select>\
+    <D:from><D:scope><D:href></D:href></D:scope></D:from></D:basicsearch></D:searchrequest>";
 const VERSIONS: &str = "<D:version-tree xmlns:D='DAV:'><D:prop><D:version-name/></D:prop></D:version-tree>";
 
 /// Statuses for no access, read, contribute, full control, administrator of the farm.
@@ -41,6 +43,7 @@ const ROWS: &[Row] = &[
     ("PROPFIND", "", &[("depth", "1")], PROPFIND, LIST),
     ("PROPPATCH", "a.txt", &[], PROPPATCH, [404, 403, 207, 207, 207]),
     ("REPORT", "a.txt", &[], VERSIONS, LIST),
+    ("SEARCH", "", &[], SEARCH, LIST),
     ("COPY", "a.txt", &[("destination", "b.txt")], "", [404, 403, 201, 201, 201]),
     ("COPY", "a.txt", &[("destination", "over.txt")], "", CHANGE),
     ("COPY", "hiding", &[("destination", "copy")], "", [404, 403, 201, 201, 201]),
@@ -142,5 +145,8 @@ async fn every_verb_by_everybody() {
                 assert_eq!(before, after, "{verb} {item} by {who} was refused and changed something");
             }
         }
+            if *verb == "SEARCH" && expected == 207 {
+                assert_eq!(reply.text().contains("secret.txt"), matches!(who, "full" | "admin"), "found by {who}");
+            }
     }
 }

@@ -5,6 +5,7 @@ mod listing;
 mod locking;
 mod saving;
 mod stories;
+mod searching;
 
 use crate::rest::tests::{Farm, Reply};
 

@@ -7,3 +7,4 @@ pub mod placing;
 pub mod propfind;
 pub mod proppatch;
 pub mod report;
+pub mod search;

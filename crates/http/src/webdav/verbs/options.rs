@@ -10,6 +10,7 @@ pub fn answer() -> Response {
     let mut response = allowed(StatusCode::OK.into_response());
     let fields = response.headers_mut();
     fields.insert("dav", HeaderValue::from_static("1, 2, 3"));
+    fields.insert("dasl", HeaderValue::from_static("<DAV:basicsearch>"));
     // Without it, Windows speaks another protocol first.
     fields.insert("ms-author-via", HeaderValue::from_static("DAV"));
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));

@@ -52,7 +52,8 @@ pub struct Report {
 }
 
 impl PropertyName {
-    fn of(element: &Element) -> Self {
+    /// The name that an element has.
+    pub fn of(element: &Element) -> Self {
         Self { namespace: element.namespace.clone(), name: element.name.clone() }
     }
 }

@@ -5,5 +5,7 @@ pub mod bodies;
 pub mod condition;
 pub mod headers;
 pub mod href;
+pub mod judgement;
 pub mod multistatus;
+pub mod query;
 pub mod xml;

@@ -61,8 +61,10 @@ pub fn begin(out: &mut String, href: &str) {
 
 /// The status of some properties; `inner` is further XML about it.
 pub fn propstat(out: &mut String, properties: &str, status: StatusCode, inner: &str) {
-    let (code, reason) = (status.as_u16(), status.canonical_reason().unwrap_or_default());
-    out.push_str(&format!(
-        "<D:propstat><D:prop>{properties}</D:prop><D:status>HTTP/1.1 {code} {reason}</D:status>{inner}</D:propstat>"
-    ));
+    out.push_str(&format!("<D:propstat><D:prop>{properties}</D:prop>{}{inner}</D:propstat>", self::status(status)));
+}
+
+/// A status as an element.
+pub fn status(status: StatusCode) -> String {
+    format!("<D:status>HTTP/1.1 {} {}</D:status>", status.as_u16(), status.canonical_reason().unwrap_or_default())
 }

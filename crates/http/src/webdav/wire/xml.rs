@@ -9,7 +9,7 @@ use quick_xml::reader::NsReader;
 
 /// The namespace of WebDAV itself.
 pub const DAV: &str = "DAV:";
-/// The namespace of `xml:lang`.
+/// The namespace of `xml:lang` and `xml:space`.
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// Most elements of one body.
 const MOST_ELEMENTS: usize = 10_000;
@@ -198,6 +198,25 @@ impl Element {
         found.map(|(_, _, value)| value.as_str())
     }
 
+    /// The value of an attribute without a namespace.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(namespace, own, _)| namespace.is_empty() && own == name);
+        found.map(|(_, _, value)| value.as_str())
+    }
+
+    /// All text in it, that of the elements in it included.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.add_all_text(&mut text);
+        text
+    }
+
+    /// Whether space at the beginning and the end of its text counts.
+    pub fn keeps_space(&self) -> bool {
+        let found = self.attributes.iter().find(|(namespace, name, _)| namespace == XML && name == "space");
+        found.is_some_and(|(_, _, value)| value == "preserve")
+    }
+
     /// Names a language unless it has one.
     pub fn set_language(&mut self, language: &str) {
         if self.language().is_none() {
@@ -211,6 +230,15 @@ impl Element {
             _ => self.children.push(Node::Text(text)),
         }
     }
+    fn add_all_text(&self, out: &mut String) {
+        for node in &self.children {
+            match node {
+                Node::Element(element) => element.add_all_text(out),
+                Node::Text(text) => out.push_str(text),
+            }
+        }
+    }
+
 
     /// The element as text that needs nothing from around it.
     pub fn write(&self, out: &mut String) {

@@ -47,6 +47,11 @@ const ROWS: &[Row] = &[
     ("COPY", "a.txt", &[("destination", "b.txt")], "", [404, 403, 201, 201, 201]),
     ("COPY", "a.txt", &[("destination", "over.txt")], "", CHANGE),
     ("COPY", "hiding", &[("destination", "copy")], "", [404, 403, 201, 201, 201]),
+    ("COPY", "aside", &[("destination", "hiding")], "", HIDING),
+    // It may get another name where it is, and not leave its place.
+    ("MOVE", "hiding", &[("destination", "renamed")], "", [404, 403, 201, 201, 201]),
+    ("MOVE", "hiding", &[("destination", "aside/hiding")], "", [404, 403, 403, 201, 201]),
+    ("MOVE", "aside", &[("destination", "hiding")], "", HIDING),
     ("MOVE", "a.txt", &[("destination", "b.txt")], "", [404, 403, 201, 201, 201]),
     ("MOVE", "a.txt", &[("destination", "over.txt")], "", CHANGE),
     ("MOVE", "a.txt", &[("destination", "hiding/a.txt")], "", [404, 403, 201, 201, 201]),
@@ -72,7 +77,7 @@ struct Case {
 
 async fn prepare(farm: &Farm, admin: &Session, n: usize) -> Case {
     let folder = format!("Documents/case-{n}");
-    for name in ["a.txt", "over.txt", "locked.txt", "hiding/secret.txt"] {
+    for name in ["a.txt", "over.txt", "locked.txt", "hiding/secret.txt", "aside/x.txt"] {
         farm.put(&format!("{folder}/{name}"), "one").await.expect(201);
     }
     let secret: Id = farm.id(&format!("{folder}/hiding/secret.txt")).await.parse().unwrap();
@@ -140,13 +145,13 @@ async fn every_verb_by_everybody() {
             let expected = if *verb == "OPTIONS" { 200 } else { expected };
             let reply = farm.send_as(who, verb, &url(item), &fields, (*body).to_owned()).await;
             assert_eq!(reply.status.as_u16(), expected, "{verb} {item} {fields:?} by {who}: {}", reply.text());
+            if *verb == "SEARCH" && expected == 207 {
+                assert_eq!(reply.text().contains("secret.txt"), matches!(who, "full" | "admin"), "found by {who}");
+            }
             if expected >= 400 {
                 let after = state(&farm, &case.folder).await;
                 assert_eq!(before, after, "{verb} {item} by {who} was refused and changed something");
             }
         }
-            if *verb == "SEARCH" && expected == 207 {
-                assert_eq!(reply.text().contains("secret.txt"), matches!(who, "full" | "admin"), "found by {who}");
-            }
     }
 }

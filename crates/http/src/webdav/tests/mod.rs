@@ -1,11 +1,12 @@
 //! Tests of WebDAV on the real router and a real farm.
 
 mod access;
+mod hostile;
 mod listing;
 mod locking;
 mod saving;
-mod stories;
 mod searching;
+mod stories;
 
 use crate::rest::tests::{Farm, Reply};
 

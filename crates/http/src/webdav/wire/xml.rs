@@ -1,5 +1,5 @@
 //! XML as small trees with resolved namespaces. Refused: document types (and with them all entities of one's own), more than a
-//! bounded number and depth of elements, characters that XML does not have.
+//! bounded number and depth of elements, more than a bounded number of attributes of one, characters that XML does not have.
 
 use model::{Error, Result};
 use quick_xml::XmlVersion;
@@ -13,6 +13,8 @@ pub const DAV: &str = "DAV:";
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 /// Most elements of one body.
 const MOST_ELEMENTS: usize = 10_000;
+/// Most attributes of one element, those that declare namespaces included.
+const MOST_ATTRIBUTES: usize = 100;
 /// Deepest nesting.
 const DEEPEST: usize = 64;
 
@@ -116,7 +118,11 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>) -> Result<Element> 
     if !is_name(&element.name) {
         return Err(bad("an element has no name that XML allows"));
     }
-    for attribute in start.attributes() {
+    for (count, attribute) in start.attributes().enumerate() {
+        // Each is compared with those before it.
+        if count >= MOST_ATTRIBUTES {
+            return Err(bad(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+        }
         let attribute = attribute.map_err(bad)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(bad)?.into_owned();
         if !value.chars().all(is_xml) {
@@ -192,12 +198,6 @@ impl Element {
         self.elements().find(|element| element.is(name))
     }
 
-    /// The language that it names.
-    pub fn language(&self) -> Option<&str> {
-        let found = self.attributes.iter().find(|(namespace, name, _)| namespace == XML && name == "lang");
-        found.map(|(_, _, value)| value.as_str())
-    }
-
     /// The value of an attribute without a namespace.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(namespace, own, _)| namespace.is_empty() && own == name);
@@ -217,6 +217,12 @@ impl Element {
         found.is_some_and(|(_, _, value)| value == "preserve")
     }
 
+    /// The language that it names.
+    pub fn language(&self) -> Option<&str> {
+        let found = self.attributes.iter().find(|(namespace, name, _)| namespace == XML && name == "lang");
+        found.map(|(_, _, value)| value.as_str())
+    }
+
     /// Names a language unless it has one.
     pub fn set_language(&mut self, language: &str) {
         if self.language().is_none() {
@@ -224,12 +230,6 @@ impl Element {
         }
     }
 
-    fn add_text(&mut self, text: String) {
-        match self.children.last_mut() {
-            Some(Node::Text(before)) => before.push_str(&text),
-            _ => self.children.push(Node::Text(text)),
-        }
-    }
     fn add_all_text(&self, out: &mut String) {
         for node in &self.children {
             match node {
@@ -239,6 +239,12 @@ impl Element {
         }
     }
 
+    fn add_text(&mut self, text: String) {
+        match self.children.last_mut() {
+            Some(Node::Text(before)) => before.push_str(&text),
+            _ => self.children.push(Node::Text(text)),
+        }
+    }
 
     /// The element as text that needs nothing from around it.
     pub fn write(&self, out: &mut String) {
@@ -338,6 +344,7 @@ mod tests {
     #[test]
     fn what_is_not_well_formed_or_dangerous_is_refused() {
         let deep = "<a>".repeat(65) + &"</a>".repeat(65);
+        let crowded = format!("<a {}/>", (0..=MOST_ATTRIBUTES).map(|n| format!("b{n}='' ")).collect::<String>());
         let wide = format!("<a>{}</a>", "<b/>".repeat(MOST_ELEMENTS));
         for bad in [
             "",
@@ -357,6 +364,7 @@ mod tests {
             "<a>\u{1}</a>",
             "<a x='1' x='2'/>",
             "<a b=\"&#1;\"/>",
+            &crowded,
             &deep,
             &wide,
         ] {

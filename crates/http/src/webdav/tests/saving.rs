@@ -86,6 +86,11 @@ async fn notes_of_programs_keep_no_versions_and_are_not_found() {
     }
     let found = farm.get("/api/v1/search?q=plan").await.expect(200).text();
     assert!(!found.contains("Plan.docx"), "{found}");
+    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select><D:from><D:scope><D:href></D:href>\
+        </D:scope></D:from></D:basicsearch></D:searchrequest>";
+    let found = dav(&farm, "SEARCH", "", &[], search).await.expect(207).text();
+    assert_eq!(found.matches("<D:response>").count(), 1, "only the library: {found}");
+    assert!(dav(&farm, "SEARCH", "Thumbs.db", &[], search).await.expect(207).text().contains("Thumbs.db"));
     dav(&farm, "DELETE", "._Plan.docx", &[], "").await.expect(204);
     let site = farm.id("").await;
     let bin = farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text();

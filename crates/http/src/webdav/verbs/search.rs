@@ -163,6 +163,10 @@ impl Hits {
 
     fn judge(&mut self, details: &Details) {
         self.seen += 1;
+        // What programs keep for themselves beside documents is found only where it is the scope.
+        if self.seen > 1 && model::is_litter(&details.item.name) && !live::is_collection(details.item.kind) {
+            return;
+        }
         let subject = Seen { details, space: self.space };
         if self.query.condition.as_ref().is_some_and(|condition| condition.holds(&subject) != Some(true)) {
             return;

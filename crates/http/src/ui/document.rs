@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use model::{Id, Right, Timestamp, VersionNumber};
-use repository::{Item, Target};
+use repository::{Item, Session, Target};
 
 use super::caller::{Sent, Visit};
 use super::fault::Shown;
@@ -99,7 +99,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
         modified_by: browse::name_of(&names, item.modified_by),
         held_by: item.check_out.map(|held| browse::name_of(&names, held.by)),
         open_by: item.locked_by.map(|holder| browse::name_of(&names, holder)),
-        may_unlock: item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override),
+        may_unlock: may_unlock(session, item),
         mine: own,
         kind: format::media(visit.page.language, &item.media_type, &item.name).into_owned(),
         shown: content_type::shown_as(&item.media_type).is_some(),
@@ -173,10 +173,21 @@ pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: 
     finish(&sent, &target, Flash::new("toast.checked-out", "")).await
 }
 
-/// Ends the locks on the document, under which programs have it open.
+/// Whether somebody may end the locks under which programs have an item open.
+pub fn may_unlock(session: &Session, item: &Item) -> bool {
+    item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override)
+}
+
+/// Ends the locks under which programs have the item open: those on it, and those on what it lies in.
 pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
     let target = Target::Id(id.parse()?);
-    sent.visit.session.break_locks(&target).await?;
+    let session = &sent.visit.session;
+    let mut locked: Vec<Id> = session.locks(&target).await?.into_iter().map(|lock| lock.item).collect();
+    locked.sort_unstable();
+    locked.dedup();
+    for item in locked {
+        session.break_locks(&item.into()).await?;
+    }
     finish(&sent, &target, Flash::new("toast.unlocked", "")).await
 }
 

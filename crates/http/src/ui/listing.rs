@@ -7,7 +7,7 @@ use askama::Template;
 use model::{ColumnKind, Id, NodeKind, Right, Timestamp};
 use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
 
-use super::browse::{icon_of, known_as, names};
+use super::browse::{icon_of, known_as, name_of, names};
 use super::caller::Visit;
 use super::cells::{self, Cell};
 use super::fault::Shown;
@@ -15,7 +15,7 @@ use super::format::{self, Icon};
 use super::frame::{self, Crumb};
 use super::page::Page;
 use super::view::{self, Key, View, Wide};
-use super::{address, html};
+use super::{address, document, html};
 use crate::place;
 
 /// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
@@ -118,6 +118,9 @@ struct Listing<'a> {
     query: String,
     may_add: bool,
     may_delete: bool,
+    /// Who has the folder, or what it lies in, open for edit, and whether the reader may end that.
+    open_by: Option<String>,
+    may_unlock: bool,
     /// Whether the columns of several rows can be edited at once.
     may_tag: bool,
 }
@@ -146,6 +149,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let found = session.list_filtered(&target, request).await?;
     let mut people = names(session, &found.page.items).await?;
     people.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let open_by = match found.place.locked_by {
+        Some(holder) => Some(name_of(&session.principal_names(&[holder]).await?, holder)),
+        None => None,
+    };
     let shown = view.shown(&found.columns);
     let here = address::browse(&item.path);
     let rows = rows(visit, &view, &here, &found, &shown, &people);
@@ -173,6 +180,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         query: view.query(),
         may_add: found.place.rights.has(Right::Add),
         may_delete: found.place.rights.has(Right::Delete),
+        open_by,
+        may_unlock: document::may_unlock(session, &found.place),
         may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
         place: &found.place,
         here,

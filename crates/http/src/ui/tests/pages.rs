@@ -202,3 +202,31 @@ async fn what_happened_is_exported_whole_and_compressed() {
     let packed = browser.send(Request::get(&export).header(header::ACCEPT_ENCODING, "gzip"), Body::empty()).await;
     assert_eq!(packed.expect(200).header(header::CONTENT_ENCODING), "gzip");
 }
+
+#[tokio::test]
+async fn a_page_says_who_has_it_open_and_an_administrator_ends_that() {
+    let farm = Farm::new().await;
+    let (admin, browser) = (farm.administrator().await, farm.signed_in("admin").await);
+    let new = repository::NewAccount { login: "anna".into(), ..repository::NewAccount::default() };
+    let anna = admin.create_account(new).await.unwrap().id;
+    admin.grant(&Target::path("").unwrap(), anna, model::Role::CONTRIBUTE).await.unwrap();
+    let library = id_of(&farm, "Documents").await;
+    browser.post("/account", &format!("/items/{library}/new-folder"), &[("name", "plans")]).await.expect(303);
+    let folder = id_of(&farm, "Documents/plans").await;
+    browser.upload(&format!("/items/{folder}/upload"), "a.txt", "text/plain", "one").await.expect(303);
+    let document = id_of(&farm, "Documents/plans/a.txt").await;
+    let token = admin.create_token(anna, "test", None).await.unwrap();
+    let caller = farm.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
+    let anna = farm.repository.as_caller(caller.principal);
+    let says = "Open for edit by anna";
+    let open = async |path: &str| browser.get(path).await.expect(200).text.contains(says);
+    let wish = |deep| repository::NewLock { exclusive: true, deep, owner: String::new(), seconds: 600 };
+    for (locked, ended_at) in [(document, document), (folder, folder), (folder, document)] {
+        anna.lock(&locked.into(), wish(true)).await.unwrap();
+        assert!(open("/browse/Documents/plans/a.txt").await);
+        assert!(open("/browse/Documents/plans").await, "in the row of the document or above all rows");
+        browser.post("/account", &format!("/items/{ended_at}/unlock"), &[]).await.expect(303);
+        assert!(!open("/browse/Documents/plans/a.txt").await && !open("/browse/Documents/plans").await);
+        assert!(anna.locks(&document.into()).await.unwrap().is_empty());
+    }
+}

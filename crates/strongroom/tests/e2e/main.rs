@@ -15,6 +15,7 @@ mod backup_words;
 mod base_backup;
 mod cloud;
 mod copies;
+mod cut_short;
 mod deletion;
 mod drills;
 mod encoded;

@@ -17,7 +17,7 @@ use crate::webdav::{rclone_command, run, versions};
 const SENT: Duration = Duration::from_secs(60);
 
 /// Whether programs can mount drives of their own here; containers often have no `/dev/fuse`.
-fn can_mount() -> bool {
+pub fn can_mount() -> bool {
     let can = Path::new("/dev/fuse").exists();
     if !can {
         eprintln!("skipped: this machine has no /dev/fuse");
@@ -25,7 +25,7 @@ fn can_mount() -> bool {
     can
 }
 
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {
         assert!(begun.elapsed() < SENT, "{what} did not come to be");
@@ -34,7 +34,7 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 /// A drive that is unmounted when it is dropped.
-struct Drive {
+pub struct Drive {
     scratch: TempDir,
     unmount: &'static [&'static str],
     program: Option<Child>,
@@ -47,7 +47,7 @@ impl Drive {
         Self { scratch, unmount, program: None }
     }
 
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.scratch.path().join("drive")
     }
 
@@ -69,7 +69,7 @@ impl Drop for Drive {
 }
 
 /// davfs2 writes to the server when a file is closed.
-fn davfs(server: &Server) -> Drive {
+pub fn davfs(server: &Server) -> Drive {
     let drive = Drive::new(&["umount"]);
     let (secrets, settings) = (drive.scratch.path().join("secrets"), drive.scratch.path().join("settings"));
     let url = format!("{}/dav/Documents/", server.address);
@@ -180,8 +180,7 @@ async fn rclone_mount_is_a_drive() {
 }
 
 /// Runs a script in a session of its own with the library mounted at `$U`; what it prints.
-fn gio(server: &Server, home: &Path, script: &str) -> String {
-    let place = server.host();
+pub fn gio(place: &str, home: &Path, script: &str) -> String {
     let script = format!(
         "U=dav://{place}/dav/Documents\n\
          printf 'admin\\n{PASSWORD}\\n' | gio mount \"$U/\" >/dev/null 2>&1 || exit 9\n\
@@ -208,7 +207,7 @@ async fn gnome_files_works_in_a_library() {
     let home = scratch.path();
     std::fs::write(home.join("local.txt"), "one").unwrap();
     let said = gio(
-        &server,
+        server.host(),
         home,
         r#"gio mkdir "$U/folder"
            gio copy local.txt "$U/folder/100%25 %231.txt"
@@ -229,7 +228,7 @@ async fn gnome_files_works_in_a_library() {
 
     // Somebody else was faster: what was read before is not written over unawares.
     let said = gio(
-        &server,
+        server.host(),
         home,
         r#"before=$(gio info -a etag::value "$U/folder/renamed.txt" | sed -n 's/.*etag::value: //p' | tr -d '"')
            printf three | gio save "$U/folder/renamed.txt"

@@ -173,9 +173,14 @@ async fn bodies_that_stop_half_way_change_nothing() {
     assert!(client.put("a.txt", b"one".to_vec()).await.unwrap().status.is_success());
     let patch =
         b"<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
-    for (verb, body) in
-        [("PUT", &patch[..]), ("PROPPATCH", patch), ("LOCK", patch), ("PROPFIND", patch), ("REPORT", patch)]
-    {
+    for (verb, body) in [
+        ("PUT", &patch[..]),
+        ("PROPPATCH", patch),
+        ("LOCK", patch),
+        ("PROPFIND", patch),
+        ("REPORT", patch),
+        ("SEARCH", patch),
+    ] {
         for path in ["a.txt", "new.txt"] {
             let answer = cut_off(&server, &token, &format!("{verb} /dav/Documents/{path}"), body);
             assert!(!answer.starts_with("HTTP/1.1 2"), "{verb} {path}: {answer}");
@@ -189,4 +194,129 @@ async fn bodies_that_stop_half_way_change_nothing() {
     let text = client.send(propfind, "/dav/Documents/a.txt", asked.into()).await.unwrap().text();
     assert!(text.contains("404 Not Found"), "{text}");
     assert!(client.put("a.txt", b"two".to_vec()).await.unwrap().status.is_success(), "nothing is locked");
+}
+
+/// The most memory that a process has had so far, in KiB.
+fn peak_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_megabytes_of_xml_are_refused_and_not_kept() {
+    const SIZE: usize = 100_000_000;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    assert!(client.put("a.txt", b"one".to_vec()).await.unwrap().status.is_success());
+    let before = peak_memory(server.pid());
+    for verb in ["PROPFIND", "PROPPATCH", "LOCK", "REPORT", "SEARCH"] {
+        for announced in [true, false] {
+            let mut stream = TcpStream::connect(server.host()).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            let length =
+                if announced { format!("Content-Length: {SIZE}") } else { "Transfer-Encoding: chunked".into() };
+            let head =
+                format!("{verb} /dav/Documents/a.txt HTTP/1.1\r\nHost: {}\r\nDepth: 0\r\n{length}\r\n", server.host());
+            stream.write_all(format!("{head}Authorization: Bearer {token}\r\n\r\n").as_bytes()).unwrap();
+            let mut reading = stream.try_clone().unwrap();
+            let answer = std::thread::spawn(move || {
+                let mut start = [0; 12];
+                reading.read_exact(&mut start).map(|()| String::from_utf8_lossy(&start).into_owned())
+            });
+            // The server may hang up before it has all.
+            let piece = vec![b' '; 1 << 20];
+            for _ in 0..SIZE >> 20 {
+                let sent = if announced { stream.write_all(&piece) } else { chunk(&mut stream, &piece) };
+                if sent.is_err() {
+                    break;
+                }
+            }
+            assert_eq!(answer.join().unwrap().unwrap(), "HTTP/1.1 413", "{verb}, announced: {announced}");
+        }
+    }
+    let grown = peak_memory(server.pid()) - before;
+    assert!(grown < 30_000, "it took {grown} KiB");
+    assert_eq!(client.get("a.txt").await.unwrap().text(), "one");
+    assert!(client.put("a.txt", b"two".to_vec()).await.unwrap().status.is_success(), "nothing is locked");
+}
+
+fn chunk(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+    stream.write_all(format!("{:x}\r\n", bytes.len()).as_bytes())?;
+    stream.write_all(bytes)?;
+    stream.write_all(b"\r\n")
+}
+
+/// How often a BLOB store was asked for something.
+async fn store_calls(client: &Client) -> u64 {
+    let text = client.send(reqwest::Method::GET, "/metrics", Vec::new()).await.unwrap().text();
+    let counts = text.lines().filter(|line| line.starts_with("strongroom_blob_") && line.contains("_seconds_count"));
+    counts.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listings_and_searches_ask_no_store() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    for number in 0..5 {
+        let path = format!("{number}.bin");
+        assert!(client.put(&path, bytes(number, 300_000)).await.unwrap().status.is_success());
+    }
+    let search = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select><D:from><D:scope><D:href></D:href>\
+        </D:scope></D:from></D:basicsearch></D:searchrequest>";
+    let before = store_calls(&client).await;
+    assert!(before >= 5, "what was stored is counted");
+    for (verb, body) in [("PROPFIND", ""), ("SEARCH", search)] {
+        let request = reqwest::Client::new()
+            .request(
+                reqwest::Method::from_bytes(verb.as_bytes()).unwrap(),
+                format!("{}/dav/Documents/", server.address),
+            )
+            .header("depth", "1")
+            .basic_auth("admin", Some(PASSWORD))
+            .body(body);
+        let text = request.send().await.unwrap().text().await.unwrap();
+        assert_eq!(text.matches("<D:getcontentlength>300000<").count(), 5, "{verb}: {text}");
+    }
+    assert_eq!(store_calls(&client).await, before);
+    assert!(client.get("0.bin").await.unwrap().status.is_success());
+    assert!(store_calls(&client).await > before, "what is read is counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_front_end_honours_a_lock() {
+    let (content, configuration) =
+        (database::testing::fresh_postgres().await, database::testing::fresh_postgres().await);
+    let (one, other) = (Farm::with_databases(&content, &configuration), Farm::with_databases(&content, &configuration));
+    let first = one.start();
+    assert!(first.client(&one.token()).put("a.txt", b"one".to_vec()).await.unwrap().status.is_success());
+    let second = other.start();
+    let send = async |server: &Server, verb: &str, field: (&str, &str), body: &'static str| {
+        reqwest::Client::new()
+            .request(
+                reqwest::Method::from_bytes(verb.as_bytes()).unwrap(),
+                format!("{}/dav/Documents/a.txt", server.address),
+            )
+            .basic_auth("admin", Some(PASSWORD))
+            .header(field.0, field.1)
+            .body(body)
+            .send()
+            .await
+            .unwrap()
+    };
+    let wish = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>";
+    let patch =
+        "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
+    let locked = send(&first, "LOCK", ("depth", "0"), wish).await;
+    assert_eq!(locked.status().as_u16(), 200);
+    let token = locked.headers()["lock-token"].to_str().unwrap().to_owned();
+    assert_eq!(send(&second, "DELETE", ("depth", "infinity"), "").await.status().as_u16(), 423);
+    assert_eq!(send(&second, "LOCK", ("depth", "0"), wish).await.status().as_u16(), 423);
+    assert_eq!(send(&second, "PROPPATCH", ("depth", "0"), patch).await.status().as_u16(), 423);
+    assert_eq!(send(&second, "PROPPATCH", ("if", &format!("({token})")), patch).await.status().as_u16(), 207);
+    assert_eq!(send(&second, "UNLOCK", ("lock-token", &token), "").await.status().as_u16(), 204);
+    assert_eq!(send(&first, "DELETE", ("depth", "infinity"), "").await.status().as_u16(), 204);
 }

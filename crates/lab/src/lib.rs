@@ -7,6 +7,7 @@ mod corpus;
 mod diagnosis;
 mod engine;
 mod error;
+pub mod live;
 mod measure;
 mod monitor;
 mod operations;
@@ -19,7 +20,7 @@ mod stats;
 pub mod sweep;
 mod wire;
 
-pub use corpus::{Corpus, CorpusPlan};
+pub use corpus::{Corpus, CorpusPlan, Loaded, write_folder};
 pub use diagnosis::{Finding, Trouble};
 pub use error::{Error, Result};
 pub use measure::Window;

@@ -160,8 +160,9 @@ impl Paper {
     }
 
     /// The paper's tables with our figures beside, as Markdown.
-    pub fn tables(&self, scale: f64, internal: &Configuration, external: &Configuration) -> String {
-        let mut text = format!("# {}: {}\n\nCorpus at a scale of {scale}.\n\n", self.name, self.title);
+    pub fn tables(&self, scale: f64, engine: &str, internal: &Configuration, external: &Configuration) -> String {
+        let mut text =
+            format!("# {}: {}\n\nCorpus at a scale of {scale}, databases on {engine}.\n\n", self.name, self.title);
         for (what, configuration) in [("in the database", internal), ("external", external)] {
             for result in &configuration.results {
                 for reason in &result.invalid_because {
@@ -372,12 +373,12 @@ mod tests {
             };
             Configuration { results: vec![result], ..Configuration::default() }
         };
-        let text = Paper::find("rbs-2010-sp1").unwrap().tables(1.0, &with(2000.0, 80.0), &with(1000.0, 90.0));
+        let text = Paper::find("rbs-2010-sp1").unwrap().tables(1.0, "SQLite", &with(2000.0, 80.0), &with(1000.0, 90.0));
         assert!(text.contains("| read 1 MB, s | - | - | below 1 | 2.00 | 1.00 | 0.50, as in the paper |"), "{text}");
         assert!(text.contains("| - | - | below 1 | 80.0 | 90.0 | 1.12, not as in the paper |"), "{text}");
         let mut below = with(2000.0, 40.0);
         below.results[0].plan = "dms-2012-upload".to_owned();
-        let text = Paper::find("dms-2012").unwrap().tables(1.0, &below, &below);
+        let text = Paper::find("dms-2012").unwrap().tables(1.0, "SQLite", &below, &below);
         assert!(
             text.contains("| processors, % | below 50.0 | - | - | 40.0 | 40.0 | 1.00, as in the paper |"),
             "{text}"

@@ -156,3 +156,45 @@ fn a_paper_is_run_on_both_configurations() {
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["out"], "the scratch farms are gone");
 }
+
+#[test]
+fn a_corpus_that_was_imported_is_what_a_run_expects() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let plan = plan_of(&["download".to_owned(), "list-folder".to_owned()]).replace("\"9s\"", "\"2s\"");
+    std::fs::write(path.join("small.toml"), plan).unwrap();
+    let output = lab(path, &["corpus", "small.toml", "--folder", "tree", "--json"]);
+    let written: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&written["documents"], &written["written"]["documents"]), (&24.into(), &24.into()), "{written}");
+    let again = lab(path, &["corpus", "small.toml", "--folder", "tree", "--json"]);
+    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap()["written"]["documents"], 0);
+    let server = Server::start(&path.join("farm"));
+    let imported =
+        Command::new(PROGRAM).args(["import", "tree", "Documents", "--data", "farm"]).current_dir(path).output();
+    let imported = imported.unwrap();
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+    let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", PASSWORD];
+    let more = ["--root", "Documents", "--live", "127.0.0.1:0", "--json"];
+    let output = lab(path, &[&words[..], &more[..]].concat());
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["result"]["corpus"]["loaded"]["documents"], 0, "the import brought all of it");
+    assert_eq!(said["result"]["faults"].as_array().map(Vec::len), Some(0), "{:#}", said["result"]["faults"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("can be followed at http://127.0.0.1:"));
+}
+
+#[tokio::test]
+async fn a_paper_is_run_on_postgresql() {
+    let databases = [database::testing::fresh_postgres().await, database::testing::fresh_postgres().await].join(",");
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["paper", "rbs-2010", "--scale", "0.0002", "--users", "60", "--seconds", "4"];
+    let more = ["--scratch", ".", "--out", "out", "--postgresql", &databases];
+    let output = lab(directory.path(), &[&words[..], &more[..]].concat());
+    let text = std::fs::read_to_string(directory.path().join("out/rbs-2010-postgresql.md"));
+    let text = text.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into_owned());
+    assert!(text.contains("databases on PostgreSQL"), "{text}");
+    let sizes = text.lines().find(|line| line.starts_with("| database with its log, GB")).unwrap_or_default();
+    let cells: Vec<f64> = sizes.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+    // What lies in the database makes it larger than the one whose documents lie outside.
+    assert!(cells[3] > cells[4] && cells[4] > 0.001, "{sizes}");
+    assert!(fault(directory.path(), &["paper", "rbs-2010", "--postgresql", "postgres://a"]).contains("two databases"));
+}

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::Method;
 use tokio::task::LocalSet;
 
-use super::Corpus;
+use super::{Corpus, NOTE};
 use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::operations::address;
@@ -45,7 +45,7 @@ pub async fn load(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>
 
 async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
     let mut client = Client::new(target.clone());
-    let note = format!("{}/lab-corpus.txt", corpus.library_name(0));
+    let note = format!("{}/{NOTE}", corpus.library_name(0));
     let look = Ask::get(address::content(&target, &note));
     let found = tokio::time::timeout(FIRST, client.send(look)).await;
     let found = found.map_err(|_| Error::new(format!("{} does not answer", target.url)))?;

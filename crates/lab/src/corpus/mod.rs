@@ -2,6 +2,7 @@
 //! Knows no server.
 
 mod content;
+mod folder;
 mod load;
 mod names;
 
@@ -11,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::plan::Size;
 
 pub use content::{Content, Verifier};
+pub use folder::{NOTE, write_folder};
 pub use load::{Loaded, load};
 pub use names::word;
 

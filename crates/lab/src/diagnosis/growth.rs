@@ -1,10 +1,12 @@
 //! Memory of a watched process that grows evenly and does not stop.
 
-use super::{Finding, LEAST, Trouble};
+use super::{Finding, Trouble};
 use crate::monitor::Series;
 use crate::result::RunResult;
 use crate::stats::trend;
 
+/// Fewest seconds: a server that has just begun fills its caches evenly, too, and for longer than that.
+const LEAST: usize = 40;
 /// The line must fit this well.
 const FIT: f64 = 0.9;
 /// Growth over the run: at least this share of the beginning,

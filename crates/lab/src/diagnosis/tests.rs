@@ -82,6 +82,11 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
         found(&result)
     };
     assert_eq!(with(&|at| 100e6 + at * 2e6), [Trouble::Growth]);
+    let begins = |at: f64| 100e6 + at * 2e6;
+    let mut short = run(&[50.0; 30], |_| (400.0, 12.0), 1);
+    let points = (0..30).map(|at| (f64::from(at), begins(f64::from(at)))).collect();
+    short.monitors.push(Series { name: format!("server 1: {MEMORY}"), points });
+    assert_eq!(found(&short), [], "half of a minute is a server that begins");
     assert_eq!(with(&|at| 100e6 + 80e6 * (1.0 - (-at / 10.0).exp())), []);
     assert_eq!(with(&|_| 100e6), []);
 }

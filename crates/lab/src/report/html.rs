@@ -9,7 +9,9 @@ use crate::result::RunResult;
 const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 const STYLE: &str = include_str!("page.css");
+const CHART: &str = include_str!("chart.js");
 const SCRIPT: &str = include_str!("page.js");
+const LIVE: &str = include_str!("live.js");
 
 /// Percentiles of the curves.
 const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
@@ -46,17 +48,27 @@ pub fn html(result: &RunResult) -> String {
     body += "<h2>Environment</h2>";
     body += &table::html(&["what", "value"], &rows);
     body += &format!("<details><summary>The plan</summary><pre>{}</pre></details>", escape(&result.plan_text));
-    page(&result.label, &body, &data(result))
+    // In a script, "</" would end it whatever it stands in.
+    let data = data(result).to_string().replace("</", "<\\/");
+    let data = format!("<script id=\"data\" type=\"application/json\">{data}</script>");
+    page(&result.label, &body, &data, SCRIPT)
 }
 
-fn page(title: &str, body: &str, data: &serde_json::Value) -> String {
-    // In a script, "</" would end it whatever it stands in.
-    let data = data.to_string().replace("</", "<\\/");
+/// The page that follows a run while it goes on.
+pub fn live_page(title: &str) -> String {
+    let body = format!(
+        "<h1>{}</h1><p id=\"state\" role=\"status\"></p><ul id=\"said\"></ul><h2>Over time</h2><div id=\"time\"></div>",
+        escape(title)
+    );
+    page(title, &body, "", LIVE)
+}
+
+fn page(title: &str, body: &str, data: &str, script: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
          <title>{}</title><style>{UPLOT_STYLE}{STYLE}</style></head><body><main>{body}</main>\
-         <script>{UPLOT}</script><script id=\"data\" type=\"application/json\">{data}</script><script>{SCRIPT}</script></body></html>\n",
+         <script>{UPLOT}</script>{data}<script>{CHART}</script><script>{script}</script></body></html>\n",
         escape(title)
     )
 }

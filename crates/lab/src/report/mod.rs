@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::result::RunResult;
 
-pub use html::html;
+pub use html::{html, live_page};
 pub use markdown::markdown;
 pub use table::{bytes, markdown as table_of, milliseconds, number};
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod compare;
+mod corpus;
 mod live;
 mod paper;
 mod plans;
@@ -30,6 +31,8 @@ enum Action {
     Sweep(sweep::Sweep),
     /// Compare two results and say which differences chance does not explain
     Compare(compare::Compare),
+    /// Write the corpus of a plan to a folder, for `strongroom import`
+    Corpus(corpus::Corpus),
     /// Send load from this machine for runs that are led from another
     Agent(agent::Agent),
     /// List the plans that come with the program, or print one
@@ -97,6 +100,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Paper(paper) => paper.run().await,
         Action::Sweep(sweep) => sweep.run().await,
         Action::Compare(compare) => compare.run(),
+        Action::Corpus(corpus) => corpus.run().await,
         Action::Agent(agent) => agent.run().await,
         Action::Plans(plans) => plans.run(),
         Action::Operations => plans::operations(),

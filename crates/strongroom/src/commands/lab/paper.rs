@@ -38,6 +38,10 @@ pub struct Paper {
     /// Where the scratch farms are made; each needs room for the whole corpus. Removed at the end
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// Two empty PostgreSQL databases, which take the content of the farm with documents in the database and of the external one; SQLite
+    /// when absent. They are not emptied at the end
+    #[arg(long, value_name = "postgres://...,postgres://...", value_delimiter = ',')]
+    postgresql: Vec<String>,
     /// Directory for the results
     #[arg(long, value_name = "DIR", default_value = "lab-results")]
     out: PathBuf,
@@ -50,13 +54,18 @@ impl Paper {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
         let paper = Described::find(&self.name).map_err(|error| said(&error))?;
+        if !matches!(self.postgresql.len(), 0 | 2)
+            || self.postgresql.first() == self.postgresql.last() && !self.postgresql.is_empty()
+        {
+            return Err(Error::invalid("--postgresql takes two databases, one for each farm: A,B"));
+        }
         lab::report::prepare(&self.out).map_err(|error| said(&error))?;
         let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
-        let internal = self.configuration(&paper, &scratch.0, "database").await?;
-        let external = self.configuration(&paper, &scratch.0, "files").await?;
-        let text = paper.tables(self.scale, &internal, &external);
-        let path = self.out.join(format!("{}.md", paper.name));
+        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first()).await?;
+        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last()).await?;
+        let text = paper.tables(self.scale, self.engine(), &internal, &external);
+        let path = self.out.join(format!("{}{}.md", paper.name, self.ending()));
         lab::report::write(&path, &text).map_err(|error| said(&error))?;
         let valid = internal.results.iter().chain(&external.results).all(|result| result.valid);
         let value = json!({
@@ -70,10 +79,25 @@ impl Paper {
         Ok(if valid { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
-    /// All phases on a new farm whose documents go to a store.
-    async fn configuration(&self, paper: &Described, scratch: &Path, store: &str) -> Result<Configuration> {
+    fn engine(&self) -> &'static str {
+        if self.postgresql.is_empty() { "SQLite" } else { "PostgreSQL" }
+    }
+
+    /// Results on the two engines lie beside each other.
+    fn ending(&self) -> &'static str {
+        if self.postgresql.is_empty() { "" } else { "-postgresql" }
+    }
+
+    /// All phases on a new farm whose documents go to a store, with its content in a database of PostgreSQL when one is given.
+    async fn configuration(
+        &self,
+        paper: &Described,
+        scratch: &Path,
+        store: &str,
+        postgresql: Option<&String>,
+    ) -> Result<Configuration> {
         let data = scratch.join(store);
-        let mut server = Server::start(&data)?;
+        let mut server = Server::start(&data, postgresql)?;
         program(
             &data,
             &["blobs", "policy", "set", "--database", "main", "--active", store, "--minimum-size", MINIMUM],
@@ -93,7 +117,7 @@ impl Paper {
                 target: Some(server.address.clone()),
                 changes,
                 login: Some(login),
-                label: Some(format!("{phase}-{store}")),
+                label: Some(format!("{phase}-{store}{}", self.ending())),
                 ..lab::Wishes::default()
             };
             let mut live = Live::new(self.json);
@@ -105,6 +129,9 @@ impl Paper {
         server.stop();
         // Room that is kept back for a full disk is no content.
         configuration.database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
+        if let Some(database) = postgresql {
+            configuration.database = size_of(database)?;
+        }
         configuration.store = bytes_below(&data.join("blobs"), &|_| true);
         Ok(configuration)
     }
@@ -136,10 +163,15 @@ struct Server {
 }
 
 impl Server {
-    fn start(data: &Path) -> Result<Self> {
+    fn start(data: &Path, postgresql: Option<&String>) -> Result<Self> {
         let password: String = std::iter::repeat_with(lab::random_letter).take(PASSWORD).collect();
         let failed = |e: std::io::Error| Error::unavailable("a server for the lab cannot be started").with_source(e);
-        let mut process = Command::new(std::env::current_exe().map_err(failed)?)
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        if let Some(database) = postgresql {
+            // Not as a word of the command: others can read those.
+            command.env("STRONGROOM_DATABASE", database);
+        }
+        let mut process = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .env("STRONGROOM_ADMIN_PASSWORD", &password)
@@ -193,6 +225,20 @@ fn program(data: &Path, words: &[&str]) -> Result<()> {
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Error::unavailable(format!("{} on the scratch farm failed: {said}", words.join(" "))))
+}
+
+/// Bytes of a database of PostgreSQL, as it says itself; its log belongs to the whole server.
+fn size_of(database: &str) -> Result<u64> {
+    let failed = |e: std::io::Error| {
+        Error::unavailable("psql, which asks how large a database is, cannot be started: install PostgreSQL's client")
+            .with_source(e)
+    };
+    let asked = ["-X", "-q", "-A", "-t", "-w", "-c", "SELECT pg_database_size(current_database())", "-d", database];
+    let output = Command::new("psql").args(asked).stdin(Stdio::null()).output().map_err(failed)?;
+    String::from_utf8_lossy(&output.stdout).trim().parse().map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Error::unavailable(format!("the database of the scratch farm does not say how large it is: {said}"))
+    })
 }
 
 /// Bytes of the files below a directory whose names are wanted; what cannot be read counts nothing.

@@ -1,5 +1,6 @@
 //! `strongroom lab run`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -43,6 +44,9 @@ pub struct Run {
     /// End the run when an agent is lost, instead of going on without it
     #[arg(long)]
     stop_without_agent: bool,
+    /// Serve a page that follows the run, on an address of this machine such as 127.0.0.1:8098
+    #[arg(long, value_name = "ADDRESS")]
+    live: Option<SocketAddr>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -67,13 +71,33 @@ impl Run {
             stop_without_agent: self.stop_without_agent,
             ..wishes
         };
+        let page = match self.live {
+            Some(listen) => {
+                let title = self.label.as_ref().unwrap_or(&self.plan);
+                let page = lab::live::Live::serve(listen, title).await.map_err(|error| said(&error))?;
+                eprintln!("the run can be followed at {}", page.url());
+                Some(page)
+            }
+            None => None,
+        };
         let mut live = Live::new(self.json);
-        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        let tell = |event| {
+            if let Some(page) = &page {
+                page.take(&event);
+            }
+            live.take(event);
+        };
+        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| said(&error))?;
         live.end();
+        if let Some(page) = page {
+            page.end();
+        }
         let mut text = lab::report::markdown(&result);
         let mut files = Vec::new();
         if let Some(directory) = &self.out {
-            files = lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;
+            let saved = lab::report::save(&result, directory, &file_name(&result.label));
+            // What was measured is not lost with the files: on a full disk it is still said.
+            files = saved.inspect_err(|_| println!("{text}")).map_err(|error| said(&error))?;
             for file in &files {
                 text += &format!("\nwritten: {}", file.display());
             }

@@ -32,9 +32,14 @@ struct Server {
 
 impl Server {
     fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    fn start_with(data: &Path, words: &[&str]) -> Self {
         let mut process = Command::new(PROGRAM)
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
+            .args(words)
             .env("STRONGROOM_ADMIN_PASSWORD", PASSWORD)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -197,4 +202,30 @@ async fn a_paper_is_run_on_postgresql() {
     // What lies in the database makes it larger than the one whose documents lie outside.
     assert!(cells[3] > cells[4] && cells[4] > 0.001, "{sizes}");
     assert!(fault(directory.path(), &["paper", "rbs-2010", "--postgresql", "postgres://a"]).contains("two databases"));
+}
+
+#[test]
+fn a_target_is_reached_by_tls_when_its_certificate_is_trusted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+                 -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \
+                 -keyout key.pem -out certificate.pem";
+    let made = Command::new("openssl").args(words.split_whitespace()).current_dir(path).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let (certificate, key) = (path.join("certificate.pem"), path.join("key.pem"));
+    let tls = ["--tls-certificate", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let server = Server::start_with(&path.join("farm"), &tls);
+    assert!(server.address.starts_with("https://"), "{}", server.address);
+    let plan = plan_of(&["download".to_owned(), "upload".to_owned()]).replace("\"9s\"", "\"2s\"");
+    std::fs::write(path.join("small.toml"), plan).unwrap();
+    let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", PASSWORD, "--json"];
+    let said = fault(path, &words);
+    assert!(said.contains("no connection to https://127.0.0.1") && said.contains("certificate"), "{said}");
+    let mut trusting = Command::new(PROGRAM);
+    trusting.arg("lab").args(words).current_dir(path).env("SSL_CERT_FILE", &certificate);
+    let output = trusting.output().unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["result"]["faults"].as_array().map(Vec::len), Some(0), "{:#}", said["result"]["faults"]);
+    assert!(said["result"]["total"]["done"].as_u64() > Some(10), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -8,6 +8,7 @@ import "./keys.js";
 import "./menu.js";
 import "./more.js";
 import "./pane.js";
+import "./picture.js";
 import "./refresh.js";
 import "./selection.js";
 import "./swap.js";

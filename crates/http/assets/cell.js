@@ -119,7 +119,9 @@ async function edit(link) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-cell]");
+  // All of the cell is the target, also beside a short value.
+  const beside = event.target.matches("td.cell") && !String(getSelection()) && event.target.querySelector("a[data-cell]");
+  const link = beside || event.target.closest("a[data-cell]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   edit(link).catch(() => { location.href = link.href; });

@@ -29,16 +29,28 @@ function keep() {
   if (field) field.value = word;
 }
 
+/** Gives all columns the width that they have now: only then a browser keeps to the widths. The name has what is left. */
+function fix() {
+  if (table.matches(".sized")) return;
+  const name = 340;
+  const widths = heads().map((head) => Math.ceil(head.getBoundingClientRect().width));
+  columns().forEach((column, i) => column.setAttribute("width", widths[i]));
+  table.setAttribute("width", widths.reduce((sum, width) => sum + width, name));
+  table.classList.add("sized");
+}
+
 function resize(event, head, column) {
   event.preventDefault();
   const grip = event.target;
   grip.setPointerCapture(event.pointerId);
   grip.classList.add("held");
   const forwards = getComputedStyle(head).direction === "rtl" ? -1 : 1;
-  const [start, width] = [event.clientX, head.getBoundingClientRect().width];
+  fix();
+  const [start, width, whole] = [event.clientX, Number(column.getAttribute("width")), Number(table.getAttribute("width"))];
   const move = (now) => {
-    const wanted = Math.round(width + forwards * (now.clientX - start));
-    column.setAttribute("width", Math.min(900, Math.max(40, wanted)));
+    const wanted = Math.min(900, Math.max(40, Math.round(width + forwards * (now.clientX - start))));
+    column.setAttribute("width", wanted);
+    table.setAttribute("width", whole + wanted - width);
   };
   grip.addEventListener("pointermove", move);
   grip.addEventListener("lostpointercapture", () => {

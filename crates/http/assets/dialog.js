@@ -1,18 +1,49 @@
-// Links marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead.
+// Links marked `data-dialog` lead to a page with a form; here the form is shown over the present page instead. What is refused
+// is said there too: no page is left behind that the browser would have to send again on the way back.
+import { unreachable } from "./toast.js";
+
+async function parse(answer) {
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+function adopt(dialog, form) {
+  const title = form.querySelector("h1");
+  title.id = "dialog-title";
+  dialog.replaceChildren(document.adoptNode(form));
+  const field = form.querySelector("[aria-invalid=true]") ?? form.querySelector("input:not([type=hidden]), select, textarea, button");
+  field?.focus();
+  return field;
+}
+
+async function send(dialog, form, button) {
+  if (dialog.ariaBusy === "true") return;
+  dialog.ariaBusy = "true";
+  const body = new URLSearchParams(new FormData(form, button));
+  const headers = { accept: "text/html", "x-strongroom-dialog": "yes" };
+  const answer = await fetch(form.action, { method: "POST", body, headers }).catch(() => undefined);
+  dialog.ariaBusy = "false";
+  if (!answer) return unreachable();
+  if (answer.status === 204) return location.assign(answer.headers.get("location"));
+  const fresh = (await parse(answer)).getElementById("form");
+  // What is no form again, the browser shows itself: nothing was done.
+  return fresh ? adopt(dialog, fresh) : form.submit();
+}
 
 async function open(link) {
   const answer = await fetch(link.href, { headers: { accept: "text/html" } });
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const form = page.getElementById("form");
+  const form = (await parse(answer)).getElementById("form");
   if (!answer.ok || !form) {
     location.href = link.href;
     return;
   }
   const dialog = document.createElement("dialog");
-  const title = form.querySelector("h1");
-  title.id = "dialog-title";
-  dialog.setAttribute("aria-labelledby", title.id);
-  dialog.append(document.adoptNode(form));
+  dialog.setAttribute("aria-labelledby", "dialog-title");
+  dialog.addEventListener("submit", (event) => {
+    // Files are sent by the browser.
+    if (event.defaultPrevented || event.target.enctype === "multipart/form-data") return;
+    event.preventDefault();
+    send(dialog, event.target, event.submitter);
+  });
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", (event) => {
     const cancelled = event.target.closest("[data-cancel]");
@@ -21,8 +52,7 @@ async function open(link) {
   });
   document.body.append(dialog);
   dialog.showModal();
-  const first = form.querySelector("input:not([type=hidden]), select, textarea, button");
-  first?.focus();
+  const first = adopt(dialog, form);
   if (first?.type === "text") selectStem(first);
 }
 

@@ -12,8 +12,11 @@ function fill(menu, row) {
   for (const line of menu.querySelectorAll("hr")) {
     if (!line.nextElementSibling || line.nextElementSibling.matches("hr")) line.remove();
   }
-  for (const link of menu.querySelectorAll("a[href]")) {
-    link.setAttribute("href", link.getAttribute("href").replaceAll("ITEM", row.dataset.id).replaceAll("CONTENT", row.dataset.content ?? ""));
+  for (const entry of menu.querySelectorAll("a, button")) {
+    for (const name of ["href", "formaction", "data-copy-link"]) {
+      const address = entry.getAttribute(name);
+      if (address) entry.setAttribute(name, address.replaceAll("ITEM", row.dataset.id).replaceAll("CONTENT", row.dataset.content ?? ""));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 let pane;
 let before;
 let watcher;
+let shown;
 
 function close() {
   if (!pane) return false;
@@ -14,17 +15,20 @@ function close() {
   return true;
 }
 
-async function open(link, row) {
+async function open(link, row, follows) {
   const answer = await fetch(link.href, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const [title, part] = [page.querySelector("main h1"), page.querySelector("main > .columns")];
   const store = document.getElementById("pane");
   if (!answer.ok || answer.redirected || !title || !part || !store) {
-    location.href = link.href;
+    if (!follows) location.href = link.href;
     return;
   }
+  // Somebody may have gone on, or closed it, meanwhile.
+  if (follows && (!pane || document.activeElement !== row)) return;
   pane?.remove();
   before = row?.querySelector("td.act a") ?? link;
+  shown = row?.dataset.id;
   pane = store.content.firstElementChild.cloneNode(true);
   pane.setAttribute("aria-label", title.textContent);
   pane.querySelector("h2").textContent = title.textContent;
@@ -36,7 +40,7 @@ async function open(link, row) {
   watcher?.destroy();
   watcher = "CloseWatcher" in window ? new CloseWatcher() : undefined;
   watcher?.addEventListener("close", close);
-  pane.focus();
+  if (!follows) pane.focus();
   const pdf = pane.querySelector("[data-pdf]");
   if (pdf) (await import("./pdf.js")).show(pdf);
 }
@@ -48,6 +52,13 @@ document.addEventListener("click", (event) => {
   const row = link.closest("tr");
   link.closest("[popover]")?.hidePopover();
   open(link, row).catch(() => { location.href = link.href; });
+});
+
+// Who goes on to another row sees what that is.
+document.addEventListener("focusin", (event) => {
+  const row = pane && event.target.closest?.("tr[data-id]");
+  const link = row?.dataset.id !== shown && row?.querySelector("td.act a");
+  if (link && event.target === row) open(link, row, true).catch(() => {});
 });
 
 document.addEventListener("keydown", (event) => {

@@ -62,7 +62,7 @@ function clicked(event) {
     return refresh();
   }
   const row = event.target.closest("tr[data-id]");
-  if (!row || event.target.closest("a, button, input, select, textarea, label, .menu, .cell-editor") || String(getSelection())) return undefined;
+  if (!row || event.target.closest("a, button, input, select, textarea, label, .menu, .cell-editor, td.cell:has([data-cell])") || String(getSelection())) return undefined;
   const own = boxOf(row);
   if (event.shiftKey && last) range(own);
   else if (event.ctrlKey || event.metaKey) own.checked = !own.checked;
@@ -111,6 +111,17 @@ function pressed(event) {
   else return;
   event.preventDefault();
 }
+
+// From anywhere on the page the arrows lead into the listing, and Ctrl+A takes all of it.
+document.addEventListener("keydown", (event) => {
+  const first = event.target === document.body && form?.querySelector("[data-listing] tr[tabindex='0']");
+  if (!first || event.defaultPrevented || event.altKey || document.querySelector("dialog[open], [popover]:popover-open")) return;
+  const all = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "a";
+  if (!all && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  event.preventDefault();
+  first.focus();
+  if (all) setAll(true);
+});
 
 function start() {
   form = document.querySelector("form:has(td.pick, input[data-away])");

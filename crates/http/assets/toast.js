@@ -16,12 +16,16 @@ function watch(toast) {
 
 document.querySelectorAll("[data-toast]").forEach(watch);
 
-/** Says that the server does not answer. */
-export function unreachable() {
+/** Says something. */
+export function tell(text) {
   const toast = document.createElement("div");
   toast.className = "toast";
-  const list = document.querySelector(".toasts");
-  toast.textContent = list.dataset.unreachable;
-  list.replaceChildren(toast);
+  toast.textContent = text;
+  document.querySelector(".toasts").replaceChildren(toast);
   watch(toast);
+}
+
+/** Says that the server does not answer. */
+export function unreachable() {
+  tell(document.querySelector(".toasts").dataset.unreachable);
 }

@@ -157,7 +157,8 @@ async function settleName(job) {
   const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" }, redirect: "manual" });
   // Who is not signed in is led to where one signs in.
   if (answer.type === "opaqueredirect" || answer.status >= 500) throw new Error(answer.status >= 500 ? "busy" : "session");
-  const { taken, versions } = answer.ok ? await answer.json() : {};
+  const { taken, versions, refused } = answer.ok ? await answer.json() : {};
+  if (refused) throw new Refused(refused);
   // Should somebody take the name only now, both stay.
   job.taken = taken ? await question(job, versions) : "both";
 }
@@ -268,27 +269,39 @@ async function walk(entry, path) {
 
 function aim() {
   target = document.querySelector("[data-upload]");
-  if (!target) return;
-  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
-  target.addEventListener("dragover", (event) => {
-    if (!carriesFiles(event)) return;
+}
+
+/** The whole page takes what is dropped, where something can be stored; elsewhere the browser must not open it. */
+function catchDrops() {
+  const brings = (event) => event.dataTransfer?.types.includes("Files") && !event.target.closest?.("input[type=file]");
+  const open = () => target && !document.querySelector("dialog[open]");
+  document.addEventListener("dragover", (event) => {
+    if (!brings(event)) return;
     event.preventDefault();
-    target.classList.add("over");
+    if (open()) target.classList.add("over");
+    else event.dataTransfer.dropEffect = "none";
   });
-  target.addEventListener("dragleave", (event) => {
-    if (!target.contains(event.relatedTarget)) target.classList.remove("over");
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) target?.classList.remove("over");
   });
-  target.addEventListener("drop", (event) => {
-    if (!carriesFiles(event)) return;
+  document.addEventListener("drop", (event) => {
+    if (!brings(event)) return;
     event.preventDefault();
+    if (!open()) return;
     target.classList.remove("over");
-    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
-    entries.forEach((entry) => walk(entry, ""));
+    // Both are gone with the event. What is no place of a file system is a file alone.
+    const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
+    const dropped = items.map((item) => [item.webkitGetAsEntry(), item.getAsFile()]);
+    for (const [entry, file] of dropped) {
+      if (entry) walk(entry, "");
+      else if (file) add(file, "");
+    }
   });
 }
 
 function receive() {
   aim();
+  catchDrops();
   document.addEventListener("swapped", aim);
   // The upload button opens the file chooser at once; without script it leads to a page with one.
   const chooser = document.createElement("input");

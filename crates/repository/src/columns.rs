@@ -201,6 +201,11 @@ impl Session {
             let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
             guard.require_free(transaction, &checked, &row)?;
             refuse_overtaken(transaction, id, &expected)?;
+            let before = column::values(transaction, id)?;
+            let stands = |(column, value): &(Id, Option<ColumnValue>)| {
+                before.iter().find(|(known, _)| known == column).map(|(_, value)| value) == value.as_ref()
+            };
+            let same = content_type.is_none_or(|wanted| wanted == row.content_type_id) && values.iter().all(stands);
             if let Some(content_type) = content_type {
                 require_type(transaction, row.library_id, content_type)?;
                 node::set_content_type(transaction, id, content_type)?;
@@ -216,6 +221,10 @@ impl Session {
                         column::put_value(transaction, id, column.id, value)?;
                     }
                 }
+            }
+            // Saving what is there already changes nothing, and nothing says that it did.
+            if same {
+                return Ok(());
             }
             node::touch(transaction, id, Timestamp::now(), guard.caller())?;
             if row.kind != NodeKind::Document {

@@ -129,11 +129,12 @@ impl Session {
         root.content.database.write(write).await.map_err(explain)
     }
 
-    /// Takes an entry out of its bin: from the person's to the site's, from the site's for good.
-    pub async fn purge(&self, collection: Id, entry: Id) -> Result<()> {
+    /// Takes an entry out of a bin: from the person's to the site's, from the site's for good.
+    pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, row) = self.entry(collection, entry).await?;
+        let manages = root.rights().has(Right::ManageSite);
         let final_stage =
-            row.stage == Stage::Site || root.rights().has(Right::ManageSite) && row.deleted_by != self.principal.id;
+            row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != self.principal.id);
         let guard = self.guard(&root, &[]);
         let caller = self.clone_view(&root);
         let write = move |transaction: &mut Transaction<'_>| {
@@ -164,7 +165,7 @@ impl Session {
                 return Ok(count);
             }
             for item in page.items {
-                self.purge(collection, item.id).await?;
+                self.purge(collection, item.id, bin).await?;
                 count += 1;
             }
         }

@@ -6,7 +6,7 @@ mod support;
 
 use bytes::Bytes;
 use model::{ErrorKind, LibrarySettings, Name, VersionNumber, Versioning};
-use repository::{CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
+use repository::{Bin, CheckIn, OnConflict, Preconditions, Session, Sort, Transfer, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, names, put, read, to};
 
 fn number(text: &str) -> VersionNumber {
@@ -244,8 +244,8 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         assert_eq!(restored.path, "Archive/A (2)");
         assert_eq!(get(&admin, "Archive/A (2)/b/two.txt").await.unwrap(), "2");
         let entry = admin.delete(&restored.id.into()).await.unwrap();
-        admin.purge(moved.collection_id, entry).await.unwrap();
-        admin.purge(moved.collection_id, entry).await.unwrap();
+        admin.purge(moved.collection_id, entry, Bin::Mine).await.unwrap();
+        admin.purge(moved.collection_id, entry, Bin::Mine).await.unwrap();
         assert_eq!(admin.restore(moved.collection_id, entry).await.unwrap_err().kind(), ErrorKind::NotFound);
         let after = admin.site_collection(moved.collection_id).await.unwrap();
         assert_eq!(after.usage.unwrap().documents, before.usage.unwrap().documents - 2 + 1);
@@ -301,9 +301,13 @@ async fn a_quota_refuses_what_does_not_fit_and_purging_makes_room() {
         assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "quota_exceeded"));
         let entry = admin.delete(&at("Documents/a")).await.unwrap();
         assert!(put(&admin, "Documents/b", &"b".repeat(60_000)).await.is_err());
-        admin.purge(root, entry).await.unwrap();
-        admin.purge(root, entry).await.unwrap();
+        admin.purge(root, entry, Bin::Mine).await.unwrap();
+        admin.purge(root, entry, Bin::Mine).await.unwrap();
         put(&admin, "Documents/b", &"b".repeat(60_000)).await.unwrap();
+        // Out of the site's bin, what the caller deleted is gone at once.
+        let entry = admin.delete(&at("Documents/b")).await.unwrap();
+        admin.purge(root, entry, Bin::Site).await.unwrap();
+        put(&admin, "Documents/c", &"c".repeat(60_000)).await.unwrap();
     })
     .await;
 }

@@ -42,6 +42,30 @@ async fn documents_of_equal_size_are_paged_through_once_in_both_directions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn saving_what_a_column_holds_already_is_no_change() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let name = Name::new("State").unwrap();
+        let change = ColumnChange { name, kind: ColumnKind::Text, required: false, content_type_id: None };
+        let state = admin.create_column(&at("Documents"), change).await.unwrap();
+        put(&admin, "Documents/a", "a").await.unwrap();
+        let set = async |text: Option<&str>| {
+            let values = vec![(state, text.map(|text| ColumnValue::Text(text.into())))];
+            admin.set_values(&at("Documents/a"), ValuesChange { values, ..ValuesChange::default() }).await.unwrap();
+            admin.item(&at("Documents/a")).await.unwrap().modified_at
+        };
+        let first = set(Some("new")).await;
+        assert_eq!(set(Some("new")).await, first);
+        let second = set(Some("won")).await;
+        assert!(second > first);
+        let third = set(None).await;
+        assert!(third > second);
+        assert_eq!(set(None).await, third);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_brings_the_values_of_its_items_and_of_no_others() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;

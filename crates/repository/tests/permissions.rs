@@ -142,7 +142,7 @@ async fn a_recycle_bin_is_for_its_person_and_for_who_manages_the_site() {
         assert!(two.recycled(root, Bin::Mine, None, 10).await.unwrap().items.is_empty());
         assert_eq!(two.recycled(root, Bin::Site, None, 10).await.unwrap_err().kind(), ErrorKind::Forbidden);
         assert_eq!(two.restore(root, entry).await.unwrap_err().kind(), ErrorKind::NotFound);
-        one.purge(root, entry).await.unwrap();
+        one.purge(root, entry, Bin::Mine).await.unwrap();
         assert_eq!(one.restore(root, entry).await.unwrap_err().kind(), ErrorKind::NotFound);
         admin.restore(root, entry).await.unwrap();
         assert_eq!(get(&two, "Documents/x").await.unwrap(), "x");

@@ -3,7 +3,7 @@
 use axum::Json as Reply;
 use axum::http::StatusCode;
 use model::{Accent, Error, Result, SitePath};
-use repository::{AUDIT_ACTIONS, AuditFilter};
+use repository::{AUDIT_ACTIONS, AuditFilter, Bin};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -176,7 +176,7 @@ async fn restore(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<Repl
     responses((status = 204, description = "Done"))
 )]
 async fn purge(caller: Authenticated, Ids([id, entry]): Ids<2>) -> Answer<StatusCode> {
-    caller.session.purge(id, entry).await?;
+    caller.session.purge(id, entry, Bin::Mine).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -12,7 +12,7 @@ use super::flash::{Flash, done};
 use super::format::{Icon, file_icon, toned};
 use super::frame;
 use super::page::Page;
-use super::{browse, html};
+use super::{browse, change, html};
 
 /// Entries of one page.
 const PAGE: usize = 100;
@@ -88,12 +88,10 @@ fn icon_of(item: &RecycledItem) -> Icon {
 /// Puts the entry back whose own button was pressed, or all that are ticked.
 pub async fn restore(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
-    let mut name = String::new();
     let one = !sent.fields.text("one").is_empty();
-    for entry in sent.fields.ids(if one { "one" } else { "ids" })? {
-        name = sent.visit.session.restore(collection, entry).await?.name;
-    }
-    Ok(done(&back(&sent, collection), &Flash::new("toast.restored", name)))
+    let entries = sent.fields.ids(if one { "one" } else { "ids" })?;
+    let flash = change::restore_all(&sent.visit, collection, &entries).await?;
+    Ok(done(&back(&sent, collection), &flash))
 }
 
 /// Takes the ticked entries out of the bin.
@@ -101,8 +99,9 @@ pub async fn purge(Path(collection): Path<String>, sent: Sent) -> Shown {
     let collection: Id = collection.parse()?;
     let entries = sent.fields.ids("ids")?;
     let count = entries.len() as u64;
+    let bin = if sent.fields.text("of") == "site" { Bin::Site } else { Bin::Mine };
     for entry in entries {
-        sent.visit.session.purge(collection, entry).await?;
+        sent.visit.session.purge(collection, entry, bin).await?;
     }
     Ok(done(&back(&sent, collection), &note(&sent, count)))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
-use model::{Error, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
+use model::{Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Versioning};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -136,11 +136,20 @@ pub async fn undo_delete(sent: Sent) -> Shown {
     let Some((collection, entries)) = ids.split_first() else {
         return Ok(done("/", &Flash::new("toast.restored", "")));
     };
+    let flash = restore_all(&sent.visit, *collection, entries).await?;
+    Ok(done(&sent.fields.next("/"), &flash))
+}
+
+/// Puts entries of a recycle bin back where they were; returns the note that says so.
+pub async fn restore_all(visit: &Visit, collection: Id, entries: &[Id]) -> Result<Flash> {
     let mut name = String::new();
     for entry in entries {
-        name = sent.visit.session.restore(*collection, *entry).await?.name;
+        name = visit.session.restore(collection, *entry).await?.name;
     }
-    Ok(done(&sent.fields.next("/"), &Flash::new("toast.restored", name)))
+    Ok(match entries.len() {
+        0 | 1 => Flash::new("toast.restored", name),
+        many => Flash::new("toast.restored-many", visit.page.n("selection.items", many as u64)),
+    })
 }
 
 /// What can be made inside of an item.

@@ -18,6 +18,7 @@ const KNOWN: &[&str] = &[
     "toast.moved",
     "toast.copied",
     "toast.restored",
+    "toast.restored-many",
     "toast.purged",
     "toast.uploaded",
     "toast.skipped",

@@ -20,6 +20,9 @@ use crate::place;
 
 /// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
 const PAGE: usize = 50;
+/// Width of a column beside others of which somebody chose the width, and least width of the name with what stands around it, in CSS pixels.
+const USUAL_WIDTH: u16 = 140;
+const NAME_WIDTH: u32 = 340;
 /// Columns of a library whose values are read.
 const MOST_COLUMNS: usize = 200;
 
@@ -101,6 +104,8 @@ struct Listing<'a> {
     rows: Vec<Row<'a>>,
     name_head: Head,
     heads: Vec<Head>,
+    /// Least width of the table in CSS pixels, when somebody chose widths of columns.
+    sized: Option<u32>,
     has_own: bool,
     next: Option<String>,
     first: bool,
@@ -156,6 +161,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let shown = view.shown(&found.columns);
     let here = address::browse(&item.path);
     let rows = rows(visit, &view, &here, &found, &shown, &people);
+    let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
     Ok(html(&Listing {
         page: &visit.page,
         title: item.name.clone(),
@@ -163,7 +169,8 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         short: found.page.next.is_some() && rows.len() < PAGE,
         rows,
         name_head: name_head(&visit.page, &here, &view),
-        heads: shown.iter().map(|wide| head(&visit.page, &here, &view, &found.columns, wide)).collect(),
+        heads,
+        sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
         next: found.page.next.as_ref().map(|key| format!("{here}?{}&after={}", view.query(), place::write(key))),
         first,
@@ -285,6 +292,19 @@ fn name_head(page: &Page, here: &str, view: &View) -> Head {
         width: None,
         own: false,
     }
+}
+
+/// The titles of the columns. As soon as one has a width, all have: only then a browser keeps to them.
+fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
+    let mut heads: Vec<Head> = shown.iter().map(|wide| head(page, here, view, own, wide)).collect();
+    if heads.iter().all(|head| head.width.is_none()) {
+        return (heads, None);
+    }
+    for head in &mut heads {
+        head.width.get_or_insert(USUAL_WIDTH);
+    }
+    let total = heads.iter().filter_map(|head| head.width).map(u32::from).sum::<u32>();
+    (heads, Some(total + NAME_WIDTH))
 }
 
 fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> Head {

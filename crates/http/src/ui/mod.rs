@@ -15,6 +15,7 @@ mod checkout;
 mod compare;
 mod csv;
 mod details;
+mod dialog;
 mod document;
 mod download;
 mod farm;
@@ -76,6 +77,7 @@ pub fn routes() -> Router<AppState> {
         .merge(items())
         .merge(administration())
         .layer(axum::middleware::from_fn(fault::show))
+        .layer(axum::middleware::from_fn(dialog::answer))
         .layer(CompressionLayer::new())
         // Not compressed: bytes that people stored, which the reader may resume at any place.
         .merge(content())

@@ -12,6 +12,7 @@ use super::caller::Visit;
 use super::change;
 use super::fault::Shown;
 use super::form::{Choice, Field, Input};
+use super::refuse;
 
 /// What to do with a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +91,14 @@ pub struct Question {
 /// Whether a document or folder has the name already, for the script that uploads.
 pub async fn show(visit: Visit, Path(id): Path<String>, Query(question): Query<Question>) -> Shown {
     let place = change::find(&visit, &id).await?;
-    let name = match Name::new(question.name.trim()) {
-        Ok(name) => name,
-        // The upload itself tells what is wrong with the name.
-        Err(_) => return Ok(Json(json!({"taken": false, "versions": false})).into_response()),
+    let (name, folder) = match (Name::new(question.name), NodePath::parse(&question.path)) {
+        (Ok(name), Ok(folder)) => (name, folder),
+        // In the reader's language, which the upload itself does not know.
+        (Err(error), _) | (_, Err(error)) => {
+            let refused = refuse::explain(&visit.page, &error);
+            return Ok(Json(json!({"taken": false, "versions": false, "refused": refused})).into_response());
+        }
     };
-    let folder = NodePath::parse(&question.path)?;
     let mut names = NodePath::parse(&place.path)?.names().to_vec();
     names.extend(folder.names().iter().cloned());
     names.push(name);

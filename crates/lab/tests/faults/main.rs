@@ -120,9 +120,11 @@ async fn a_lock_is_found_by_raising_the_load() {
 #[tokio::test]
 async fn a_twin_that_is_slower_is_found_and_equal_ones_are_not_blamed() {
     let result = run_on(&[Trouble::None, Trouble::Slow, Trouble::None], STEADY).await;
-    assert_eq!(troubles(&result), [Found::Unequal], "{:?}", result.findings);
-    let said = &result.findings[0].text;
-    assert!(said.contains(&format!("not: {}", result.servers[1].name)), "{said}");
+    // What else a busy machine does to a run is not looked at here.
+    let unequal: Vec<_> = result.findings.iter().filter(|finding| finding.trouble == Found::Unequal).collect();
+    assert_eq!(unequal.len(), 1, "{:?}", result.findings);
+    assert!(!troubles(&result).contains(&Found::SlowPath), "{:?}", result.findings);
+    assert!(unequal[0].text.contains(&format!("not: {}", result.servers[1].name)), "{}", unequal[0].text);
     assert_eq!(result.servers.iter().map(|server| server.users).collect::<Vec<_>>(), [3, 3, 2]);
     assert_eq!(result.servers.iter().map(|server| server.done).sum::<u64>(), in_time(&result));
     let page = lab::report::html(&result);

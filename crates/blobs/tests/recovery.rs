@@ -135,6 +135,28 @@ async fn an_interrupted_large_upload_is_removed_and_a_running_one_is_not() {
     assert_eq!(get(&second, &stored).await.unwrap().len(), 15_000_000);
 }
 
+#[tokio::test]
+async fn a_torn_record_behind_a_good_one_of_its_batch_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = crashed(dir.path(), &[5000, 30]).await;
+    let path = segment_files(dir.path(), "seg").remove(0);
+    let mut bytes = fs::read(&path).unwrap();
+    let (last, _) = &all[1];
+    // A batch has its records one behind the other, a block may have several.
+    let behind = (record_offset(&bytes, &last.digest) + 128 + last.size as usize + 4).next_multiple_of(64);
+    assert_ne!(behind % 4096, 0);
+    bytes.resize(behind, 0);
+    bytes.extend([0xaa; 3000]);
+    fs::write(&path, bytes).unwrap();
+    let store = open(dir.path()).await;
+    for (stored, bytes) in &all {
+        assert!(get(&store, stored).await.unwrap() == bytes[..]);
+    }
+    let found = damage(&store).await;
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(fs::metadata(&path).unwrap().len() % 4096, 0);
+}
+
 /// Not a test of its own: the process that [`a_killed_process_keeps_its_promises`] kills.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_writes_until_it_is_killed() {
@@ -192,7 +214,8 @@ async fn a_killed_process_keeps_its_promises() {
             let read = get_by_digest(&store, *digest, *size).await.unwrap();
             assert_eq!(digest_of(&read), *digest);
         }
-        assert!(damage(&store).await.is_empty());
+        let found = damage(&store).await;
+        assert!(found.is_empty(), "round {round}: {found:?}");
         assert_eq!(fs::read_dir(dir.path().join("incoming")).unwrap().count(), 0);
         store.close().await;
     }

@@ -59,6 +59,9 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
         remove(&layout.deletions(id))?;
         return sync_directory(&layout.segments());
     }
+    // First to the last byte that is good: a torn record may begin in the same block.
+    file.set_len(end).map_err(io)?;
+    let end = end.next_multiple_of(BLOCK);
     file.set_len(end).map_err(io)?;
     file.sync_all().map_err(io)?;
     match IndexFile::write(&layout.index(id), id, end, &mut contents.entries()) {
@@ -96,7 +99,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Drops what lies behind the last good record and was therefore being written when the process died. Answers the length to cut to.
+    /// Drops what lies behind the last good record and was therefore being written when the process died. Answers where the good ones end.
     fn cut_torn_tail(&mut self, path: &Path) -> u64 {
         let good = self.records.iter().rposition(|(_, intact)| *intact);
         let end = good.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.extent.stored()));
@@ -110,7 +113,7 @@ impl Inventory {
             }
             gap.start < end
         });
-        end.next_multiple_of(BLOCK)
+        end
     }
 
     /// Damage before a good record is no torn tail: what lies there was acknowledged once.

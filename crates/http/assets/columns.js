@@ -32,7 +32,7 @@ function keep() {
 /** Gives all columns the width that they have now: only then a browser keeps to the widths. The name has what is left. */
 function fix() {
   if (table.matches(".sized")) return;
-  const name = 340;
+  const name = Number(table.dataset.nameWidth);
   const widths = heads().map((head) => Math.ceil(head.getBoundingClientRect().width));
   columns().forEach((column, i) => column.setAttribute("width", widths[i]));
   table.setAttribute("width", widths.reduce((sum, width) => sum + width, name));

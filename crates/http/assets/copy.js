@@ -21,10 +21,15 @@ document.addEventListener("click", async (event) => {
   tell(button.dataset.done);
 });
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = !navigator.clipboard;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-    button.lastChild.textContent = button.dataset.done;
-  });
+function start() {
+  for (const button of document.querySelectorAll("[data-copy][hidden]")) {
+    button.hidden = !navigator.clipboard;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.lastChild.textContent = button.dataset.done;
+    });
+  }
 }
+
+start();
+document.addEventListener("swapped", start);

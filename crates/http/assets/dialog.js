@@ -24,9 +24,17 @@ async function send(dialog, form, button) {
   dialog.ariaBusy = "false";
   if (!answer) return unreachable();
   if (answer.status === 204) return location.assign(answer.headers.get("location"));
-  const fresh = (await parse(answer)).getElementById("form");
-  // What is no form again, the browser shows itself: nothing was done.
-  return fresh ? adopt(dialog, fresh) : form.submit();
+  const page = await parse(answer);
+  const fresh = page.getElementById("form");
+  if (fresh) return adopt(dialog, fresh);
+  // Refused for another reason, such as a session that ended: nothing was done, and the browser shows what there is to do.
+  if (answer.status >= 400 && answer.status < 500) return form.submit();
+  // Done, or nobody knows: sent again it might be done twice. What the answer says stands in the place of the page, such as a
+  // secret that is shown once.
+  document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
+  document.title = page.title;
+  dialog.close();
+  return document.dispatchEvent(new Event("swapped"));
 }
 
 async function open(link) {

@@ -129,7 +129,7 @@ impl Session {
         root.content.database.write(write).await.map_err(explain)
     }
 
-    /// Takes an entry out of a bin: from the person's to the site's, from the site's for good.
+    /// Takes an entry out of a bin. Out of the site's, it is gone for good; out of one's own, what oneself deleted goes on to the site's.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, row) = self.entry(collection, entry).await?;
         let manages = root.rights().has(Right::ManageSite);

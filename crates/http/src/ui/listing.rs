@@ -22,7 +22,7 @@ use crate::place;
 const PAGE: usize = 50;
 /// Width of a column beside others of which somebody chose the width, and least width of the name with what stands around it, in CSS pixels.
 const USUAL_WIDTH: u16 = 140;
-const NAME_WIDTH: u32 = 340;
+pub const NAME_WIDTH: u32 = 340;
 /// Columns of a library whose values are read.
 const MOST_COLUMNS: usize = 200;
 

@@ -82,8 +82,10 @@ fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Ins
             )
         };
     }
+    // File managers ask whether something is there before they put it there: that nothing is, is no fault of anybody.
+    let asked_in_vain = status == StatusCode::NOT_FOUND && method.as_str() == "PROPFIND";
     // Thousands of lines a second that say "all is well" cost more than the requests themselves.
-    if elapsed >= SLOW || status.as_u16() >= 400 { line!(info) } else { line!(debug) }
+    if elapsed >= SLOW || status.as_u16() >= 400 && !asked_in_vain { line!(info) } else { line!(debug) }
 }
 
 /// What became of a request on which the server failed.

@@ -7,6 +7,7 @@ mod filter;
 mod follow;
 mod home;
 mod list;
+mod passages;
 mod place;
 mod remove;
 mod search;

@@ -38,6 +38,35 @@ async fn clients_find_their_way_from_the_root() {
 }
 
 #[tokio::test]
+async fn site_collections_are_found_on_the_way_to_them() {
+    let farm = Farm::new().await;
+    for path in ["sites/legal", "sites/Größe", "plans"] {
+        farm.json("POST", "/api/v1/site-collections", json!({"path": path, "title": "A title"})).await.expect(201);
+    }
+    let hrefs_as = async |user: &str, path: &str| {
+        let text = farm.send_as(user, "PROPFIND", path, &[("depth", "1")], "").await.expect(207).text();
+        let hrefs = text.split("<D:response><D:href>").skip(1).map(|part| part.split('<').next().unwrap().to_owned());
+        hrefs.collect::<Vec<_>>()
+    };
+    farm.account("none").await;
+    assert_eq!(hrefs_as("admin", "/dav/").await, ["/dav/", "/dav/plans/", "/dav/sites/", "/dav/Documents/"]);
+    assert_eq!(
+        hrefs_as("admin", "/dav/SITES").await,
+        ["/dav/SITES/", "/dav/sites/Gr%C3%B6%C3%9Fe/", "/dav/sites/legal/"]
+    );
+    assert_eq!(hrefs_as("admin", "/dav/Documents/").await, ["/dav/Documents/"]);
+    // A library of the same name is there once.
+    let root = farm.get("/api/v1/items/by-path?path=").await.json();
+    let libraries = format!("/api/v1/items/{}/libraries", root["id"].as_str().unwrap());
+    farm.json("POST", &libraries, json!({"name": "sites"})).await.expect(201);
+    assert_eq!(hrefs_as("admin", "/dav/").await, ["/dav/", "/dav/plans/", "/dav/Documents/", "/dav/sites/"]);
+    assert_eq!(hrefs_as("admin", "/dav/sites/").await.len(), 3);
+    // Who knows of none of them finds no way to them.
+    assert_eq!(hrefs_as("none", "/dav/").await, ["/dav/"]);
+    farm.send_as("none", "PROPFIND", "/dav/sites/", &[("depth", "1")], "").await.expect(404);
+}
+
+#[tokio::test]
 async fn whole_trees_are_listed_where_the_administrator_wants_it() {
     let farm = Farm::with(|options| options.webdav_depth_infinity = true).await;
     for path in ["a.txt", "one/b.txt", "one/two/c.txt", "one/two/three/d.txt"] {

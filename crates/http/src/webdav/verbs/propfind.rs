@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result};
+use model::{Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
 use crate::webdav::error::{Outcome, xml_response};
@@ -16,6 +16,9 @@ use crate::webdav::wire::bodies::{self, Asked};
 use crate::webdav::wire::headers::{self, Depth};
 use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
 
+/// Items of one page when all that clients keep with them is read too: each may have up to 256 KiB of it.
+const PAGE_WITH_KEPT: usize = 100;
+
 /// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
 pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
@@ -23,7 +26,9 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
     let top = match ask.session.details(&ask.target(), wanted).await {
         Ok(top) => top,
-        Err(error) if error.kind() == ErrorKind::NotFound => return passage(&ask, depth, error).await,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return passage(&ask, &asked, wanted, depth, error).await;
+        }
         Err(error) => return Err(error.into()),
     };
     let holds = top.item.kind != NodeKind::Document;
@@ -37,6 +42,10 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     } else {
         None
     };
+    let beyond = match depth {
+        Depth::One if holds => beyond(&ask, &asked, wanted, ask.session.passages(&ask.path).await?).await?,
+        _ => String::new(),
+    };
     let listing = Listing {
         session: ask.session,
         target: top.item.id.into(),
@@ -46,44 +55,44 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
         next: Some(None).filter(|_| depth != Depth::Zero && holds),
         below: (depth == Depth::Infinity).then(Vec::new),
     };
-    Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top).await?))
+    Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top, &beyond).await?))
 }
 
-/// An answer about the addresses above site collections, which are no items of their own: empty ones that exist.
-async fn passage(ask: &Ask, depth: Depth, error: Error) -> Outcome {
-    let mut path = ask.path.to_string();
-    let known = ask.session.sites(model::MAX_PAGE).await?;
-    if !path.is_empty() {
-        path.push('/');
-    }
-    let below: Vec<&str> = known.iter().filter_map(|site| strip(&site.path, &path)).collect();
-    if below.is_empty() && !path.is_empty() {
+/// An answer about an address on the way to site collections, which is no item of its own: an empty one that exists.
+async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
+    let names = ask.session.passages(&ask.path).await?;
+    if names.is_empty() && !ask.path.is_empty() {
         return Err(error.into());
     }
     let mut out = BEGIN.to_owned();
-    virtual_collection(&mut out, &path);
+    virtual_collection(&mut out, &ask.path);
     if depth != Depth::Zero {
-        let mut names: Vec<&str> = below.iter().filter_map(|rest| rest.split('/').next()).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names.into_iter().filter(|name| !name.is_empty()) {
-            virtual_collection(&mut out, &format!("{path}{name}"));
-        }
+        out.push_str(&beyond(ask, asked, wanted, names).await?);
     }
     out.push_str(END);
     Ok(xml_response(StatusCode::MULTI_STATUS, out))
 }
 
-fn strip<'a>(address: &'a str, above: &str) -> Option<&'a str> {
-    let begins = address.get(..above.len()).is_some_and(|head| model::fold(head) == model::fold(above));
-    begins.then(|| &address[above.len()..]).filter(|rest| !rest.is_empty())
+/// Site collections below an address, and what lies on the way to others; what the address holds itself is listed with the rest.
+async fn beyond(ask: &Ask, asked: &Asked, wanted: Wanted, names: Vec<String>) -> Outcome<String> {
+    let mut out = String::new();
+    for name in names {
+        let path = ask.path.join(&Name::new(name)?);
+        match ask.session.details(&path.clone().into(), wanted).await {
+            Ok(details) if details.item.parent_id == Id::NONE => live::response(&mut out, &details, asked, None),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => virtual_collection(&mut out, &path),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(out)
 }
 
-fn virtual_collection(out: &mut String, path: &str) {
+fn virtual_collection(out: &mut String, path: &NodePath) {
     let mut properties = Properties::default();
     properties.live("resourcetype", "<D:collection/>");
-    properties.text("displayname", path.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
-    properties.response(out, &crate::webdav::wire::href::write(path, true));
+    properties.text("displayname", path.names().last().map(Name::as_str).unwrap_or_default());
+    properties.response(out, &crate::webdav::wire::href::write(&path.to_string(), true));
 }
 
 /// The root of the server, which holds nothing but `/dav/`: clients come by on their way down.
@@ -114,9 +123,10 @@ struct Listing {
 
 impl Listing {
     /// The first page is read before the status is sent; what goes wrong later breaks the answer off.
-    async fn body(mut self, top: &Details) -> Result<Body> {
+    async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
         let mut first = BEGIN.to_owned();
         live::response(&mut first, top, &self.asked, self.space);
+        first.push_str(beyond);
         if self.next.is_some() {
             self.page(&mut first).await?;
         }
@@ -130,7 +140,8 @@ impl Listing {
 
     async fn page(&mut self, out: &mut String) -> Result<()> {
         let Some(after) = self.next.take() else { return Ok(()) };
-        match self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await {
+        let limit = if self.wanted.properties { PAGE_WITH_KEPT } else { MAX_PAGE };
+        match self.session.details_below(&self.target, self.wanted, after, limit).await {
             Ok(page) => {
                 for details in &page.items {
                     live::response(out, details, &self.asked, self.space);

@@ -1,5 +1,5 @@
 //! Owns the one thread that changes a SQLite file, and its group commit: the transactions that wait share one commit
-//! and so one flush to the disk, each inside a savepoint of its own.
+//! and so one flush to the disk, all but the first inside a savepoint of its own.
 //!
 //! A transaction that finds the disk full is tried again alone. One that is vital may then use the room that is
 //! kept back; all others are refused until that room is there again.
@@ -88,7 +88,8 @@ impl Writer {
                 done.push((job, Err(full(&self.path))));
             } else if !job.is_abandoned() {
                 self.metrics.waited(job.queued());
-                match self.run_one(&mut job) {
+                let first = done.iter().all(|(_, outcome)| outcome.is_err());
+                match self.run_one(&mut job, first) {
                     Ran::Settled(outcome) => done.push((job, outcome)),
                     Ran::Broke(error) => {
                         self.recover(None);
@@ -108,9 +109,10 @@ impl Writer {
         self.commit(done);
     }
 
-    /// Runs one transaction inside a savepoint.
-    fn run_one(&mut self, job: &mut Write) -> Ran {
-        if let Err(error) = self.connection.control("SAVEPOINT one") {
+    /// Runs one transaction, inside a savepoint when there are changes of others before it: without one SQLite keeps no second
+    /// copy of each page that it changes, and what fails takes nothing with it but itself.
+    fn run_one(&mut self, job: &mut Write, first: bool) -> Ran {
+        if !first && let Err(error) = self.connection.control("SAVEPOINT one") {
             return Ran::Broke(classify(error, &self.path));
         }
         let outcome = {
@@ -119,13 +121,14 @@ impl Writer {
         };
         // Some errors, a full disk among them, can roll everything back on their own.
         let outcome = match outcome {
-            Err(error) if error.code() == FULL => return Ran::Broke(error),
+            Err(error) if first || error.code() == FULL => return Ran::Broke(error),
             outcome if self.connection.raw().is_autocommit() => {
                 return Ran::Broke(outcome.err().unwrap_or_else(ended_early));
             }
             outcome => outcome,
         };
         let ended = match outcome {
+            Ok(()) if first => Ok(()),
             Ok(()) => self.connection.control("RELEASE one"),
             Err(_) => self.connection.control("ROLLBACK TO one").and_then(|()| self.connection.control("RELEASE one")),
         };
@@ -198,7 +201,7 @@ impl Writer {
 
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
         self.turn.begin(&mut self.connection).map_err(|e| classify(e, &self.path))?;
-        match self.run_one(job) {
+        match self.run_one(job, true) {
             Ran::Settled(outcome) => {
                 if let Err(error) = self.commit_covered() {
                     self.recover(Some(&error));

@@ -191,6 +191,7 @@ test('a link is copied that leads to the document under another name', async () 
 
 test('a name that cannot be used is refused in the language of the reader', async () => {
   const page = await openPage(browser, server, { locale: 'de-DE' });
+  page.expectFault(/400/);
   await signIn(page);
   await page.goto('/browse/Documents/box');
   await page.locator('#upload-files').setInputFiles({ name: 'ends with a dot.', mimeType: 'text/plain', buffer: Buffer.from('x') });

@@ -48,6 +48,31 @@ test('a listing goes on when its end comes into sight, and is there again on the
   await page.finish();
 });
 
+test('the titles of the columns stay in sight where all columns fit', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await page.goto('/browse/Documents/many');
+  const top = (part) => page.locator(part).first().evaluate((found) => Math.round(found.getBoundingClientRect().top));
+  const below = () => page.locator('.topbar').evaluate((bar) => Math.round(bar.getBoundingClientRect().bottom));
+  await page.locator('.scroll[data-fits]').waitFor();
+  assert.ok((await top('thead th')) > (await below()));
+  await nth(page, 49).scrollIntoViewIfNeeded();
+  await page.evaluate(() => scrollBy(0, 200));
+  assert.ok((await top('.scroll')) < 0, 'the page has moved');
+  assert.ok(Math.abs((await top('thead th')) - (await below())) <= 1);
+  const seen = await page.locator('thead th').evaluateAll((heads) => heads.map((head) => {
+    const { left, top, width, height } = head.getBoundingClientRect();
+    return head.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+  }));
+  assert.ok(seen.every(Boolean), `titles below rows: ${seen}`);
+  await page.locator('thead .sort').first().click();
+  await page.waitForURL(/sort=/);
+  await page.setViewportSize({ width: 800, height: 700 });
+  const fits = await page.locator('.scroll').evaluate((frame) => frame.querySelector('table').offsetWidth <= frame.clientWidth);
+  assert.equal(await page.locator('.scroll[data-fits]').count(), fits ? 1 : 0);
+  await page.finish();
+});
+
 test('another order or filter comes without the load of a page, and back and forward show what was there', async () => {
   const page = await openPage(browser, server);
   await signIn(page);

@@ -147,3 +147,23 @@ test('an upload is paused and goes on', async () => {
   assert.equal(await textOf('pauses/Wait.txt'), 'wait');
   await page.finish();
 });
+
+test('what the server refuses is said in the language of the page, at once', async () => {
+  const page = await openPage(browser, server, { locale: 'de-DE' });
+  page.expectFault(/507/);
+  await signIn(page);
+  await openFolder(page, 'refused');
+  const { items: [{ id }] } = await (await server.api('GET', '/api/v1/site-collections')).json();
+  const allow = async (bytes) => {
+    const answer = await server.json('PATCH', `/api/v1/site-collections/${id}`, { quota_bytes: bytes });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await allow(1);
+  await page.locator('#upload-files').setInputFiles([file('Much.txt', 'more than there is room for')]);
+  const queue = page.locator('#upload-queue');
+  await queue.getByText('Die Website hat keinen Platz mehr').waitFor();
+  await picture(page, 'upload-refused-german');
+  await assertAccessible(page);
+  await allow(null);
+  await page.finish();
+});

@@ -1,5 +1,5 @@
 // Columns are made wider and narrower by dragging the edge of their title. The widths stand in the address, so that the page
-// can be reloaded, sent to somebody and saved as a view.
+// can be reloaded, sent to somebody and saved as a view. Where all columns fit, their titles stay in sight.
 
 let table;
 
@@ -60,8 +60,18 @@ function resize(event, head, column) {
   }, { once: true });
 }
 
+// The titles stay in sight below the bar while the page moves. That takes a listing that does not move sideways by itself.
+const fitting = new ResizeObserver((changes) => {
+  for (const { target } of changes) {
+    const frame = target.closest(".scroll");
+    frame?.toggleAttribute("data-fits", target.offsetWidth <= frame.clientWidth);
+  }
+});
+
 function start() {
   table = document.querySelector("table[data-listing]");
+  fitting.disconnect();
+  if (table) fitting.observe(table);
   if (!table || !matchMedia("(min-width: 48.01rem)").matches) return;
   heads().forEach((head, i) => {
     const grip = document.createElement("span");

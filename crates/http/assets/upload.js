@@ -130,7 +130,8 @@ class Refused extends Error {}
 
 function check(request) {
   if (request.status < 300) return request;
-  if (request.status === 401 || request.status >= 500 || request.status === 429) throw new Error(request.status === 401 ? "session" : "busy");
+  // A store or quota that is full is an answer: asking again makes no room.
+  if (request.status === 401 || request.status === 429 || (request.status >= 500 && request.status !== 507)) throw new Error(request.status === 401 ? "session" : "busy");
   let detail = say.failed;
   try { detail = JSON.parse(request.responseText).detail ?? detail; } catch { /* not a problem document */ }
   throw Object.assign(new Refused(detail), { status: request.status });
@@ -157,8 +158,8 @@ async function settleName(job) {
   const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" }, redirect: "manual" });
   // Who is not signed in is led to where one signs in.
   if (answer.type === "opaqueredirect" || answer.status >= 500) throw new Error(answer.status >= 500 ? "busy" : "session");
-  const { taken, versions, refused } = answer.ok ? await answer.json() : {};
-  if (refused) throw new Refused(refused);
+  const { taken, versions, detail } = await answer.json();
+  if (!answer.ok) throw new Refused(detail);
   // Should somebody take the name only now, both stay.
   job.taken = taken ? await question(job, versions) : "both";
 }

@@ -1,5 +1,7 @@
 //! Maps the kinds of error to HTTP, once for all protocols, and logs what is the server's own fault.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::{Error, ErrorKind};
@@ -13,9 +15,13 @@ const THROTTLED_RETRY_AFTER: HeaderValue = HeaderValue::from_static("30");
 
 /// An error as `application/problem+json` (RFC 9457).
 ///
-/// Fields: `type` (always `about:blank`), `title` (of the status), `status`, `detail` (what happened and what to do),
-/// `code` (stable, for scripts), `instance` (the request identifier).
+/// Fields: `type` (always `about:blank`), `title` (of the status), `status`, `detail` (what happened and what to do, in the
+/// language that the request asks for), `code` (stable, for scripts), `instance` (the request identifier).
 pub struct Problem(Error);
+
+/// The error behind an answer, for the layer that says it in another language.
+#[derive(Clone)]
+pub struct Told(pub Arc<Error>);
 
 /// What handlers of programs' protocols return.
 pub type Answer<T = Response> = Result<T, Problem>;
@@ -30,24 +36,32 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = status(&self.0);
         log(&self.0, status);
-        let body = serde_json::json!({
-            "type": "about:blank",
-            "title": status.canonical_reason().unwrap_or("Checksum Mismatch"),
-            "status": status.as_u16(),
-            "detail": public_message(&self.0),
-            "code": self.0.code(),
-            "instance": request::current_id(),
-        });
         let kind = HeaderValue::from_static("application/problem+json");
-        let mut response = (status, [(header::CONTENT_TYPE, kind)], body.to_string()).into_response();
+        let body = problem(&self.0, public_message(&self.0));
+        let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Basic realm=\"Strongroom\", charset=\"UTF-8\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
             response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         add_retry_after(&self.0, &mut response);
+        response.extensions_mut().insert(Told(Arc::new(self.0)));
         response
     }
+}
+
+/// The body of a problem whose `detail` says this.
+pub fn problem(error: &Error, detail: &str) -> String {
+    let status = status(error);
+    let body = serde_json::json!({
+        "type": "about:blank",
+        "title": status.canonical_reason().unwrap_or("Checksum Mismatch"),
+        "status": status.as_u16(),
+        "detail": detail,
+        "code": error.code(),
+        "instance": request::current_id(),
+    });
+    body.to_string()
 }
 
 /// The status of an error: by its kind, refined by its code.

@@ -31,6 +31,7 @@ pub fn router(state: AppState) -> Router {
         .method_not_allowed_fallback(ui::no_such_method)
         .layer(DefaultBodyLimit::max(MEMORY_BODY))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
+        .layer(middleware::from_fn(ui::in_language))
         .layer(middleware::from_fn(csrf::same_origin))
         .layer(middleware::from_fn(edge::around))
         .with_state(state)

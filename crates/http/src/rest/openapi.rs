@@ -34,8 +34,9 @@ pub fn frame() -> OpenApi {
     OpenApiBuilder::new().info(info).components(Some(components)).security(Some(either)).build()
 }
 
-const ABOUT: &str = "Documents of a Strongroom farm. Every error is `application/problem+json` with a stable `code`. \
-Lists are `{items, next}`; `next` is the `cursor` of the page that follows. Identifiers are strings, times are RFC 3339, \
+const ABOUT: &str = "Documents of a Strongroom farm. Every error is `application/problem+json` with a stable `code`; \
+its `detail` is in the language of `Accept-Language` where the farm speaks it. Lists are `{items, next}`; `next` is the \
+`cursor` of the page that follows. Identifiers are strings, times are RFC 3339, \
 sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its token in the field `Lock-Token` of each change; several are \
 separated by commas.";
 

@@ -55,6 +55,8 @@ mod views;
 mod visible;
 mod written;
 
+pub use refuse::in_language;
+
 use askama::Template;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};

@@ -1,5 +1,9 @@
 //! Forms that were refused: shown again with what was typed and why it did not do, in the reader's language.
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderValue, header};
+use axum::middleware::Next;
 use axum::response::Response;
 use model::{Error, ErrorKind};
 
@@ -8,7 +12,7 @@ use super::form::Form;
 use super::html;
 use super::page::Page;
 use super::texts::Language;
-use crate::error;
+use crate::error::{self, Told};
 
 /// Shows the form again when its sender can mend the error; everything else is an error page.
 pub fn again(mut form: Form<'_>, error: Error) -> Shown {
@@ -25,6 +29,22 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     let mut response: Response = html(&form);
     *response.status_mut() = status;
     Ok(response)
+}
+
+/// The layer that gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
+pub async fn in_language(request: Request, next: Next) -> Response {
+    let page = Page::of(request.headers(), String::new());
+    let mut response = next.run(request).await;
+    let told = response.extensions_mut().remove::<Told>();
+    if let Some(Told(error)) = told.filter(|_| page.language != Language::ENGLISH) {
+        // The new body has its own length and is not compressed.
+        for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
+            response.headers_mut().remove(field);
+        }
+        response.headers_mut().insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(page.language.tag()));
+        *response.body_mut() = Body::from(error::problem(&error, &explain(&page, &error)));
+    }
+    response
 }
 
 /// What went wrong, as the reader understands it: the error's own English message, or a text for its code. Rights have the

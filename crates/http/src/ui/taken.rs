@@ -10,9 +10,8 @@ use serde_json::json;
 
 use super::caller::Visit;
 use super::change;
-use super::fault::Shown;
 use super::form::{Choice, Field, Input};
-use super::refuse;
+use crate::error::Answer;
 
 /// What to do with a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,16 +88,9 @@ pub struct Question {
 }
 
 /// Whether a document or folder has the name already, for the script that uploads.
-pub async fn show(visit: Visit, Path(id): Path<String>, Query(question): Query<Question>) -> Shown {
+pub async fn show(visit: Visit, Path(id): Path<String>, Query(question): Query<Question>) -> Answer {
     let place = change::find(&visit, &id).await?;
-    let (name, folder) = match (Name::new(question.name), NodePath::parse(&question.path)) {
-        (Ok(name), Ok(folder)) => (name, folder),
-        // In the reader's language, which the upload itself does not know.
-        (Err(error), _) | (_, Err(error)) => {
-            let refused = refuse::explain(&visit.page, &error);
-            return Ok(Json(json!({"taken": false, "versions": false, "refused": refused})).into_response());
-        }
-    };
+    let (name, folder) = (Name::new(question.name)?, NodePath::parse(&question.path)?);
     let mut names = NodePath::parse(&place.path)?.names().to_vec();
     names.extend(folder.names().iter().cloned());
     names.push(name);

@@ -107,3 +107,16 @@ async fn the_document_is_whole() {
         assert!(document["components"]["schemas"][name].is_object(), "{name} is used and not described");
     }
 }
+
+#[tokio::test]
+async fn problems_are_told_in_the_language_that_is_asked_for() {
+    let farm = Farm::new().await;
+    for (wanted, said) in [("en", "there is no"), ("de-AT, en;q=0.5", "Das gibt es hier nicht"), ("tlh", "there is no")]
+    {
+        let reply = farm.send("GET", "/api/v1/items/7", &[("accept-language", wanted)], "").await.expect(404);
+        let problem = reply.json();
+        assert_eq!(problem["code"], "not_found");
+        assert!(problem["detail"].as_str().unwrap().contains(said), "{wanted}: {problem}");
+        assert_eq!(reply.header("content-type"), "application/problem+json");
+    }
+}

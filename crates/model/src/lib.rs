@@ -27,7 +27,7 @@ pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
 pub use id::{Id, IdSource};
 pub use limits::{MAX_COLUMN_TEXT, MAX_COMMENT, MAX_DEPTH, MAX_NAME_CHARS, MAX_PAGE};
-pub use name::{Name, NodePath, SitePath, fold, is_litter, is_passing};
+pub use name::{Name, NodePath, SitePath, fold, is_litter, is_passing, is_passing_folder};
 pub use node::NodeKind;
 pub use policy::{LibrarySettings, Versioning};
 pub use preferences::{Preferences, Theme};

@@ -88,6 +88,16 @@ pub fn is_passing(name: &str) -> bool {
         || lower.starts_with(".~")
         || lower.contains(".sb-")
         || lower.starts_with("~wr")
+        || lower.starts_with(".dat.nosync")
+}
+
+/// Whether a name is one that programs give to a folder of their own for moments, while they save a document.
+pub fn is_passing_folder(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.contains(".sb-")
+        || lower == ".temporaryitems"
+        || lower.starts_with(".dat.nosync")
+        || lower.starts_with("(a document being saved by ")
 }
 
 /// Characters that take no room of their own on a screen.

@@ -222,11 +222,11 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         let into_itself = admin.move_to(&at("Archive/a"), &at("Archive/a/b"), None).await.unwrap_err();
         assert_eq!(into_itself.code(), "into_itself");
         // What is in a folder cannot take the folder's place, which would go to the recycle bin with it.
-        let (over, archive) = (Transfer { overwrite: true, shallow: false }, at("Archive"));
+        let (over, archive) = (Transfer { overwrite: true, ..Transfer::default() }, at("Archive"));
         let a = Name::new("a").unwrap();
         for inner in ["Archive/a/b", "Archive/a/b/two.txt"] {
-            let copied = admin.copy_onto(&at(inner), &archive, &a, over).await.unwrap_err();
-            let moved = admin.move_onto(&at(inner), &archive, &a, over).await.unwrap_err();
+            let copied = admin.copy_onto(&at(inner), &archive, &a, over.clone()).await.unwrap_err();
+            let moved = admin.move_onto(&at(inner), &archive, &a, over.clone()).await.unwrap_err();
             assert_eq!((copied.code(), moved.code()), ("into_itself", "into_itself"), "{copied} {moved}");
         }
         assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");

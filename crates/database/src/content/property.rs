@@ -7,6 +7,7 @@ use crate::{Reader, Transaction, params, statements};
 statements! {
     OF_ITEMS = "SELECT node_id, namespace, name, value FROM dead_property WHERE node_id {in $1}
         ORDER BY node_id, namespace, name";
+    SIZES = "SELECT node_id, CAST(SUM(OCTET_LENGTH(value)) AS BIGINT) FROM dead_property WHERE node_id {in $1} GROUP BY node_id";
     TOTALS = "SELECT COUNT(*), CAST(COALESCE(SUM(LENGTH(value)), 0) AS BIGINT) FROM dead_property WHERE node_id = $1";
     PUT = "INSERT INTO dead_property (node_id, namespace, name, value) VALUES ($1, $2, $3, $4)
         ON CONFLICT (node_id, namespace, name) DO UPDATE SET value = excluded.value";
@@ -34,6 +35,11 @@ pub fn of_items(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<PropertyRow
     reader.query(OF_ITEMS, &params![items], |row| {
         Ok(PropertyRow { node_id: row.get(0)?, namespace: row.get(1)?, name: row.get(2)?, value: row.get(3)? })
     })
+}
+
+/// Bytes that the values of these items take, for those that have any.
+pub fn sizes(reader: &mut Reader<'_>, items: &[Id]) -> Result<Vec<(Id, i64)>> {
+    reader.query(SIZES, &params![items], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Number of an item's properties, and characters of their values.

@@ -60,9 +60,9 @@ impl Failure {
         if self.error.code() == "name_taken" { Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self } } else { self }
     }
 
-    /// What a lock is in the way of, at this address.
+    /// What a lock is in the way of, at this address, unless that was said already.
     pub fn locked_at(self, href: &str) -> Self {
-        if self.error.kind() != ErrorKind::Locked {
+        if self.error.kind() != ErrorKind::Locked || self.condition.is_some() {
             return self;
         }
         let mut condition = "<D:lock-token-submitted><D:href>".to_owned();

@@ -32,6 +32,7 @@ pub struct Ask {
 impl Ask {
     /// Reads the target and judges the field `If`.
     pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
+        refuse_query(&parts)?;
         let raw = parts.uri.path().to_owned();
         let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
         let mut ask = Self { session, path, href: raw, parts, demanded: None };
@@ -111,13 +112,14 @@ impl Ask {
         }
     }
 
-    /// Where nothing is, deep locks on what would hold it count.
+    /// Where nothing is, deep locks on what would hold it count, and those on the document that the caller put aside from there.
     async fn covered(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
         let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
         match self.session.details(&parent.into(), wanted).await {
             Ok(details) => {
                 let deep = details.locks.into_iter().filter(|lock| lock.deep);
-                Ok(Present { etag: None, tokens: deep.map(|lock| lock.token).collect() })
+                let aside = self.session.locks_put_aside(path).await?;
+                Ok(Present { etag: None, tokens: deep.chain(aside).map(|lock| lock.token).collect() })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Present::default()),
             Err(error) => Err(error.into()),
@@ -130,6 +132,22 @@ fn state(details: &Details) -> Present {
         etag: details.item.version_id.map(|_| format!("\"{}\"", details.item.etag())),
         tokens: details.locks.iter().map(|lock| lock.token.clone()).collect(),
     }
+}
+
+/// Behind an address, only a version to read is named: what comes behind the question mark of a name would be lost.
+fn refuse_query(parts: &Parts) -> Outcome<()> {
+    if parts.uri.query().is_none() || matches!(parts.method.as_str(), "GET" | "HEAD") {
+        return Ok(());
+    }
+    let versions = parts.uri.query().is_some_and(|query| query.starts_with("version="));
+    let error = if versions {
+        Error::forbidden("a version has GET and HEAD at its own address, and no more: use the address of the document")
+            .with_code("version_address")
+    } else {
+        Error::invalid("an address has no query here: write a question mark that belongs to a name as %3F")
+            .with_code("unexpected_query")
+    };
+    Err(error.into())
 }
 
 /// A name that no item can have: nothing is there, and nothing can be put there.

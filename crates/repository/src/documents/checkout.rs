@@ -140,8 +140,9 @@ impl Session {
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }
+            // What others see stays as it is, so no lock is in the way.
             if right != Right::Override {
-                guard.require_free(transaction, &checked, &row)?;
+                require_free(&row, guard.caller(), None)?;
             }
             let freed = discard_working(transaction, &row)?;
             node::release(transaction, id)?;

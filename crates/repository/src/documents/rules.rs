@@ -57,8 +57,10 @@ pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> 
     }
     Err(match holder {
         Some(name) => held_by(&node.name, name),
-        None => Error::locked(format!("\"{}\" was checked out by somebody else a moment ago", node.name))
-            .with_code(CHECKED_OUT),
+        None => {
+            Error::locked(format!("\"{}\" is checked out by somebody else: ask for a check-in, or wait", node.name))
+                .with_code(CHECKED_OUT)
+        }
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Succession<'a> {
     pub(crate) free: bool,
     /// Whether a library with drafts publishes it at once.
     pub(crate) publish: bool,
-    /// Whether it takes the place of an empty version by the same person, and of any version of a program's notes.
+    /// Whether it takes the place of an empty version by the same person, and of the only version of a program's notes.
     pub(crate) one_save: bool,
 }
 
@@ -32,7 +32,8 @@ pub(crate) fn succeed(
     make: impl FnOnce(&mut Transaction<'_>, &mut NodeRow, VersionNumber, bool) -> Result<VersionRow>,
 ) -> Result<(VersionRow, i64)> {
     let held = row.holder_id == Some(guard.caller());
-    if how.settings.require_checkout && !held && !how.free {
+    let begins = how.one_save && !how.publish && is_beginning(transaction, guard, row)?;
+    if how.settings.require_checkout && !held && !how.free && !(begins && is_alone(transaction, row)?) {
         return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
             .with_code("checkout_required"));
     }
@@ -44,7 +45,7 @@ pub(crate) fn succeed(
     }
     let previous = row.version_id;
     let replaces = match previous {
-        Some(id) if how.one_save && !how.publish => is_litter(&row.name) || is_beginning(transaction, guard, id)?,
+        Some(_) if how.one_save && !how.publish => begins || (is_litter(&row.name) && is_alone(transaction, row)?),
         _ => false,
     };
     let number = if how.publish {
@@ -80,8 +81,14 @@ pub(crate) fn record_replaced(
     Ok(())
 }
 
-/// Whether a version is empty and the caller's own: programs make a file first and fill it then.
-fn is_beginning(transaction: &mut Transaction<'_>, guard: &Guard, id: Id) -> Result<bool> {
+/// Whether a document has one version and no more.
+fn is_alone(transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
+    Ok(version::list(transaction, row.id, None, 2)?.len() < 2)
+}
+
+/// Whether the present version is empty and the caller's own: programs make a file first and fill it then.
+fn is_beginning(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+    let Some(id) = row.version_id else { return Ok(false) };
     let found = version::find(transaction, id)?;
     Ok(found.is_some_and(|version| version.size == 0 && version.created_by == guard.caller()))
 }

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 
 use database::Reader;
 use database::content::{collection, lock, property};
-use model::{Id, MAX_PAGE, NodeKind, Result, Right, Timestamp};
+use model::{Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, fold};
 
 use super::list::{ListRequest, Order, Page, SortKey};
 use super::walk::Listing;
 use crate::locate::Located;
 use crate::view::Item;
 use crate::{Lock, Property, Session, Target};
+
+/// Most bytes of what clients keep with the items of one page.
+const MOST_KEPT: i64 = 1 << 20;
 
 /// What to bring besides the items themselves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +74,10 @@ impl Session {
                 let path = located.path();
                 let request = ListRequest::default();
                 let listing = Listing::new(located, &request, &path, Order::Plain);
-                let page = listing.page(reader, after, limit)?;
+                let mut page = listing.page(reader, after, limit)?;
+                if wanted.properties {
+                    end_early(reader, &mut page)?;
+                }
                 Ok(Page { items: complete(reader, located, page.items, wanted, &above)?, next: page.next })
             })
             .await?;
@@ -101,6 +107,29 @@ fn locks_above(reader: &mut Reader<'_>, located: &Located, wanted: Wanted, itsel
     let above: Vec<Id> = located.chain[..count].iter().map(|node| node.id).collect();
     let locks = lock::on_items(reader, &above, Timestamp::now())?;
     Ok(locks.into_iter().filter(|lock| lock.deep).map(|row| Lock::on(located, row)).collect())
+}
+
+/// Shortens a page to what is read into memory at once: at least one item, and no more than [`MOST_KEPT`] of what is kept with them.
+fn end_early(reader: &mut Reader<'_>, page: &mut Page<Item, SortKey>) -> Result<()> {
+    let ids: Vec<Id> = page.items.iter().map(|item| item.id).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let sizes: HashMap<Id, i64> = property::sizes(reader, &ids)?.into_iter().collect();
+    let mut bytes = 0;
+    let fitting = page.items.iter().take_while(|item| {
+        bytes += sizes.get(&item.id).copied().unwrap_or(0);
+        bytes <= MOST_KEPT
+    });
+    let keep = fitting.count().max(1);
+    if keep < page.items.len() {
+        page.items.truncate(keep);
+        page.next = page.items.last().map(|item| match item.kind {
+            NodeKind::Document => SortKey::Name(fold(&item.name)),
+            NodeKind::Site | NodeKind::Library | NodeKind::Folder => SortKey::Container(fold(&item.name)),
+        });
+    }
+    Ok(())
 }
 
 fn complete(

@@ -1,5 +1,6 @@
 //! Items whatever their kind: looking, listing, creating folders, renaming, moving, copying, deleting.
 
+mod aside;
 mod copy;
 mod create;
 mod details;

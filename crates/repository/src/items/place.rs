@@ -5,6 +5,7 @@ use database::content::{collection, lock, scope, tree};
 use database::{Reader, Transaction};
 use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
 
+use super::aside::refuse_litter;
 use crate::access::Access;
 use crate::documents::{explain, held_parent, taken};
 use crate::locate::Located;
@@ -46,6 +47,7 @@ impl Session {
                 return Err(Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code("overtaken"));
             }
             crate::documents::require_free(&row, guard.caller(), None)?;
+            refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
             refuse_taken(transaction, parent, &name, id)?;
             node::place(transaction, id, parent, name.as_str(), &name.folded())?;
@@ -94,6 +96,7 @@ impl Session {
             refuse_held(transaction, id, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
             refuse_taken(transaction, to, &name, id)?;
+            refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
             guard.require_unlocked(transaction, &checked, &parent)?;
             put_below(transaction, &row, &parent, &name)?;

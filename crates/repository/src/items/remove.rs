@@ -4,8 +4,9 @@ use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, node, scope, tree};
-use model::{Error, Id, NodeKind, Result, Right, Timestamp, is_litter};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
+use super::aside::is_nothing_of_its_own;
 use super::place::{leave, lock_in, refuse_held, subtree_rights};
 use crate::documents::{Preconditions, charge};
 use crate::session::Guard;
@@ -22,12 +23,13 @@ impl Session {
         Ok(self.remove(target, preconditions, false).await?.unwrap_or(Id::NONE))
     }
 
-    /// The same as a file manager does it: what programs keep for themselves beside documents goes for good.
+    /// The same as a file manager does it: what programs keep for themselves beside documents, or leave behind when they have saved
+    /// one, goes for good.
     pub async fn delete_file(&self, target: &Target, preconditions: Preconditions) -> Result<()> {
         self.remove(target, preconditions, true).await.map(drop)
     }
 
-    async fn remove(&self, target: &Target, preconditions: Preconditions, litter: bool) -> Result<Option<Id>> {
+    async fn remove(&self, target: &Target, preconditions: Preconditions, by_file_manager: bool) -> Result<Option<Id>> {
         let located = self.locate(target).await?;
         let right = match located.node().kind {
             NodeKind::Site => Right::ManageSite,
@@ -52,7 +54,7 @@ impl Session {
             subtree_rights(transaction, &checked.access, &row, right)?;
             refuse_held(transaction, id, guard.caller())?;
             leave(transaction, &guard, &checked, &row)?;
-            if litter && kind == NodeKind::Document && is_litter(&row.name) {
+            if by_file_manager && is_nothing_of_its_own(transaction, &guard, &row)? {
                 erase(transaction, &guard, &row)?;
                 guard.record(transaction, id, "item.delete", path.as_str())?;
                 return Ok(None);
@@ -93,7 +95,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
     Ok(entry.id)
 }
 
-/// Removes a document for good, with its versions.
+/// Removes an item for good, with what it holds.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
     if scope::of_node(transaction, row.id)?.is_some() {

@@ -1,10 +1,6 @@
 //! Copying and moving to an exact name, over what is there already: what a file manager means by it.
 //!
-//! A document that comes over another becomes its next version, so that the history stays with the name. A program that saves by
-//! putting the old file aside and moving a new one into its place makes a version too: the document that was put aside comes
-//! back for it.
-
-use std::time::Duration;
+//! A document that comes over another becomes its next version, so that the history stays with the name.
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
@@ -12,23 +8,25 @@ use database::content::version::{self, VersionRow};
 use database::content::{displaced, lock, property, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, is_passing};
 
+use super::aside::refuse_litter;
 use super::copy::Copier;
 use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
 use super::remove::{erase, recycle};
-use crate::documents::{Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed, taken};
+use crate::documents::{
+    Preconditions, Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed, taken,
+};
 use crate::locate::Located;
 use crate::session::{Checked, Guard};
 use crate::view::Item;
 use crate::{Session, Target};
 
-/// For how long a document that was put aside may come back as the one that is saved.
-const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
-
 /// How to copy or move.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Transfer {
     /// Whether what has the name already gives way.
     pub overwrite: bool,
+    /// What must hold for the document that is copied or moved.
+    pub preconditions: Preconditions,
     /// Of a folder that is copied, only itself.
     pub shallow: bool,
 }
@@ -44,13 +42,13 @@ pub struct Transferred {
 
 /// What a transaction needs for one copy or move; cloned for each attempt.
 #[derive(Clone)]
-struct Way {
-    guard: Guard,
-    source: Located,
-    to: Id,
-    to_path: String,
-    name: Name,
-    how: Transfer,
+pub(super) struct Way {
+    pub(super) guard: Guard,
+    pub(super) source: Located,
+    pub(super) to: Id,
+    pub(super) to_path: String,
+    pub(super) name: Name,
+    pub(super) how: Transfer,
 }
 
 impl Session {
@@ -106,6 +104,7 @@ impl Way {
         let parent = held_parent(transaction, self.to)?;
         self.guard.require_unlocked(transaction, &checked, &parent)?;
         let source = node::lock(transaction, self.source.node().id)?.ok_or_else(crate::locate::no_item)?;
+        self.how.preconditions.check(self.source.visible_version(&source))?;
         let present = self.present(transaction, &checked, &source)?;
         let replaced = present.is_some();
         if let Some(present) = present {
@@ -135,6 +134,7 @@ impl Way {
         let checked = self.guard.check_alone(transaction)?;
         let old_parent = self.source.parent().map_or(Id::NONE, |parent| parent.id);
         let row = lock_in(transaction, self.source.node().id, old_parent)?;
+        self.how.preconditions.check(self.source.visible_version(&row))?;
         let parent = held_parent(transaction, self.to)?;
         let above = above(transaction, &parent)?;
         if above.contains(&row.id) {
@@ -157,15 +157,12 @@ impl Way {
                 return self.absorb(transaction, &checked, &row, &present);
             }
             self.clear(transaction, &checked, &present)?;
-        } else if let Some(aside) = self.put_aside(transaction, &row)? {
-            return self.bring_back(transaction, &checked, &row, aside);
+        } else if let Some(aside) = self.find_aside(transaction, &row)? {
+            return self.bring_back(transaction, &checked, &row, &aside);
         }
-        let aside = row.kind == NodeKind::Document && is_passing(self.name.as_str()) && !is_passing(&row.name);
-        if aside && row.parent_id == parent.id {
-            // Its lock stays with it, for the document comes back in a moment.
-            self.guard.require_unlocked(transaction, &checked, &row)?;
-            let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
-            displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())?;
+        refuse_litter(&row, &self.name)?;
+        if self.puts_aside(transaction, &row)? {
+            self.put_aside(transaction, &checked, &row)?;
         } else {
             leave(transaction, &self.guard, &checked, &row)?;
             displaced::remove(transaction, row.id)?;
@@ -220,14 +217,14 @@ impl Way {
         self.guard.record(transaction, row.id, "item.delete", path)
     }
 
-    fn visible(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<VersionRow> {
+    pub(super) fn visible(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<VersionRow> {
         let id = self.source.visible_version(row).ok_or_else(crate::locate::no_item)?;
         version::find(transaction, id)?
             .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))
     }
 
     /// Makes a version of another document the next one of the document with this identifier.
-    fn overwrite(
+    pub(super) fn overwrite(
         &self,
         transaction: &mut Transaction<'_>,
         checked: &Checked,
@@ -283,6 +280,10 @@ impl Way {
         leave(transaction, &self.guard, checked, row)?;
         let visible = self.visible(transaction, row)?;
         self.overwrite(transaction, checked, onto.id, &visible)?;
+        // What a program saved over a document says nothing of the properties that others keep with that.
+        if !is_passing(&row.name) {
+            property::replace(transaction, row.id, onto.id)?;
+        }
         if version::list(transaction, row.id, None, 2)?.len() > 1 {
             recycle(transaction, &self.guard, row, &self.source.path())?;
         } else {
@@ -291,42 +292,13 @@ impl Way {
         self.done(transaction, "item.move", onto.id, true)
     }
 
-    /// The document that the caller put aside from the place to which a passing file is moved now.
-    fn put_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
-        let passing = row.kind == NodeKind::Document && row.parent_id == self.to && is_passing(&row.name);
-        if !passing || is_passing(self.name.as_str()) {
-            return Ok(None);
-        }
-        let since = Timestamp::now().before(ONE_SAVE);
-        let found = displaced::find(transaction, self.to, &self.name.folded(), self.guard.caller(), since)?;
-        let Some((id, _)) = found else { return Ok(None) };
-        let aside = node::lock(transaction, id)?;
-        Ok(aside.filter(|aside| aside.parent_id == self.to && aside.id != row.id))
-    }
-
-    /// The document that was put aside comes back to its name with what was saved as its next version; the passing file takes the
-    /// place under which it stood aside, with the state before.
-    fn bring_back(
+    pub(super) fn done(
         &self,
         transaction: &mut Transaction<'_>,
-        checked: &Checked,
-        row: &NodeRow,
-        aside: NodeRow,
+        action: &str,
+        id: Id,
+        replaced: bool,
     ) -> Result<Transferred> {
-        self.guard.require_tree_unlocked(transaction, checked, row)?;
-        lock::delete_below(transaction, row.id)?;
-        let (saved, before) = (self.visible(transaction, row)?, self.visible(transaction, &aside)?);
-        // Names are unique: the passing file gives way for a moment.
-        node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
-        node::place(transaction, aside.id, self.to, self.name.as_str(), &self.name.folded())?;
-        node::place(transaction, row.id, self.to, &aside.name, &aside.folded)?;
-        displaced::remove(transaction, aside.id)?;
-        self.overwrite(transaction, checked, aside.id, &saved)?;
-        self.overwrite(transaction, checked, row.id, &before)?;
-        self.done(transaction, "item.move", aside.id, false)
-    }
-
-    fn done(&self, transaction: &mut Transaction<'_>, action: &str, id: Id, replaced: bool) -> Result<Transferred> {
         let detail = format!("{} to {}", self.source.path(), join(&self.to_path, self.name.as_str()));
         self.guard.record(transaction, id, action, detail)?;
         Ok(Transferred { item: self.guard.item(transaction, id)?, replaced })

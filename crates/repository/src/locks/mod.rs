@@ -20,6 +20,8 @@ pub(crate) use rules::{covering, mark_open};
 pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
 /// Most locks in one site collection.
 const MOST_LOCKS: i64 = 50_000;
+/// Most locks on one item: each is told to whoever lists it.
+const MOST_ON_ITEM: usize = 100;
 /// Most bytes of what a client says about the owner.
 const MOST_OWNER: usize = 4_096;
 
@@ -241,6 +243,11 @@ fn refuse_conflicts(
             return Err(Error::locked(format!("\"{name}\" is checked out by somebody else"))
                 .with_code(crate::documents::CHECKED_OUT));
         }
+    }
+    if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
+        return Err(
+            Error::exhausted(format!("there are {MOST_ON_ITEM} locks on this item already")).with_code("too_many")
+        );
     }
     match others.iter().find(|other| wish.exclusive || other.exclusive) {
         Some(_) => Err(rules::locked(&row.name, None)),

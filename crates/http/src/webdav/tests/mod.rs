@@ -1,6 +1,8 @@
 //! Tests of WebDAV on the real router and a real farm.
 
 mod access;
+mod aside;
+mod exact;
 mod hostile;
 mod listing;
 mod locking;

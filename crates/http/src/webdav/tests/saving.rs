@@ -4,7 +4,7 @@ use super::{dav, lock, place, versions};
 use crate::rest::tests::Farm;
 
 /// A document with two versions.
-async fn with_history() -> (Farm, String) {
+pub async fn with_history() -> (Farm, String) {
     let farm = Farm::new().await;
     farm.put("Documents/Plan.docx", "one").await.expect(201);
     farm.put("Documents/Plan.docx", "two").await.expect(200);
@@ -13,7 +13,7 @@ async fn with_history() -> (Farm, String) {
 }
 
 /// The document is the same item, has exactly one version more, and this content.
-async fn saved_once(farm: &Farm, id: &str, content: &str) {
+pub async fn saved_once(farm: &Farm, id: &str, content: &str) {
     assert_eq!(farm.id("Documents/Plan.docx").await, id, "it is another item now");
     assert_eq!(versions(farm, "Plan.docx").await, ["3.0", "2.0", "1.0"]);
     assert_eq!(dav(farm, "GET", "Plan.docx", &[], "").await.expect(200).text(), content);

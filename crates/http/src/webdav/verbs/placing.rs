@@ -28,10 +28,7 @@ pub async fn place(ask: Ask) -> Outcome {
         Error::forbidden("a site is at that address, which nothing takes the place of").with_code("wrong_kind")
     })?;
     let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).missing_place())?;
-    if copies {
-        ask.preconditions().await?;
-    }
-    let how = Transfer { overwrite, shallow };
+    let how = Transfer { overwrite, shallow, preconditions: ask.preconditions().await? };
     let (source, place) = (item.id.into(), place.id.into());
     let placed = if copies {
         ask.session.copy_onto(&source, &place, name, how).await

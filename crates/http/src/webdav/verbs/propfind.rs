@@ -16,9 +16,6 @@ use crate::webdav::wire::bodies::{self, Asked};
 use crate::webdav::wire::headers::{self, Depth};
 use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
 
-/// Items of one page when all that clients keep with them is read too: each may have up to 256 KiB of it.
-const PAGE_WITH_KEPT: usize = 100;
-
 /// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
 pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
@@ -140,8 +137,7 @@ impl Listing {
 
     async fn page(&mut self, out: &mut String) -> Result<()> {
         let Some(after) = self.next.take() else { return Ok(()) };
-        let limit = if self.wanted.properties { PAGE_WITH_KEPT } else { MAX_PAGE };
-        match self.session.details_below(&self.target, self.wanted, after, limit).await {
+        match self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await {
             Ok(page) => {
                 for details in &page.items {
                     live::response(out, details, &self.asked, self.space);

@@ -20,7 +20,11 @@ pub enum Depth {
 const USUAL_LOCK: u64 = 3_600;
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>> {
-    let Some(value) = headers.get(name) else { return Ok(None) };
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Error::invalid(format!("the field {name} stands there twice: send it once")));
+    }
     let bad = || Error::invalid(format!("the field {name} cannot be read"));
     std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad())
 }
@@ -85,6 +89,9 @@ pub fn destination(headers: &HeaderMap) -> Result<String> {
 pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
     let path = match address.split_once("://") {
         None => address,
+        Some((scheme, _)) if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) => {
+            return Err(Error::invalid("an address begins with http:// or https://, or with a slash"));
+        }
         Some((_, rest)) => {
             let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
             let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
@@ -95,7 +102,12 @@ pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
             path
         }
     };
-    let path = path.split(['?', '#']).next().unwrap_or_default();
+    if path.contains(['?', '#']) {
+        return Err(Error::invalid(
+            "an address of a document has neither ? nor #: write them as %3F and %23 where they belong to a name",
+        )
+        .with_code("unexpected_query"));
+    }
     if !path.starts_with('/') {
         return Err(Error::invalid("an address must be absolute: scheme and host, or a path that begins with a slash"));
     }
@@ -145,11 +157,19 @@ mod tests {
     #[test]
     fn destinations_are_on_this_host() {
         let read = |field: &str| destination(&with("destination", field)).map_err(|error| error.code());
-        assert_eq!(read("http://host.example/dav/a%20b?x#y").as_deref(), Ok("/dav/a%20b"));
+        assert_eq!(read("http://host.example/dav/a%20b").as_deref(), Ok("/dav/a%20b"));
         assert_eq!(read("/dav/a").as_deref(), Ok("/dav/a"));
         assert_eq!(read("https://user@HOST.example:443").as_deref(), Ok("/"));
         assert_eq!(read("http://other.example/dav/a"), Err("other_host"));
-        assert_eq!(read("dav/a"), Err("invalid"));
+        for cut in ["/dav/a?b", "http://host.example/dav/a#b"] {
+            assert_eq!(read(cut), Err("unexpected_query"), "{cut}");
+        }
+        for bad in ["dav/a", "ftp://host.example/dav/a"] {
+            assert_eq!(read(bad), Err("invalid"), "{bad}");
+        }
+        let mut twice = with("destination", "/dav/a");
+        twice.append("destination", "/dav/b".parse().unwrap());
+        assert!(destination(&twice).is_err(), "nobody knows which one is meant");
         assert_eq!(destination(&HeaderMap::new()).map_err(|error| error.code()), Err("invalid"));
     }
 }

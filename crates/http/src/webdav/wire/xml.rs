@@ -11,6 +11,8 @@ use quick_xml::reader::NsReader;
 pub const DAV: &str = "DAV:";
 /// The namespace of `xml:lang` and `xml:space`.
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
+/// The namespace of declarations of namespaces.
+const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 /// Most elements of one body.
 const MOST_ELEMENTS: usize = 10_000;
 /// Most attributes of one element, those that declare namespaces included.
@@ -118,6 +120,10 @@ fn element(reader: &NsReader<&[u8]>, start: &BytesStart<'_>) -> Result<Element> 
     if !is_name(&element.name) {
         return Err(bad("an element has no name that XML allows"));
     }
+    // Neither could be written again.
+    if element.namespace == XML || element.namespace == XMLNS {
+        return Err(bad("an element is in a namespace that XML keeps for itself"));
+    }
     for (count, attribute) in start.attributes().enumerate() {
         // Each is compared with those before it.
         if count >= MOST_ATTRIBUTES {
@@ -150,7 +156,10 @@ fn resolved(namespace: &ResolveResult<'_>) -> Result<String> {
         ResolveResult::Bound(namespace) => {
             let text = std::str::from_utf8(namespace.as_ref()).map_err(|_| bad("it is not UTF-8"))?;
             let text = quick_xml::escape::unescape(text).map_err(bad)?.into_owned();
-            if text.chars().all(is_xml) { Ok(text) } else { Err(bad("it has a character that XML does not have")) }
+            if !text.chars().all(is_xml) {
+                return Err(bad("it has a character that XML does not have"));
+            }
+            if text.chars().any(char::is_whitespace) { Err(bad("a namespace has a space")) } else { Ok(text) }
         }
         ResolveResult::Unknown(_) => Err(bad("a prefix stands for no namespace")),
     }

@@ -1,0 +1,130 @@
+//! Saves that put the old file aside first, by the steps of Word and of the Mac.
+
+use serde_json::json;
+
+use super::saving::{saved_once, with_history};
+use super::{dav, lock, place, versions};
+use crate::rest::tests::Farm;
+
+/// What lies in the recycle bin.
+async fn bin(farm: &Farm) -> String {
+    let site = farm.id("").await;
+    farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text()
+}
+
+#[tokio::test]
+async fn a_lock_stays_with_the_document_while_it_is_aside() {
+    let (farm, id) = with_history().await;
+    let token = lock(&farm, "admin", "Plan.docx", 200).await;
+    let shown = format!("</dav/Documents/Plan.docx> (<{token}>)");
+    dav(&farm, "PUT", "~WRD0001.tmp", &[], "three").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "~WRL0002.tmp", &[("if", &shown)]).await.expect(201);
+    place(&farm, "MOVE", "~WRD0001.tmp", "Plan.docx", &[]).await.expect(423);
+    place(&farm, "MOVE", "~WRD0001.tmp", "Plan.docx", &[("if", &shown)]).await.expect(201);
+    dav(&farm, "UNLOCK", "Plan.docx", &[("lock-token", &format!("<{token}>"))], "").await.expect(204);
+    saved_once(&farm, &id, "three").await;
+    dav(&farm, "DELETE", "~WRL0002.tmp", &[], "").await.expect(204);
+    assert!(!bin(&farm).await.contains("WRL"), "what a save leaves is not kept twice");
+}
+
+#[tokio::test]
+async fn a_document_comes_back_from_a_folder_that_was_made_for_the_save() {
+    let (farm, id) = with_history().await;
+    for (folder, aside) in [("Plan.docx.sb-1a2b-c3", "old.docx"), ("(A Document Being Saved By TextEdit)", "Plan.docx")]
+    {
+        let folder = folder.replace(' ', "%20");
+        dav(&farm, "MKCOL", &folder, &[], "").await.expect(201);
+        dav(&farm, "PUT", &format!("{folder}/new.docx"), &[], &folder).await.expect(201);
+        place(&farm, "MOVE", "Plan.docx", &format!("{folder}/{aside}"), &[]).await.expect(201);
+        place(&farm, "MOVE", &format!("{folder}/new.docx"), "Plan.docx", &[]).await.expect(201);
+        assert_eq!(farm.id("Documents/Plan.docx").await, id, "{folder}");
+        assert_eq!(dav(&farm, "GET", "Plan.docx", &[], "").await.expect(200).text(), folder);
+        dav(&farm, "DELETE", &format!("{folder}/{aside}"), &[], "").await.expect(204);
+        dav(&farm, "DELETE", &folder, &[], "").await.expect(204);
+    }
+    assert_eq!(versions(&farm, "Plan.docx").await, ["4.0", "3.0", "2.0", "1.0"]);
+    assert_eq!(bin(&farm).await.matches("\"name\"").count(), 0, "{}", bin(&farm).await);
+}
+
+#[tokio::test]
+async fn what_holds_the_state_before_is_as_closed_as_the_document() {
+    let (farm, id) = with_history().await;
+    let root = farm.id("").await;
+    let reader = farm.account("anna").await;
+    let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
+    farm.json("POST", &format!("/api/v1/items/{id}/permissions/break"), json!({"copy": false})).await.expect(204);
+    dav(&farm, "PUT", "new.tmp", &[], "three").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "Plan.bak", &[]).await.expect(201);
+    place(&farm, "MOVE", "new.tmp", "Plan.docx", &[]).await.expect(201);
+    saved_once(&farm, &id, "three").await;
+    for name in ["Plan.docx", "Plan.bak"] {
+        farm.send_as("anna", "GET", &format!("/dav/Documents/{name}"), &[], "").await.expect(404);
+    }
+    assert_eq!(dav(&farm, "GET", "Plan.bak", &[], "").await.expect(200).text(), "two");
+}
+
+#[tokio::test]
+async fn only_what_is_kept_elsewhere_goes_without_the_bin() {
+    let farm = Farm::new().await;
+    dav(&farm, "PUT", "notes.bak", &[], "nobody else has this").await.expect(201);
+    dav(&farm, "DELETE", "notes.bak", &[], "").await.expect(204);
+    assert!(bin(&farm).await.contains("notes.bak"));
+    dav(&farm, "MKCOL", "x.sb-1", &[], "").await.expect(201);
+    dav(&farm, "PUT", "x.sb-1/kept.txt", &[], "in it").await.expect(201);
+    dav(&farm, "DELETE", "x.sb-1", &[], "").await.expect(204);
+    assert!(bin(&farm).await.contains("x.sb-1"), "a folder that holds something is kept");
+}
+
+#[tokio::test]
+async fn a_document_does_not_become_a_note_of_a_program() {
+    let (farm, id) = with_history().await;
+    for name in ["._Plan.docx", "Thumbs.db"] {
+        let refused = place(&farm, "MOVE", "Plan.docx", name, &[]).await.expect(409);
+        assert!(refused.text().contains("program_name"), "{}", refused.text());
+        let refused = farm.json("PATCH", &format!("/api/v1/items/{id}"), json!({"name": name})).await.expect(409);
+        assert_eq!(refused.code(), "program_name");
+    }
+    assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"]);
+    // A note that somebody gave versions keeps them.
+    farm.put("Documents/~$kept", "one").await.expect(201);
+    farm.put("Documents/~$kept", "two").await.expect(200);
+    dav(&farm, "PUT", "~$kept", &[], "three").await.expect(204);
+    assert_eq!(versions(&farm, "~$kept").await, ["3.0", "2.0", "1.0"]);
+    dav(&farm, "DELETE", "~$kept", &[], "").await.expect(204);
+    assert!(bin(&farm).await.contains("~$kept"));
+}
+
+#[tokio::test]
+async fn where_check_outs_are_demanded_a_new_file_is_filled_once() {
+    let farm = Farm::new().await;
+    let library = farm.id("Documents").await;
+    farm.json("PATCH", &format!("/api/v1/items/{library}/settings"), json!({"require_checkout": true}))
+        .await
+        .expect(200);
+    let token = lock(&farm, "admin", "New.docx", 201).await;
+    let shown = format!("(<{token}>)");
+    dav(&farm, "PUT", "New.docx", &[("if", &shown)], "one").await.expect(204);
+    let refused = dav(&farm, "PUT", "New.docx", &[("if", &shown)], "two").await.expect(409);
+    assert!(refused.text().contains("checkout_required"), "{}", refused.text());
+    assert_eq!(versions(&farm, "New.docx").await, ["1.0"]);
+}
+
+#[tokio::test]
+async fn properties_go_with_a_document_and_not_with_a_save() {
+    let (farm, _) = with_history().await;
+    let set = |value: &str| {
+        format!(
+            "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>{value}</x></D:prop></D:set></D:propertyupdate>"
+        )
+    };
+    let read = async || dav(&farm, "PROPFIND", "Plan.docx", &[("depth", "0")], "").await.expect(207).text();
+    dav(&farm, "PROPPATCH", "Plan.docx", &[], &set("first")).await.expect(207);
+    dav(&farm, "PUT", "new.tmp", &[], "three").await.expect(201);
+    place(&farm, "MOVE", "new.tmp", "Plan.docx", &[]).await.expect(204);
+    assert!(read().await.contains("first"), "a save keeps what others keep with the document");
+    dav(&farm, "PUT", "Other.docx", &[], "four").await.expect(201);
+    dav(&farm, "PROPPATCH", "Other.docx", &[], &set("second")).await.expect(207);
+    place(&farm, "MOVE", "Other.docx", "Plan.docx", &[]).await.expect(204);
+    assert!(read().await.contains("second"), "{}", read().await);
+}

@@ -1,0 +1,117 @@
+//! Requests that could mean something else than what would be done are refused, with the right words.
+
+use super::{EXCLUSIVE, dav, lock, place, versions};
+use crate::rest::tests::Farm;
+
+#[tokio::test]
+async fn a_question_mark_of_a_name_is_not_lost() {
+    let farm = Farm::new().await;
+    farm.put("Documents/what", "one").await.expect(201);
+    for method in ["PUT", "DELETE", "PROPFIND", "MKCOL", "LOCK"] {
+        let refused = dav(&farm, method, "what?now", &[], "").await.expect(400);
+        assert!(refused.text().contains("unexpected_query"), "{method}: {}", refused.text());
+        let refused = dav(&farm, method, "what?version=1.0", &[], "").await.expect(403);
+        assert!(refused.text().contains("version_address"), "{method}: {}", refused.text());
+    }
+    farm.put("Documents/from", "two").await.expect(201);
+    for to in ["what?now", "what#now"] {
+        let refused = place(&farm, "MOVE", "from", to, &[]).await.expect(400);
+        assert!(refused.text().contains("unexpected_query"), "{to}: {}", refused.text());
+    }
+    place(&farm, "MOVE", "from", "what%3Fnow", &[]).await.expect(201);
+    assert_eq!(versions(&farm, "what").await, ["1.0"]);
+}
+
+#[tokio::test]
+async fn a_field_that_stands_there_twice_is_refused() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    for (method, field, one, other) in [
+        ("MOVE", "destination", "/dav/Documents/b.txt", "/dav/Documents/c.txt"),
+        ("PROPFIND", "depth", "0", "1"),
+        ("COPY", "overwrite", "F", "T"),
+        ("DELETE", "if", "(Not <urn:a>)", "(<urn:a>)"),
+    ] {
+        let mut fields = vec![(field, one), (field, other)];
+        if method == "COPY" {
+            fields.push(("destination", "/dav/Documents/b.txt"));
+        }
+        dav(&farm, method, "a.txt", &fields, "").await.expect(400);
+    }
+    dav(&farm, "GET", "a.txt", &[], "").await.expect(200);
+    dav(&farm, "GET", "b.txt", &[], "").await.expect(404);
+}
+
+#[tokio::test]
+async fn what_is_moved_or_copied_is_what_was_seen() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    let seen = dav(&farm, "HEAD", "a.txt", &[], "").await.header("etag").to_owned();
+    farm.put("Documents/a.txt", "two").await.expect(200);
+    for method in ["MOVE", "COPY"] {
+        place(&farm, method, "a.txt", "b.txt", &[("if-match", &seen)]).await.expect(412);
+        dav(&farm, "GET", "b.txt", &[], "").await.expect(404);
+    }
+    let now = dav(&farm, "HEAD", "a.txt", &[], "").await.header("etag").to_owned();
+    place(&farm, "MOVE", "a.txt", "b.txt", &[("if-match", &now)]).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_lock_that_is_in_the_way_of_another_is_told_as_that() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    lock(&farm, "admin", "a.txt", 200).await;
+    let refused = dav(&farm, "LOCK", "a.txt", &[], EXCLUSIVE).await.expect(423).text();
+    assert!(refused.contains("<D:no-conflicting-lock") && !refused.contains("lock-token-submitted"), "{refused}");
+    let refused = dav(&farm, "PUT", "a.txt", &[], "two").await.expect(423).text();
+    assert!(refused.contains("<D:lock-token-submitted><D:href>/dav/Documents/a.txt</D:href>"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_item_has_a_hundred_locks_and_no_more() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    let shared = EXCLUSIVE.replace("exclusive", "shared");
+    for _ in 0..100 {
+        dav(&farm, "LOCK", "a.txt", &[], &shared).await.expect(200);
+    }
+    let refused = dav(&farm, "LOCK", "a.txt", &[], &shared).await.expect(409);
+    assert!(refused.text().contains("too_many"), "{}", refused.text());
+}
+
+#[tokio::test]
+async fn names_that_could_not_be_told_again_are_refused() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    for property in [
+        "<xml:thing>1</xml:thing>",
+        "<x xmlns='http://www.w3.org/2000/xmlns/'>1</x>",
+        "<x xmlns='http://www.w3.org/XML/1998/namespace'>1</x>",
+        "<x xmlns='two words'>1</x>",
+    ] {
+        let body =
+            format!("<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop>{property}</D:prop></D:set></D:propertyupdate>");
+        let refused = dav(&farm, "PROPPATCH", "a.txt", &[], &body).await.expect(400);
+        assert!(refused.text().contains("invalid_xml"), "{property}: {}", refused.text());
+    }
+    dav(&farm, "PROPFIND", "a.txt", &[("depth", "0")], "").await.expect(207);
+}
+
+#[tokio::test]
+async fn a_listing_with_large_properties_is_whole() {
+    let farm = Farm::new().await;
+    let large = "x".repeat(200_000);
+    let body = format!(
+        "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><large xmlns='u'>{large}</large></D:prop></D:set></D:propertyupdate>"
+    );
+    for number in 0..12 {
+        dav(&farm, "MKCOL", &format!("folder {number}").replace(' ', "%20"), &[], "").await.expect(201);
+        dav(&farm, "PROPPATCH", &format!("folder%20{number}"), &[], &body).await.expect(207);
+        let name = format!("Ä{number}.txt");
+        farm.put(&format!("Documents/%C3%84{number}.txt"), name.clone()).await.expect(201);
+        dav(&farm, "PROPPATCH", &format!("%C3%84{number}.txt"), &[], &body).await.expect(207);
+    }
+    let listed = dav(&farm, "PROPFIND", "", &[("depth", "1")], "").await.expect(207).text();
+    assert_eq!(listed.matches("<D:response>").count(), 1 + 24);
+    assert_eq!(listed.matches(&large).count(), 24);
+}

@@ -1,0 +1,167 @@
+//! Saving by putting the old file aside: the document that was moved away comes back for what is moved into its place, so that its
+//! identifier, versions, permissions and followers stay with the name.
+
+use std::time::Duration;
+
+use database::content::node::NodeRow;
+use database::content::{collection, displaced, lock, node, scope, tree, version};
+use database::{Reader, Transaction};
+use model::{
+    Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Timestamp, is_litter, is_passing, is_passing_folder,
+};
+
+use super::place::put_below;
+use super::transfer::{Transferred, Way};
+use crate::session::{Checked, Guard};
+use crate::{Lock, Session};
+
+/// For how long a document that was put aside may come back as the one that is saved.
+const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
+
+/// Most versions of a file that a save leaves: what it was sent with, and the state before.
+const MOST_OF_SAVE: usize = 2;
+
+impl Session {
+    /// Locks of the caller on the document that they put aside from this place a moment ago, which shows there until it comes back.
+    ///
+    /// # Errors
+    /// Those of finding the folder that the place is in.
+    pub async fn locks_put_aside(&self, path: &NodePath) -> Result<Vec<Lock>> {
+        let Some((parent, name)) = path.split_last() else { return Ok(Vec::new()) };
+        let (folded, caller) = (name.folded(), self.principal().id);
+        let (_, locks) = self
+            .inspect(&parent.into(), move |reader, located| {
+                let now = Timestamp::now();
+                let since = now.before(ONE_SAVE);
+                match displaced::find(reader, located.node().id, &folded, caller, since)? {
+                    Some((id, _)) => lock::on_items(reader, &[id], now),
+                    None => Ok(Vec::new()),
+                }
+            })
+            .await?;
+        Ok(locks.into_iter().filter(|lock| lock.owner_id == caller).map(Lock::of).collect())
+    }
+}
+
+/// Refuses a name of programs' notes for a document of people: it would lose its versions and go for good when it is deleted.
+pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
+    if row.kind != NodeKind::Document || !is_litter(name.as_str()) || is_litter(&row.name) || is_passing(&row.name) {
+        return Ok(());
+    }
+    Err(Error::conflict(format!(
+        "\"{name}\" is a name that programs give to notes of their own, which are neither kept nor found: choose another one"
+    ))
+    .with_code("program_name")
+    .naming(&[name.as_str()]))
+}
+
+/// Whether nothing is lost with an item that a file manager deletes: notes of programs, folders that were there for one save, and
+/// what a save has left of a document whose bytes are kept elsewhere.
+pub(super) fn is_nothing_of_its_own(reader: &mut Reader<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+    if row.kind == NodeKind::Folder {
+        return Ok(is_passing_folder(&row.name) && tree::count(reader, row.id)? == 1);
+    }
+    let versions = version::list(reader, row.id, None, MOST_OF_SAVE + 1)?;
+    if is_litter(&row.name) && versions.len() < 2 {
+        return Ok(true);
+    }
+    let passing = is_passing(&row.name) || in_passing_folder(reader, row.parent_id)?;
+    if !passing || versions.len() > MOST_OF_SAVE || row.working_id.is_some() {
+        return Ok(false);
+    }
+    for version in versions {
+        let kept = version.size == 0 || version::is_held_elsewhere(reader, version.blob_id, row.id)?;
+        if !kept || version.created_by != guard.caller() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a folder, or one above it, is one that programs make for one save.
+fn in_passing_folder(reader: &mut Reader<'_>, folder: Id) -> Result<bool> {
+    let mut next = folder;
+    for _ in 0..MAX_DEPTH {
+        let Some(row) = node::find(reader, next)?.filter(|row| row.kind == NodeKind::Folder) else { return Ok(false) };
+        if is_passing_folder(&row.name) {
+            return Ok(true);
+        }
+        next = row.parent_id;
+    }
+    Ok(false)
+}
+
+impl Way {
+    /// Whether the move takes a document out of the way for a moment, so that another can take its place.
+    pub(super) fn puts_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<bool> {
+        if row.kind != NodeKind::Document || is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)? {
+            return Ok(false);
+        }
+        Ok(is_passing(self.name.as_str()) || in_passing_folder(transaction, self.to)?)
+    }
+
+    /// Notes from where the document is put aside. Its lock stays with it, for it comes back in a moment.
+    pub(super) fn put_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
+        self.guard.require_unlocked(transaction, checked, row)?;
+        let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
+        displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
+    }
+
+    /// The document that the caller put aside from the place to which a passing file is moved now.
+    pub(super) fn find_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
+        if row.kind != NodeKind::Document || is_passing(self.name.as_str()) {
+            return Ok(None);
+        }
+        if !is_passing(&row.name) && !in_passing_folder(transaction, row.parent_id)? {
+            return Ok(None);
+        }
+        let since = Timestamp::now().before(ONE_SAVE);
+        let found = displaced::find(transaction, self.to, &self.name.folded(), self.guard.caller(), since)?;
+        let Some((id, _)) = found.filter(|(id, _)| *id != row.id) else { return Ok(None) };
+        let Some(aside) = node::lock(transaction, id)? else { return Ok(None) };
+        // In a recycle bin it is deleted, not aside.
+        let stands = node::find(transaction, aside.parent_id)?.is_some();
+        Ok(Some(aside).filter(|_| stands))
+    }
+
+    /// The document that was put aside comes back to its name with what was saved as its next version; the passing file takes the
+    /// place under which it stood aside, with the state before.
+    pub(super) fn bring_back(
+        &self,
+        transaction: &mut Transaction<'_>,
+        checked: &Checked,
+        row: &NodeRow,
+        aside: &NodeRow,
+    ) -> Result<Transferred> {
+        self.guard.require_tree_unlocked(transaction, checked, row)?;
+        lock::delete_below(transaction, row.id)?;
+        let (saved, before) = (self.visible(transaction, row)?, self.visible(transaction, aside)?);
+        let place = node::find(transaction, self.to)?.ok_or_else(crate::locate::no_item)?;
+        let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::locate::no_item)?;
+        let stood_path = self.guard.item(transaction, stood.id)?.path;
+        let aside_name = Name::new(aside.name.clone())?;
+        // Names are unique: the passing file gives way for a moment.
+        node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
+        put_below(transaction, aside, &place, &self.name)?;
+        put_below(transaction, row, &stood, &aside_name)?;
+        displaced::remove(transaction, aside.id)?;
+        self.overwrite(transaction, checked, aside.id, &saved)?;
+        Self { to_path: stood_path, ..self.clone() }.overwrite(transaction, checked, row.id, &before)?;
+        self.protect(transaction, row.id, aside.id)?;
+        self.done(transaction, "item.move", aside.id, false)
+    }
+
+    /// What holds a state of a document that has permissions of its own is opened by nobody else either.
+    fn protect(&self, transaction: &mut Transaction<'_>, file: Id, document: Id) -> Result<()> {
+        let Some(permissions) = scope::of_node(transaction, document)? else { return Ok(()) };
+        let row = node::lock(transaction, file)?.ok_or_else(crate::locate::no_item)?;
+        let own = self.guard.next_id();
+        if let Some(former) = scope::of_node(transaction, file)? {
+            scope::delete(transaction, former)?;
+        }
+        scope::insert(transaction, own, row.collection_id, file)?;
+        scope::copy(transaction, permissions, own, self.guard.caller(), Timestamp::now())?;
+        tree::set_scope(transaction, file, row.scope_id, own)?;
+        collection::change_tree(transaction, row.collection_id)
+    }
+}

@@ -33,7 +33,8 @@ pub(crate) fn succeed(
 ) -> Result<(VersionRow, i64)> {
     let held = row.holder_id == Some(guard.caller());
     let begins = how.one_save && !how.publish && is_beginning(transaction, guard, row)?;
-    if how.settings.require_checkout && !held && !how.free && !(begins && is_alone(transaction, row)?) {
+    let demanded = how.settings.require_checkout && !how.free && !held;
+    if demanded && (!begins || !is_alone(transaction, row)?) {
         return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
             .with_code("checkout_required"));
     }

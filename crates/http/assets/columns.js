@@ -61,17 +61,15 @@ function resize(event, head, column) {
 }
 
 // The titles stay in sight below the bar while the page moves. That takes a listing that does not move sideways by itself.
-const fitting = new ResizeObserver((changes) => {
-  for (const { target } of changes) {
-    const frame = target.closest(".scroll");
-    frame?.toggleAttribute("data-fits", target.offsetWidth <= frame.clientWidth);
-  }
+const fitting = new ResizeObserver(() => {
+  const frame = table.closest(".scroll");
+  frame.toggleAttribute("data-fits", table.offsetWidth <= frame.clientWidth);
 });
 
 function start() {
   table = document.querySelector("table[data-listing]");
   fitting.disconnect();
-  if (table) fitting.observe(table);
+  for (const part of table ? [table, table.closest(".scroll")] : []) fitting.observe(part);
   if (!table || !matchMedia("(min-width: 48.01rem)").matches) return;
   heads().forEach((head, i) => {
     const grip = document.createElement("span");

@@ -128,10 +128,13 @@ function rest(job, seconds) {
 
 class Refused extends Error {}
 
+// A store or quota that is full is an answer: asking again makes no room.
+const isBusy = (status) => status === 429 || (status >= 500 && status !== 507);
+
 function check(request) {
   if (request.status < 300) return request;
-  // A store or quota that is full is an answer: asking again makes no room.
-  if (request.status === 401 || request.status === 429 || (request.status >= 500 && request.status !== 507)) throw new Error(request.status === 401 ? "session" : "busy");
+  if (request.status === 401) throw new Error("session");
+  if (isBusy(request.status)) throw new Error("busy");
   let detail = say.failed;
   try { detail = JSON.parse(request.responseText).detail ?? detail; } catch { /* not a problem document */ }
   throw Object.assign(new Refused(detail), { status: request.status });
@@ -157,9 +160,10 @@ async function settleName(job) {
   const words = new URLSearchParams({ name: job.file.name, path: job.path });
   const answer = await fetch(`${job.ask}?${words}`, { headers: { accept: "application/json" }, redirect: "manual" });
   // Who is not signed in is led to where one signs in.
-  if (answer.type === "opaqueredirect" || answer.status >= 500) throw new Error(answer.status >= 500 ? "busy" : "session");
-  const { taken, versions, detail } = await answer.json();
-  if (!answer.ok) throw new Refused(detail);
+  if (answer.type === "opaqueredirect") throw new Error("session");
+  if (isBusy(answer.status)) throw new Error("busy");
+  if (!answer.ok) throw new Refused((await answer.json().catch(() => ({}))).detail ?? say.failed);
+  const { taken, versions } = await answer.json();
   // Should somebody take the name only now, both stay.
   job.taken = taken ? await question(job, versions) : "both";
 }

@@ -109,8 +109,7 @@ pub fn log(error: &Error, status: StatusCode) {
     let (report, request_id) = (error.report(), request::current_id());
     let code = error.code();
     // Neither is the server's own fault: a site that is full, and a destination on another server.
-    let callers = status == StatusCode::BAD_GATEWAY || code == "quota_exceeded";
-    if callers && status.is_server_error() {
+    if status == StatusCode::BAD_GATEWAY || code == "quota_exceeded" {
         tracing::info!(target: "http", code, status = status.as_u16(), request_id, "{report}");
     } else if status.is_server_error() {
         tracing::error!(target: "http", code, status = status.as_u16(), request_id, "{report}");

@@ -17,7 +17,7 @@ statements! {
         v.modified_at, v.comment, b.digest, b.store_id, b.locator
         FROM version v JOIN blob b ON b.id = v.blob_id
         WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.id DESC LIMIT $3";
-    HELD_ELSEWHERE = "SELECT 1 FROM version WHERE blob_id = $1 AND node_id <> $2 LIMIT 1";
+    HOLDERS = "SELECT DISTINCT node_id FROM version WHERE blob_id = $1 AND node_id <> $2 AND NOT working ORDER BY node_id DESC LIMIT $3";
     INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at, created_by,
         modified_at, comment) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     PROMOTE = "UPDATE version SET working = $2, major = $3, minor = $4, comment = $5, created_at = $6 WHERE id = $1";
@@ -102,9 +102,9 @@ pub fn list(reader: &mut Reader<'_>, node: Id, before: Option<Id>, limit: usize)
     reader.query(LIST, &params![node, before, limit as i64], read)
 }
 
-/// Whether a version of another document has the same bytes.
-pub fn is_held_elsewhere(reader: &mut Reader<'_>, blob: Id, node: Id) -> Result<bool> {
-    Ok(reader.find(HELD_ELSEWHERE, &params![blob, node], |row| row.get::<i64>(0))?.is_some())
+/// Other documents that have a version with these bytes, the newest first.
+pub fn holders(reader: &mut Reader<'_>, blob: Id, except: Id, limit: usize) -> Result<Vec<Id>> {
+    reader.query(HOLDERS, &params![blob, except, limit as i64], |row| row.get(0))
 }
 
 /// Adds a version; `digest`, `store_id` and `locator` belong to its BLOB's row and are not stored here.

@@ -1,4 +1,4 @@
-//! Forms that were refused: shown again with what was typed and why it did not do, in the reader's language.
+//! What was refused and why, in the reader's language: forms shown again with what was typed, and problems told to programs.
 
 use axum::body::Body;
 use axum::extract::Request;

@@ -50,6 +50,12 @@ pub(super) fn held_by(document: &str, holder: &str) -> Error {
         .naming(&[document, holder])
 }
 
+/// The same where it is not known by whom.
+pub(crate) fn held_by_another(document: &str) -> Error {
+    Error::locked(format!("\"{document}\" is checked out by somebody else: ask for a check-in, or wait"))
+        .with_code(CHECKED_OUT)
+}
+
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
 pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
     if node.holder_id.is_none_or(|id| id == caller) {
@@ -57,10 +63,7 @@ pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> 
     }
     Err(match holder {
         Some(name) => held_by(&node.name, name),
-        None => {
-            Error::locked(format!("\"{}\" is checked out by somebody else: ask for a check-in, or wait", node.name))
-                .with_code(CHECKED_OUT)
-        }
+        None => held_by_another(&node.name),
     })
 }
 

@@ -7,16 +7,20 @@ use database::content::node::NodeRow;
 use database::content::{collection, displaced, lock, node, scope, tree, version};
 use database::{Reader, Transaction};
 use model::{
-    Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Timestamp, is_litter, is_passing, is_passing_folder,
+    Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_litter, is_passing,
+    is_passing_folder,
 };
 
-use super::place::put_below;
+use super::place::{leave, put_below};
 use super::transfer::{Transferred, Way};
 use crate::session::{Checked, Guard};
 use crate::{Lock, Session};
 
 /// For how long a document that was put aside may come back as the one that is saved.
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
+
+/// How many other documents with the same bytes are looked at before a file goes to the recycle bin after all.
+const MOST_HOLDERS: usize = 20;
 
 /// Most versions of a file that a save leaves: what it was sent with, and the state before.
 const MOST_OF_SAVE: usize = 2;
@@ -57,25 +61,38 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
 
 /// Whether nothing is lost with an item that a file manager deletes: notes of programs, folders that were there for one save, and
 /// what a save has left of a document whose bytes are kept elsewhere.
-pub(super) fn is_nothing_of_its_own(reader: &mut Reader<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+pub(super) fn is_nothing_of_its_own(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
     if row.kind == NodeKind::Folder {
-        return Ok(is_passing_folder(&row.name) && tree::count(reader, row.id)? == 1);
+        return Ok(is_passing_folder(&row.name) && tree::count(transaction, row.id)? == 1);
     }
-    let versions = version::list(reader, row.id, None, MOST_OF_SAVE + 1)?;
+    let versions = version::list(transaction, row.id, None, MOST_OF_SAVE + 1)?;
     if is_litter(&row.name) && versions.len() < 2 {
         return Ok(true);
     }
-    let passing = is_passing(&row.name) || in_passing_folder(reader, row.parent_id)?;
+    let passing = is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)?;
     if !passing || versions.len() > MOST_OF_SAVE || row.working_id.is_some() {
         return Ok(false);
     }
     for version in versions {
-        let kept = version.size == 0 || version::is_held_elsewhere(reader, version.blob_id, row.id)?;
+        let kept = version.size == 0 || is_kept(transaction, guard, row.id, version.blob_id)?;
         if !kept || version.created_by != guard.caller() {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether another document that the caller may edit has the same bytes: what others have, or what was deleted, does not count.
+fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id) -> Result<bool> {
+    for document in version::holders(transaction, blob, file, MOST_HOLDERS)? {
+        match guard.item(transaction, document) {
+            Ok(item) if item.rights.has(Right::Edit) => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a folder, or one above it, is one that programs make for one save.
@@ -103,6 +120,8 @@ impl Way {
     /// Notes from where the document is put aside. Its lock stays with it, for it comes back in a moment.
     pub(super) fn put_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
         self.guard.require_unlocked(transaction, checked, row)?;
+        let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::locate::no_item)?;
+        self.guard.require_unlocked(transaction, checked, &old)?;
         let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
         displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
     }
@@ -118,10 +137,12 @@ impl Way {
         let since = Timestamp::now().before(ONE_SAVE);
         let found = displaced::find(transaction, self.to, &self.name.folded(), self.guard.caller(), since)?;
         let Some((id, _)) = found.filter(|(id, _)| *id != row.id) else { return Ok(None) };
-        let Some(aside) = node::lock(transaction, id)? else { return Ok(None) };
-        // In a recycle bin it is deleted, not aside.
-        let stands = node::find(transaction, aside.parent_id)?.is_some();
-        Ok(Some(aside).filter(|_| stands))
+        match self.guard.item(transaction, id) {
+            Ok(_) => node::lock(transaction, id),
+            // In a recycle bin, also in a folder that is there, it is deleted and not aside.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The document that was put aside comes back to its name with what was saved as its next version; the passing file takes the
@@ -133,11 +154,11 @@ impl Way {
         row: &NodeRow,
         aside: &NodeRow,
     ) -> Result<Transferred> {
-        self.guard.require_tree_unlocked(transaction, checked, row)?;
-        lock::delete_below(transaction, row.id)?;
+        leave(transaction, &self.guard, checked, row)?;
         let (saved, before) = (self.visible(transaction, row)?, self.visible(transaction, aside)?);
         let place = node::find(transaction, self.to)?.ok_or_else(crate::locate::no_item)?;
         let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::locate::no_item)?;
+        self.guard.require_unlocked(transaction, checked, &stood)?;
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
         // Names are unique: the passing file gives way for a moment.

@@ -7,7 +7,7 @@ use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
 
 use super::aside::refuse_litter;
 use crate::access::Access;
-use crate::documents::{explain, held_parent, taken};
+use crate::documents::{explain, held_by_another, held_parent, taken};
 use crate::locate::Located;
 use crate::session::{Checked, Guard};
 use crate::view::Item;
@@ -203,10 +203,7 @@ pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, parent: Id, name: 
 /// Refuses when somebody else has checked out a document in the subtree.
 pub(super) fn refuse_held(transaction: &mut Transaction<'_>, id: Id, caller: Id) -> Result<()> {
     match tree::held_by_another(transaction, id, caller)? {
-        Some((name, _)) => {
-            Err(Error::locked(format!("\"{name}\" is checked out by somebody else: ask for a check-in, or wait"))
-                .with_code(crate::documents::CHECKED_OUT))
-        }
+        Some((name, _)) => Err(held_by_another(&name)),
         None => Ok(()),
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn recycle(transaction: &mut Transaction<'_>, guard: &Guard, row: &No
 /// Removes an item for good, with what it holds.
 pub(super) fn erase(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<()> {
     let (bytes, documents) = tree::totals(transaction, row.id)?;
-    if scope::of_node(transaction, row.id)?.is_some() {
+    if row.kind != NodeKind::Document || scope::of_node(transaction, row.id)?.is_some() {
         collection::change_tree(transaction, row.collection_id)?;
     }
     tree::delete(transaction, row.id)?;

@@ -150,6 +150,7 @@ impl Way {
         if same_name && row.name == self.name.as_str() {
             return Err(same_place());
         }
+        refuse_litter(&row, &self.name)?;
         let present = if same_name { None } else { self.present(transaction, &checked, &row)? };
         let replaced = present.is_some();
         if let Some(present) = present {
@@ -160,7 +161,6 @@ impl Way {
         } else if let Some(aside) = self.find_aside(transaction, &row)? {
             return self.bring_back(transaction, &checked, &row, &aside);
         }
-        refuse_litter(&row, &self.name)?;
         if self.puts_aside(transaction, &row)? {
             self.put_aside(transaction, &checked, &row)?;
         } else {

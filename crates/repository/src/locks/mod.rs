@@ -9,7 +9,7 @@ use database::content::node::NodeRow;
 use database::content::{lock, node, tree};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::require_free;
+use crate::documents::{held_by_another, require_free};
 use crate::items::above;
 use crate::locate::{Located, no_item};
 use crate::{Session, Target};
@@ -240,14 +240,14 @@ fn refuse_conflicts(
     if wish.deep && row.kind != NodeKind::Document {
         others.extend(lock::below(transaction, row.id, now)?);
         if let Some((name, _)) = tree::held_by_another(transaction, row.id, caller)? {
-            return Err(Error::locked(format!("\"{name}\" is checked out by somebody else"))
-                .with_code(crate::documents::CHECKED_OUT));
+            return Err(held_by_another(&name));
         }
     }
     if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
-        return Err(
-            Error::exhausted(format!("there are {MOST_ON_ITEM} locks on this item already")).with_code("too_many")
-        );
+        return Err(Error::exhausted(format!(
+            "there are {MOST_ON_ITEM} locks on this item already: wait until one ends, or have them ended"
+        ))
+        .with_code("too_many"));
     }
     match others.iter().find(|other| wish.exclusive || other.exclusive) {
         Some(_) => Err(rules::locked(&row.name, None)),

@@ -3,14 +3,8 @@
 use serde_json::json;
 
 use super::saving::{saved_once, with_history};
-use super::{dav, lock, place, versions};
+use super::{bin, dav, lock, place, versions};
 use crate::rest::tests::Farm;
-
-/// What lies in the recycle bin.
-async fn bin(farm: &Farm) -> String {
-    let site = farm.id("").await;
-    farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text()
-}
 
 #[tokio::test]
 async fn a_lock_stays_with_the_document_while_it_is_aside() {
@@ -41,6 +35,7 @@ async fn a_document_comes_back_from_a_folder_that_was_made_for_the_save() {
         assert_eq!(dav(&farm, "GET", "Plan.docx", &[], "").await.expect(200).text(), folder);
         dav(&farm, "DELETE", &format!("{folder}/{aside}"), &[], "").await.expect(204);
         dav(&farm, "DELETE", &folder, &[], "").await.expect(204);
+        dav(&farm, "PROPFIND", &folder, &[("depth", "0")], "").await.expect(404);
     }
     assert_eq!(versions(&farm, "Plan.docx").await, ["4.0", "3.0", "2.0", "1.0"]);
     assert_eq!(bin(&farm).await.matches("\"name\"").count(), 0, "{}", bin(&farm).await);
@@ -74,6 +69,42 @@ async fn only_what_is_kept_elsewhere_goes_without_the_bin() {
     dav(&farm, "PUT", "x.sb-1/kept.txt", &[], "in it").await.expect(201);
     dav(&farm, "DELETE", "x.sb-1", &[], "").await.expect(204);
     assert!(bin(&farm).await.contains("x.sb-1"), "a folder that holds something is kept");
+    // What was deleted, and what the caller may not open, is no other place: nobody learns of it, and nothing is lost.
+    farm.put("Documents/secret.txt", "somebody's").await.expect(201);
+    let secret = farm.id("Documents/secret.txt").await;
+    farm.json("POST", &format!("/api/v1/items/{secret}/permissions/break"), json!({"copy": false})).await.expect(204);
+    let (anna, root) = (farm.account("anna").await, farm.id("").await);
+    let body = json!({"principal": anna, "role": model::Role::CONTRIBUTE.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
+    for (name, bytes) in [("gone.bak", "nobody else has this"), ("guess.bak", "somebody's")] {
+        let path = format!("/dav/Documents/{name}");
+        farm.send_as("anna", "PUT", &path, &[], bytes).await.expect(201);
+        farm.send_as("anna", "DELETE", &path, &[], "").await.expect(204);
+        let url = format!("/api/v1/site-collections/{root}/recycle-bin");
+        let own = farm.send_as("anna", "GET", &url, &[], "").await.expect(200).text();
+        assert!(own.contains(name), "{own}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_was_deleted_with_the_folder_of_a_save_does_not_come_back() {
+    let (farm, id) = with_history().await;
+    dav(&farm, "MKCOL", "Plan.docx.sb-1", &[], "").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "Plan.docx.sb-1/Plan.docx", &[]).await.expect(201);
+    dav(&farm, "DELETE", "Plan.docx.sb-1", &[], "").await.expect(204);
+    dav(&farm, "PUT", "new.tmp", &[], "three").await.expect(201);
+    place(&farm, "MOVE", "new.tmp", "Plan.docx", &[]).await.expect(201);
+    assert_ne!(farm.id("Documents/Plan.docx").await, id);
+    assert!(bin(&farm).await.contains("Plan.docx.sb-1"));
+}
+
+#[tokio::test]
+async fn nothing_is_put_aside_from_a_folder_that_somebody_has_locked() {
+    let farm = Farm::new().await;
+    farm.put("Documents/box/Plan.docx", "one").await.expect(201);
+    dav(&farm, "MKCOL", "Plan.docx.sb-1", &[], "").await.expect(201);
+    farm.send("LOCK", "/dav/Documents/box", &[("depth", "0")], super::EXCLUSIVE).await.expect(200);
+    place(&farm, "MOVE", "box/Plan.docx", "Plan.docx.sb-1/Plan.docx", &[]).await.expect(423);
 }
 
 #[tokio::test]
@@ -85,6 +116,8 @@ async fn a_document_does_not_become_a_note_of_a_program() {
         let refused = farm.json("PATCH", &format!("/api/v1/items/{id}"), json!({"name": name})).await.expect(409);
         assert_eq!(refused.code(), "program_name");
     }
+    dav(&farm, "PUT", "._Other", &[], "note").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "._Other", &[]).await.expect(409);
     assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"]);
     // A note that somebody gave versions keeps them.
     farm.put("Documents/~$kept", "one").await.expect(201);

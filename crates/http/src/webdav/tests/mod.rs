@@ -34,6 +34,12 @@ pub async fn lock(farm: &Farm, login: &str, path: &str, status: u16) -> String {
     reply.header("lock-token").trim_matches(['<', '>']).to_owned()
 }
 
+/// What lies in the recycle bin of the administrator.
+pub async fn bin(farm: &Farm) -> String {
+    let site = farm.id("").await;
+    farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text()
+}
+
 /// Numbers of the versions of a document, newest first.
 pub async fn versions(farm: &Farm, path: &str) -> Vec<String> {
     let id = farm.id(&format!("Documents/{path}")).await;

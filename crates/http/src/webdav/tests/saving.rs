@@ -1,6 +1,6 @@
 //! A save is one version with the history intact, whatever steps a program makes of it.
 
-use super::{dav, lock, place, versions};
+use super::{bin, dav, lock, place, versions};
 use crate::rest::tests::Farm;
 
 /// A document with two versions.
@@ -71,8 +71,7 @@ async fn documents_with_a_history_of_their_own_are_not_lost() {
     farm.put("Documents/Other.docx", "second").await.expect(200);
     place(&farm, "MOVE", "Other.docx", "Plan.docx", &[]).await.expect(204);
     saved_once(&farm, &id, "second").await;
-    let site = farm.id("").await;
-    let bin = farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text();
+    let bin = bin(&farm).await;
     assert!(bin.contains("Other.docx"), "{bin}");
 }
 
@@ -92,8 +91,7 @@ async fn notes_of_programs_keep_no_versions_and_are_not_found() {
     assert_eq!(found.matches("<D:response>").count(), 1, "only the library: {found}");
     assert!(dav(&farm, "SEARCH", "Thumbs.db", &[], search).await.expect(207).text().contains("Thumbs.db"));
     dav(&farm, "DELETE", "._Plan.docx", &[], "").await.expect(204);
-    let site = farm.id("").await;
-    let bin = farm.get(&format!("/api/v1/site-collections/{site}/recycle-bin")).await.expect(200).text();
+    let bin = bin(&farm).await;
     assert!(!bin.contains("Plan"), "{bin}");
 }
 

@@ -82,13 +82,15 @@ pub fn is_litter(name: &str) -> bool {
 /// Whether a name is one under which programs put a file for moments, while they save another one.
 pub fn is_passing(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
+    // Excel's have eight hexadecimal digits and no extension.
+    let of_excel = name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte));
     is_litter(name)
-        || [".tmp", ".temp", ".bak", ".part", ".swp", "~"].iter().any(|end| lower.ends_with(end))
-        || lower.starts_with(".goutputstream-")
-        || lower.starts_with(".~")
+        || [".tmp", ".temp", ".bak", ".old", ".orig", ".wbk", ".part", ".swp", "~"]
+            .iter()
+            .any(|end| lower.ends_with(end))
+        || [".goutputstream-", ".~", "~", ".dat.nosync", "backup of "].iter().any(|start| lower.starts_with(start))
         || lower.contains(".sb-")
-        || lower.starts_with("~wr")
-        || lower.starts_with(".dat.nosync")
+        || of_excel
 }
 
 /// Whether a name is one that programs give to a folder of their own for moments, while they save a document.

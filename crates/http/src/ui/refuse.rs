@@ -41,6 +41,7 @@ pub async fn in_language(request: Request, next: Next) -> Response {
         for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
             response.headers_mut().remove(field);
         }
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-language"));
         response.headers_mut().insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(page.language.tag()));
         *response.body_mut() = Body::from(error::problem(&error, &explain(&page, &error)));
     }

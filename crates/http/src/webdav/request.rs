@@ -60,6 +60,21 @@ impl Ask {
         Ok(found)
     }
 
+    /// Refuses what does not hold now, before a change that leaves the content alone.
+    pub async fn require_preconditions(&self) -> Outcome<()> {
+        let wanted = self.preconditions().await?;
+        if wanted == Preconditions::default() {
+            return Ok(());
+        }
+        let present = match self.session.item(&self.target()).await {
+            // A folder has no tag that anybody could know; it is there all the same.
+            Ok(item) => Some(item.version_id.unwrap_or(item.id)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(wanted.check(present)?)
+    }
+
     /// A body as bytes, at most a mebibyte.
     pub async fn xml(&self, body: Body) -> Outcome<bytes::Bytes> {
         let announced = receive::announced(&self.parts.headers)?;

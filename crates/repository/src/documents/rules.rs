@@ -20,7 +20,10 @@ pub struct Preconditions {
 
 impl Preconditions {
     /// Decides for the present version, or for a document that is not there.
-    pub(crate) fn check(&self, present: Option<Id>) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Conflict` with the code `precondition_failed`.
+    pub fn check(&self, present: Option<Id>) -> Result<()> {
         let present = present.map(etag);
         let is_in = |tags: &[String]| match &present {
             Some(tag) => tags.iter().any(|wanted| wanted == "*" || wanted == tag),

@@ -274,6 +274,7 @@ impl Plan {
             free: self.options.ownership.is_some(),
             publish: self.options.publish,
             one_save: self.options.one_save,
+            instead: false,
         };
         let (stored, freed) =
             succeed(transaction, &self.guard, &how, &mut row, |transaction, row, number, working| {

@@ -20,6 +20,8 @@ pub(crate) struct Succession<'a> {
     pub(crate) publish: bool,
     /// Whether it takes the place of an empty version by the same person, and of the only version of a program's notes.
     pub(crate) one_save: bool,
+    /// Whether it takes the place of the present version, whatever that is.
+    pub(crate) instead: bool,
 }
 
 /// Makes the next version of a locked row with what `make` stores for its number, or for a working copy, and returns it with the
@@ -35,8 +37,7 @@ pub(crate) fn succeed(
     let begins = how.one_save && !how.publish && is_beginning(transaction, guard, row)?;
     let demanded = how.settings.require_checkout && !how.free && !held;
     if demanded && (!begins || !is_alone(transaction, row)?) {
-        return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
-            .with_code("checkout_required"));
+        return Err(checkout_required(&row.name));
     }
     if held {
         let freed = discard_working(transaction, row)?;
@@ -46,6 +47,7 @@ pub(crate) fn succeed(
     }
     let previous = row.version_id;
     let replaces = match previous {
+        Some(_) if how.instead => true,
         Some(_) if how.one_save && !how.publish => begins || (is_litter(&row.name) && is_alone(transaction, row)?),
         _ => false,
     };
@@ -80,6 +82,11 @@ pub(crate) fn record_replaced(
         guard.record(transaction, stored.node_id, "version.publish", format!("{path} {}", stored.number))?;
     }
     Ok(())
+}
+
+/// The refusal of a change without a check-out where the library demands one.
+pub(crate) fn checkout_required(document: &str) -> Error {
+    Error::conflict(format!("\"{document}\" must be checked out before it is changed")).with_code("checkout_required")
 }
 
 /// Whether a document has one version and no more.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use database::content::node::NodeRow;
+use database::content::version::VersionRow;
 use database::content::{collection, displaced, lock, node, scope, tree, version};
 use database::{Reader, Transaction};
 use model::{
@@ -12,7 +13,8 @@ use model::{
 };
 
 use super::place::{leave, put_below};
-use super::transfer::{Transferred, Way};
+use super::transfer::{Onto, Transferred, Way};
+use crate::documents::{checkout_required, library_of};
 use crate::session::{Checked, Guard};
 use crate::{Lock, Session};
 
@@ -22,8 +24,8 @@ const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
 /// How many other documents with the same bytes are looked at before a file goes to the recycle bin after all.
 const MOST_HOLDERS: usize = 20;
 
-/// Most versions of a file that a save leaves: what it was sent with, and the state before.
-const MOST_OF_SAVE: usize = 2;
+/// Most items of a folder that was made for a save, itself included.
+const MOST_OF_SAVE: i64 = 20;
 
 impl Session {
     /// Locks of the caller on the document that they put aside from this place a moment ago, which shows there until it comes back.
@@ -49,7 +51,7 @@ impl Session {
 
 /// Refuses a name of programs' notes for a document of people: it would lose its versions and go for good when it is deleted.
 pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
-    if row.kind != NodeKind::Document || !is_litter(name.as_str()) || is_litter(&row.name) || is_passing(&row.name) {
+    if row.kind != NodeKind::Document || !is_litter(name.as_str()) || is_litter(&row.name) {
         return Ok(());
     }
     Err(Error::conflict(format!(
@@ -59,34 +61,53 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
     .naming(&[name.as_str()]))
 }
 
-/// Whether nothing is lost with an item that a file manager deletes: notes of programs, folders that were there for one save, and
-/// what a save has left of a document whose bytes are kept elsewhere.
+/// Whether nothing is lost with an item that a file manager deletes: notes of programs, what a save has left of a document whose
+/// bytes are kept elsewhere, and a folder that was there for one save and holds nothing else.
 pub(super) fn is_nothing_of_its_own(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
-    if row.kind == NodeKind::Folder {
-        return Ok(is_passing_folder(&row.name) && tree::count(transaction, row.id)? == 1);
+    if row.kind == NodeKind::Document {
+        return is_no_document(transaction, guard, row);
     }
-    let versions = version::list(transaction, row.id, None, MOST_OF_SAVE + 1)?;
-    if is_litter(&row.name) && versions.len() < 2 {
-        return Ok(true);
-    }
-    let passing = is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)?;
-    if !passing || versions.len() > MOST_OF_SAVE || row.working_id.is_some() {
+    if row.kind != NodeKind::Folder || !is_passing_folder(&row.name) || tree::count(transaction, row.id)? > MOST_OF_SAVE
+    {
         return Ok(false);
     }
-    for version in versions {
-        let kept = version.size == 0 || is_kept(transaction, guard, row.id, version.blob_id)?;
-        if !kept || version.created_by != guard.caller() {
+    for item in tree::subtree(transaction, row.id)? {
+        if item.kind == NodeKind::Document && !is_no_document(transaction, guard, &item)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
+fn is_no_document(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRow) -> Result<bool> {
+    let Some(only) = only_version(transaction, row)? else { return Ok(false) };
+    if is_litter(&row.name) {
+        return Ok(true);
+    }
+    let passing = is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)?;
+    if !passing || only.created_by != guard.caller() {
+        return Ok(false);
+    }
+    Ok(only.size == 0 || is_kept(transaction, guard, row.id, only.blob_id)?)
+}
+
+/// The version of a document that has one and no working copy.
+fn only_version(reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<VersionRow>> {
+    let mut versions = version::list(reader, row.id, None, 2)?;
+    let only = versions.pop().filter(|_| versions.is_empty() && row.working_id.is_none());
+    Ok(only)
+}
+
 /// Whether another document that the caller may edit has the same bytes: what others have, or what was deleted, does not count.
 fn is_kept(transaction: &mut Transaction<'_>, guard: &Guard, file: Id, blob: Id) -> Result<bool> {
     for document in version::holders(transaction, blob, file, MOST_HOLDERS)? {
         match guard.item(transaction, document) {
-            Ok(item) if item.rights.has(Right::Edit) => return Ok(true),
+            Ok(item) if item.rights.has(Right::Edit) => {
+                // Of two files that pass, neither keeps the other.
+                if !is_passing(&item.name) && !in_passing_folder(transaction, item.parent_id)? {
+                    return Ok(true);
+                }
+            }
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -119,6 +140,10 @@ impl Way {
 
     /// Notes from where the document is put aside. Its lock stays with it, for it comes back in a moment.
     pub(super) fn put_aside(&self, transaction: &mut Transaction<'_>, checked: &Checked, row: &NodeRow) -> Result<()> {
+        // Better refused now than when the new state is to take its place.
+        if library_of(transaction, row)?.require_checkout && row.holder_id != Some(self.guard.caller()) {
+            return Err(checkout_required(&row.name));
+        }
         self.guard.require_unlocked(transaction, checked, row)?;
         let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::locate::no_item)?;
         self.guard.require_unlocked(transaction, checked, &old)?;
@@ -126,17 +151,17 @@ impl Way {
         displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
     }
 
-    /// The document that the caller put aside from the place to which a passing file is moved now.
+    /// The document that the caller put aside from the place to which a file of the same save is moved now.
     pub(super) fn find_aside(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<Option<NodeRow>> {
         if row.kind != NodeKind::Document || is_passing(self.name.as_str()) {
-            return Ok(None);
-        }
-        if !is_passing(&row.name) && !in_passing_folder(transaction, row.parent_id)? {
             return Ok(None);
         }
         let since = Timestamp::now().before(ONE_SAVE);
         let found = displaced::find(transaction, self.to, &self.name.folded(), self.guard.caller(), since)?;
         let Some((id, _)) = found.filter(|(id, _)| *id != row.id) else { return Ok(None) };
+        if !self.is_fresh(transaction, row)? {
+            return Ok(None);
+        }
         match self.guard.item(transaction, id) {
             Ok(_) => node::lock(transaction, id),
             // In a recycle bin, also in a folder that is there, it is deleted and not aside.
@@ -145,8 +170,18 @@ impl Way {
         }
     }
 
-    /// The document that was put aside comes back to its name with what was saved as its next version; the passing file takes the
-    /// place under which it stood aside, with the state before.
+    /// Whether a document can be the new state of another one: the caller made it for this save, and it is nothing else yet.
+    pub(super) fn is_fresh(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<bool> {
+        if is_litter(&row.name) || row.holder_id.is_some() || scope::of_node(reader, row.id)?.is_some() {
+            return Ok(false);
+        }
+        let since = Timestamp::now().before(ONE_SAVE);
+        let only = only_version(reader, row)?;
+        Ok(only.is_some_and(|only| only.created_by == self.guard.caller() && only.created_at > since))
+    }
+
+    /// The document that was put aside comes back to its name with what was saved as its next version; the file of the save takes
+    /// the place under which it stood aside, with the state that others saw before.
     pub(super) fn bring_back(
         &self,
         transaction: &mut Transaction<'_>,
@@ -155,19 +190,23 @@ impl Way {
         aside: &NodeRow,
     ) -> Result<Transferred> {
         leave(transaction, &self.guard, checked, row)?;
-        let (saved, before) = (self.visible(transaction, row)?, self.visible(transaction, aside)?);
+        let saved = self.visible(transaction, row)?;
+        let before = aside.version_id.map(|id| version::find(transaction, id)).transpose()?.flatten();
         let place = node::find(transaction, self.to)?.ok_or_else(crate::locate::no_item)?;
         let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::locate::no_item)?;
         self.guard.require_unlocked(transaction, checked, &stood)?;
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
-        // Names are unique: the passing file gives way for a moment.
+        // Names are unique: the file gives way for a moment.
         node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
         put_below(transaction, aside, &place, &self.name)?;
         put_below(transaction, row, &stood, &aside_name)?;
         displaced::remove(transaction, aside.id)?;
-        self.overwrite(transaction, checked, aside.id, &saved)?;
-        Self { to_path: stood_path, ..self.clone() }.overwrite(transaction, checked, row.id, &before)?;
+        self.overwrite(transaction, checked, aside.id, &saved, Onto::Document)?;
+        if let Some(before) = before {
+            let there = Self { to_path: stood_path, ..self.clone() };
+            there.overwrite(transaction, checked, row.id, &before, Onto::Leftover)?;
+        }
         self.protect(transaction, row.id, aside.id)?;
         self.done(transaction, "item.move", aside.id, false)
     }

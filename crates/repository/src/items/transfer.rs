@@ -6,9 +6,9 @@ use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use database::content::{displaced, lock, property, tree};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, is_passing};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use super::aside::refuse_litter;
+use super::aside::{is_nothing_of_its_own, refuse_litter};
 use super::copy::Copier;
 use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
 use super::remove::{erase, recycle};
@@ -38,6 +38,15 @@ pub struct Transferred {
     pub item: Item,
     /// Whether there was something in the way that gave way.
     pub replaced: bool,
+}
+
+/// What a version of another document is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Onto {
+    /// A document, as its next version.
+    Document,
+    /// The file that a save leaves, in the place of the version that it has.
+    Leftover,
 }
 
 /// What a transaction needs for one copy or move; cloned for each attempt.
@@ -110,7 +119,7 @@ impl Way {
         if let Some(present) = present {
             if present.kind == NodeKind::Document && source.kind == NodeKind::Document {
                 let visible = self.visible(transaction, &source)?;
-                self.overwrite(transaction, &checked, present.id, &visible)?;
+                self.overwrite(transaction, &checked, present.id, &visible, Onto::Document)?;
                 property::replace(transaction, source.id, present.id)?;
                 return self.done(transaction, "item.copy", present.id, true);
             }
@@ -153,15 +162,16 @@ impl Way {
         refuse_litter(&row, &self.name)?;
         let present = if same_name { None } else { self.present(transaction, &checked, &row)? };
         let replaced = present.is_some();
+        let aside = self.puts_aside(transaction, &row)?;
         if let Some(present) = present {
-            if present.kind == NodeKind::Document && row.kind == NodeKind::Document {
+            if present.kind == NodeKind::Document && row.kind == NodeKind::Document && !aside {
                 return self.absorb(transaction, &checked, &row, &present);
             }
             self.clear(transaction, &checked, &present)?;
-        } else if let Some(aside) = self.find_aside(transaction, &row)? {
-            return self.bring_back(transaction, &checked, &row, &aside);
+        } else if let Some(original) = self.find_aside(transaction, &row)? {
+            return self.bring_back(transaction, &checked, &row, &original);
         }
-        if self.puts_aside(transaction, &row)? {
+        if aside {
             self.put_aside(transaction, &checked, &row)?;
         } else {
             leave(transaction, &self.guard, &checked, &row)?;
@@ -202,7 +212,7 @@ impl Way {
         Ok(Some(present))
     }
 
-    /// Makes room by sending what has the name to the recycle bin.
+    /// Makes room by sending what has the name to the recycle bin, unless nothing is lost with it.
     fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
         let row = node::lock(transaction, present.id)?.ok_or_else(crate::locate::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
@@ -213,7 +223,11 @@ impl Way {
         self.guard.require_tree_unlocked(transaction, checked, &row)?;
         lock::delete_below(transaction, row.id)?;
         let path = join(&self.to_path, &row.name);
-        recycle(transaction, &self.guard, &row, &path)?;
+        if is_nothing_of_its_own(transaction, &self.guard, &row)? {
+            erase(transaction, &self.guard, &row)?;
+        } else {
+            recycle(transaction, &self.guard, &row, &path)?;
+        }
         self.guard.record(transaction, row.id, "item.delete", path)
     }
 
@@ -230,6 +244,7 @@ impl Way {
         checked: &Checked,
         id: Id,
         content: &VersionRow,
+        onto: Onto,
     ) -> Result<()> {
         let guard = &self.guard;
         let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
@@ -238,7 +253,13 @@ impl Way {
         }
         guard.require_free(transaction, checked, &row)?;
         let settings = library_of(transaction, &row)?;
-        let how = Succession { settings: &settings, free: false, publish: false, one_save: true };
+        let how = Succession {
+            settings: &settings,
+            free: onto == Onto::Leftover,
+            publish: false,
+            one_save: true,
+            instead: onto == Onto::Leftover,
+        };
         let now = Timestamp::now();
         let (stored, freed) = succeed(transaction, guard, &how, &mut row, |transaction, row, number, working| {
             let stored = VersionRow {
@@ -268,8 +289,8 @@ impl Way {
         record_replaced(transaction, guard, &how, &join(&self.to_path, &row.name), &stored)
     }
 
-    /// A document that is moved over another becomes its next version. If it had no history, nothing of it is left; else it goes
-    /// to the recycle bin.
+    /// A document that is moved over another becomes its next version. If it was made just for that, nothing of it is left; else it
+    /// goes to the recycle bin.
     fn absorb(
         &self,
         transaction: &mut Transaction<'_>,
@@ -279,15 +300,16 @@ impl Way {
     ) -> Result<Transferred> {
         leave(transaction, &self.guard, checked, row)?;
         let visible = self.visible(transaction, row)?;
-        self.overwrite(transaction, checked, onto.id, &visible)?;
-        // What a program saved over a document says nothing of the properties that others keep with that.
-        if !is_passing(&row.name) {
+        self.overwrite(transaction, checked, onto.id, &visible, Onto::Document)?;
+        let fresh = self.is_fresh(transaction, row)?;
+        // A program that saves over a document says nothing of the properties that others keep with it.
+        if !fresh || property::totals(transaction, row.id)?.0 > 0 {
             property::replace(transaction, row.id, onto.id)?;
         }
-        if version::list(transaction, row.id, None, 2)?.len() > 1 {
-            recycle(transaction, &self.guard, row, &self.source.path())?;
-        } else {
+        if fresh || is_nothing_of_its_own(transaction, &self.guard, row)? {
             erase(transaction, &self.guard, row)?;
+        } else {
+            recycle(transaction, &self.guard, row, &self.source.path())?;
         }
         self.done(transaction, "item.move", onto.id, true)
     }

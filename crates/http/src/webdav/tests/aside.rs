@@ -108,6 +108,92 @@ async fn nothing_is_put_aside_from_a_folder_that_somebody_has_locked() {
 }
 
 #[tokio::test]
+async fn every_save_of_a_program_that_keeps_a_backup_is_one_version() {
+    let (farm, id) = with_history().await;
+    let root = farm.id("").await;
+    let reader = farm.account("anna").await;
+    let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
+    farm.json("POST", &format!("/api/v1/items/{id}/permissions/break"), json!({"copy": false})).await.expect(204);
+    for (number, new) in ["new.tmp", "5CB52000", "Plan.docx.AbCdEf"].into_iter().enumerate() {
+        dav(&farm, "PUT", new, &[], &format!("state {number}")).await.expect(201);
+        let moved = place(&farm, "MOVE", "Plan.docx", "Plan.docx.bak", &[]).await;
+        moved.expect(if number == 0 { 201 } else { 204 });
+        place(&farm, "MOVE", new, "Plan.docx", &[]).await.expect(201);
+        assert_eq!(farm.id("Documents/Plan.docx").await, id, "{new}");
+        for name in ["Plan.docx", "Plan.docx.bak"] {
+            farm.send_as("anna", "GET", &format!("/dav/Documents/{name}"), &[], "").await.expect(404);
+        }
+    }
+    assert_eq!(versions(&farm, "Plan.docx").await, ["5.0", "4.0", "3.0", "2.0", "1.0"]);
+    assert_eq!(versions(&farm, "Plan.docx.bak").await.len(), 1, "a backup holds the state before and no more");
+    assert_eq!(dav(&farm, "GET", "Plan.docx.bak", &[], "").await.expect(200).text(), "state 1");
+    assert!(!bin(&farm).await.contains("Plan"), "{}", bin(&farm).await);
+}
+
+#[tokio::test]
+async fn a_document_of_somebody_gives_way_to_a_backup_and_is_kept() {
+    let (farm, _) = with_history().await;
+    farm.put("Documents/Plan.bak", "no backup at all").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "Plan.bak", &[]).await.expect(204);
+    assert_eq!(dav(&farm, "GET", "Plan.bak", &[], "").await.expect(200).text(), "two");
+    assert!(bin(&farm).await.contains("Plan.bak"));
+}
+
+#[tokio::test]
+async fn a_working_copy_is_neither_shown_nor_lost() {
+    let (farm, id) = with_history().await;
+    farm.send("PUT", &format!("/api/v1/items/{id}/check-out"), &[], "").await.expect(204);
+    dav(&farm, "PUT", "Plan.docx", &[], "mine").await.expect(204);
+    dav(&farm, "PUT", "new.tmp", &[], "mine, later").await.expect(201);
+    place(&farm, "MOVE", "Plan.docx", "Plan.bak", &[]).await.expect(201);
+    place(&farm, "MOVE", "new.tmp", "Plan.docx", &[]).await.expect(201);
+    assert_eq!(dav(&farm, "GET", "Plan.bak", &[], "").await.expect(200).text(), "two", "what all saw before");
+    assert_eq!(dav(&farm, "GET", "Plan.docx", &[], "").await.expect(200).text(), "mine, later");
+    assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"], "it is not checked in");
+    // Moved over another document, what it was before goes to the bin with it.
+    dav(&farm, "PUT", "one.docx", &[], "published").await.expect(201);
+    let one = farm.id("Documents/one.docx").await;
+    farm.send("PUT", &format!("/api/v1/items/{one}/check-out"), &[], "").await.expect(204);
+    dav(&farm, "PUT", "one.docx", &[], "working").await.expect(204);
+    dav(&farm, "PUT", "two.docx", &[], "other").await.expect(201);
+    place(&farm, "MOVE", "one.docx", "two.docx", &[]).await.expect(204);
+    assert!(bin(&farm).await.contains("one.docx"));
+}
+
+#[tokio::test]
+async fn a_document_with_permissions_of_its_own_goes_to_the_bin_with_them() {
+    let farm = Farm::new().await;
+    dav(&farm, "PUT", "secret.docx", &[], "secret").await.expect(201);
+    dav(&farm, "PUT", "other.docx", &[], "other").await.expect(201);
+    let secret = farm.id("Documents/secret.docx").await;
+    farm.json("POST", &format!("/api/v1/items/{secret}/permissions/break"), json!({"copy": true})).await.expect(204);
+    place(&farm, "MOVE", "secret.docx", "other.docx", &[]).await.expect(204);
+    assert!(bin(&farm).await.contains("secret.docx"));
+}
+
+#[tokio::test]
+async fn a_folder_of_a_save_goes_with_what_the_save_left_in_it() {
+    let (farm, id) = with_history().await;
+    dav(&farm, "MKCOL", "Plan.docx.sb-1", &[], "").await.expect(201);
+    for (name, text) in [("Plan.docx.sb-1/new.docx", "three"), ("Plan.docx.sb-1/._new.docx", "note")] {
+        dav(&farm, "PUT", name, &[], text).await.expect(201);
+    }
+    place(&farm, "MOVE", "Plan.docx", "Plan.docx.sb-1/Plan.docx", &[]).await.expect(201);
+    place(&farm, "MOVE", "Plan.docx.sb-1/new.docx", "Plan.docx", &[]).await.expect(201);
+    dav(&farm, "DELETE", "Plan.docx.sb-1", &[], "").await.expect(204);
+    saved_once(&farm, &id, "three").await;
+    assert!(!bin(&farm).await.contains("Plan"), "{}", bin(&farm).await);
+    // Two files that hold the same bytes do not vouch for each other.
+    dav(&farm, "MKCOL", "x.sb-2", &[], "").await.expect(201);
+    for name in ["x.sb-2/a", "x.sb-2/b"] {
+        dav(&farm, "PUT", name, &[], "only here").await.expect(201);
+    }
+    dav(&farm, "DELETE", "x.sb-2", &[], "").await.expect(204);
+    assert!(bin(&farm).await.contains("x.sb-2"));
+}
+
+#[tokio::test]
 async fn a_document_does_not_become_a_note_of_a_program() {
     let (farm, id) = with_history().await;
     for name in ["._Plan.docx", "Thumbs.db"] {
@@ -118,6 +204,9 @@ async fn a_document_does_not_become_a_note_of_a_program() {
     }
     dav(&farm, "PUT", "._Other", &[], "note").await.expect(201);
     place(&farm, "MOVE", "Plan.docx", "._Other", &[]).await.expect(409);
+    place(&farm, "MOVE", "Plan.docx", "Plan.tmp", &[]).await.expect(201);
+    place(&farm, "MOVE", "Plan.tmp", "._Plan.docx", &[]).await.expect(409);
+    place(&farm, "MOVE", "Plan.tmp", "Plan.docx", &[]).await.expect(201);
     assert_eq!(versions(&farm, "Plan.docx").await, ["2.0", "1.0"]);
     // A note that somebody gave versions keeps them.
     farm.put("Documents/~$kept", "one").await.expect(201);
@@ -141,6 +230,18 @@ async fn where_check_outs_are_demanded_a_new_file_is_filled_once() {
     let refused = dav(&farm, "PUT", "New.docx", &[("if", &shown)], "two").await.expect(409);
     assert!(refused.text().contains("checkout_required"), "{}", refused.text());
     assert_eq!(versions(&farm, "New.docx").await, ["1.0"]);
+    // A save that puts the original aside begins only where it can end.
+    dav(&farm, "PUT", "new.tmp", &[], "two").await.expect(201);
+    let refused = place(&farm, "MOVE", "New.docx", "New.bak", &[("if", &shown)]).await.expect(409);
+    assert!(refused.text().contains("checkout_required"), "{}", refused.text());
+    dav(&farm, "UNLOCK", "New.docx", &[("lock-token", &format!("<{token}>"))], "").await.expect(204);
+    let id = farm.id("Documents/New.docx").await;
+    farm.send("PUT", &format!("/api/v1/items/{id}/check-out"), &[], "").await.expect(204);
+    place(&farm, "MOVE", "New.docx", "New.bak", &[]).await.expect(201);
+    place(&farm, "MOVE", "new.tmp", "New.docx", &[]).await.expect(201);
+    assert_eq!(farm.id("Documents/New.docx").await, id);
+    assert_eq!(dav(&farm, "GET", "New.docx", &[], "").await.expect(200).text(), "two");
+    assert_eq!(versions(&farm, "New.docx").await, ["1.0"], "what is checked out is a working copy");
 }
 
 #[tokio::test]

@@ -57,6 +57,27 @@ async fn what_is_moved_or_copied_is_what_was_seen() {
 }
 
 #[tokio::test]
+async fn preconditions_hold_for_every_change() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    let set = "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
+    let token = lock(&farm, "admin", "a.txt", 200).await;
+    let named = format!("<{token}>");
+    for (method, path, body) in
+        [("PROPPATCH", "a.txt", set), ("LOCK", "b.txt", EXCLUSIVE), ("UNLOCK", "a.txt", ""), ("MKCOL", "c", "")]
+    {
+        let fields = [("lock-token", named.as_str()), ("if-match", "\"nope\"")];
+        dav(&farm, method, path, &fields, body).await.expect(412);
+    }
+    for path in ["b.txt", "c"] {
+        dav(&farm, "PROPFIND", path, &[("depth", "0")], "").await.expect(404);
+    }
+    let tag = dav(&farm, "HEAD", "a.txt", &[], "").await.header("etag").to_owned();
+    dav(&farm, "UNLOCK", "a.txt", &[("lock-token", &named), ("if-match", &tag)], "").await.expect(204);
+    dav(&farm, "MKCOL", "c", &[("if-none-match", "*")], "").await.expect(201);
+}
+
+#[tokio::test]
 async fn a_lock_that_is_in_the_way_of_another_is_told_as_that() {
     let farm = Farm::new().await;
     farm.put("Documents/a.txt", "one").await.expect(201);

@@ -76,6 +76,7 @@ pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
     {
         return Err(Error::invalid("MKCOL takes no body").with_code("unsupported_media_type").into());
     }
+    ask.require_preconditions().await?;
     let Some((parent, name)) = ask.path.split_last() else { return Err(not_here().into()) };
     let made = ask.session.create_folder(&parent.into(), name).await;
     made.map_err(|error| Failure::from(error).missing_place().taken_name())?;

@@ -16,6 +16,7 @@ use crate::webdav::wire::multistatus::HEAD;
 
 /// Gives a lock, or more time to one that the field `If` names.
 pub async fn lock(ask: Ask, body: Body) -> Outcome {
+    ask.require_preconditions().await?;
     let seconds = headers::timeout(&ask.parts.headers)?;
     let Some(LockInfo { exclusive, owner }) = bodies::lock(&ask.xml(body).await?)? else {
         return refresh(&ask, seconds).await;
@@ -72,6 +73,7 @@ fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
 
 /// Ends a lock.
 pub async fn unlock(ask: Ask) -> Outcome {
+    ask.require_preconditions().await?;
     let token = headers::lock_token(&ask.parts.headers)?;
     ask.session.unlock(&ask.target(), token).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

@@ -13,6 +13,7 @@ use crate::webdav::wire::xml;
 
 /// Makes the change and tells what became of each property.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
+    ask.require_preconditions().await?;
     let patches = bodies::proppatch(&ask.xml(body).await?)?;
     let names: Vec<_> = patches.iter().map(Patch::name).collect();
     let mut out = BEGIN.to_owned();

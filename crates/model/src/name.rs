@@ -82,13 +82,15 @@ pub fn is_litter(name: &str) -> bool {
 /// Whether a name is one under which programs put a file for moments, while they save another one.
 pub fn is_passing(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    // Excel's have eight hexadecimal digits and no extension.
-    let of_excel = name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte));
+    // Excel's have eight hexadecimal digits and no extension; eight decimal ones are a day more often.
+    let of_excel = name.len() == 8
+        && name.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
+        && name.bytes().any(|byte| byte.is_ascii_uppercase());
     is_litter(name)
         || [".tmp", ".temp", ".bak", ".old", ".orig", ".wbk", ".part", ".swp", "~"]
             .iter()
             .any(|end| lower.ends_with(end))
-        || [".goutputstream-", ".~", "~", ".dat.nosync", "backup of "].iter().any(|start| lower.starts_with(start))
+        || [".goutputstream-", ".~", "~wr", ".dat.nosync", "backup of "].iter().any(|start| lower.starts_with(start))
         || lower.contains(".sb-")
         || of_excel
 }
@@ -262,8 +264,19 @@ mod tests {
         for passing in ["~WRD0001.tmp", "lu1234.tmp", ".goutputstream-X1", "Plan.docx.sb-1a2b-x", "Plan.txt~"] {
             assert!(is_passing(passing) && !is_litter(passing), "{passing}");
         }
-        for document in ["Plan.docx", "~.txt", "$.txt", "Thumbs", "tmp", ".profile"] {
+        for backup in ["5CB52000", "Plan.bak", "Plan.docx.old", "Plan.orig", "Backup of Plan.wbk", ".dat.nosync01ab"] {
+            assert!(is_passing(backup) && !is_litter(backup), "{backup}");
+        }
+        for document in ["Plan.docx", "~.txt", "$.txt", "Thumbs", "tmp", ".profile", "deadbeef", "5CB520", "20261121"] {
             assert!(!is_passing(document), "{document}");
+        }
+        for folder in
+            ["Plan.docx.sb-1a2b-x", ".TemporaryItems", "(A Document Being Saved By TextEdit)", ".dat.nosync01"]
+        {
+            assert!(is_passing_folder(folder), "{folder}");
+        }
+        for folder in ["Plan", "Temporary Items", "sb-1", "Plan.tmp"] {
+            assert!(!is_passing_folder(folder), "{folder}");
         }
     }
 

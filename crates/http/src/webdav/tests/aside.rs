@@ -6,6 +6,14 @@ use super::saving::{saved_once, with_history};
 use super::{bin, dav, lock, place, versions};
 use crate::rest::tests::Farm;
 
+/// Leaves a document to the administrator alone; anna reads everything else.
+async fn close(farm: &Farm, id: &str) {
+    let (root, reader) = (farm.id("").await, farm.account("anna").await);
+    let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
+    farm.json("POST", &format!("/api/v1/items/{id}/permissions/break"), json!({"copy": false})).await.expect(204);
+}
+
 #[tokio::test]
 async fn a_lock_stays_with_the_document_while_it_is_aside() {
     let (farm, id) = with_history().await;
@@ -44,11 +52,7 @@ async fn a_document_comes_back_from_a_folder_that_was_made_for_the_save() {
 #[tokio::test]
 async fn what_holds_the_state_before_is_as_closed_as_the_document() {
     let (farm, id) = with_history().await;
-    let root = farm.id("").await;
-    let reader = farm.account("anna").await;
-    let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
-    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
-    farm.json("POST", &format!("/api/v1/items/{id}/permissions/break"), json!({"copy": false})).await.expect(204);
+    close(&farm, &id).await;
     dav(&farm, "PUT", "new.tmp", &[], "three").await.expect(201);
     place(&farm, "MOVE", "Plan.docx", "Plan.bak", &[]).await.expect(201);
     place(&farm, "MOVE", "new.tmp", "Plan.docx", &[]).await.expect(201);
@@ -110,11 +114,7 @@ async fn nothing_is_put_aside_from_a_folder_that_somebody_has_locked() {
 #[tokio::test]
 async fn every_save_of_a_program_that_keeps_a_backup_is_one_version() {
     let (farm, id) = with_history().await;
-    let root = farm.id("").await;
-    let reader = farm.account("anna").await;
-    let body = json!({"principal": reader, "role": model::Role::READ.to_string()});
-    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
-    farm.json("POST", &format!("/api/v1/items/{id}/permissions/break"), json!({"copy": false})).await.expect(204);
+    close(&farm, &id).await;
     for (number, new) in ["new.tmp", "5CB52000", "Plan.docx.AbCdEf"].into_iter().enumerate() {
         dav(&farm, "PUT", new, &[], &format!("state {number}")).await.expect(201);
         let moved = place(&farm, "MOVE", "Plan.docx", "Plan.docx.bak", &[]).await;

@@ -83,14 +83,6 @@ impl Fixture {
     }
 }
 
-async fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !holds() {
-        assert!(start.elapsed().as_secs() < 20, "{what}");
-        tokio::task::yield_now().await;
-    }
-}
-
 #[tokio::test]
 async fn what_was_read_is_served_without_the_store_even_after_a_restart() {
     let fixture = fixture(&[1, 10, 70_000, 3_000_000, 5_000_000]).await;

@@ -128,7 +128,8 @@ async fn inside_a_failing_disk() {
     let stored = put(&store, &torn).await;
     assert!(!stored.existed, "what failed was not taken for stored");
     kept.push((stored, torn));
-    assert_eq!(segment_files(&path, "seg").len(), 3, "a new segment was begun, and the one after it");
+    // Another thread makes the one after it.
+    wait_for("a new segment, and the one after it", || segment_files(&path, "seg").len() == 3).await;
     for _ in 0..2 {
         for (stored, bytes) in &kept {
             assert!(get(&store, stored).await.unwrap() == bytes[..]);

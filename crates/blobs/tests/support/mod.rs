@@ -10,6 +10,15 @@ use blobs::{BlobStore, Checked, DirectoryOptions, Outcome, Owner, StoreKey, Stor
 use bytes::Bytes;
 use model::{Digest, Result};
 
+/// Waits until something holds that another thread does, for at most 20 seconds.
+pub async fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed().as_secs() < 20, "{what}");
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Small segments, one at a time, nothing written ahead.
 pub fn options() -> DirectoryOptions {
     DirectoryOptions { segment_bytes: 4 << 20, writers: 1, zero_fill: false, ..Default::default() }

@@ -11,7 +11,7 @@ before(async () => {
   server = await startServer();
   browser = await startBrowser();
   await server.put('Contracts/Rental contract for the office on the river, final version with all appendices.pdf', 'no pdf');
-  for (const name of ['Contract 2026.docx', 'Contract 2025.docx', 'Offer.txt', 'Ümlaute.txt']) await server.put(`Contracts/${name}`, name);
+  for (const name of ['Contract 2026.txt', 'Contract 2025.txt', 'Offer.txt', 'Ümlaute.txt']) await server.put(`Contracts/${name}`, name);
 });
 after(async () => {
   await browser?.close();
@@ -62,7 +62,7 @@ test('the palette opens what is found, places and actions, by keyboard alone', a
   await page.keyboard.type('2026 CONTR');
   // At once: what comes later is opened when it comes.
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/Contract%202026.docx');
+  await page.waitForURL('**/Contract%202026.txt');
 
   await page.keyboard.press('Control+k');
   await page.keyboard.type('administration');

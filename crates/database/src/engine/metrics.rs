@@ -1,8 +1,9 @@
 //! Owns the names of the metrics of this room. The recorder must be installed before a database is opened.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use metrics::{Counter, Histogram, counter, histogram};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use super::Engine;
 
@@ -57,5 +58,49 @@ impl Metrics {
 
     pub(crate) fn waited(&self, since: Instant) {
         self.wait.record(since.elapsed());
+    }
+}
+
+/// The metrics of one SQLite file, which no server of databases would tell. The name of the file tells them apart.
+#[derive(Clone)]
+pub(crate) struct FileMetrics {
+    hits: Counter,
+    misses: Counter,
+    logged: Counter,
+    size: Gauge,
+    lock: Histogram,
+}
+
+impl FileMetrics {
+    pub(crate) fn new(path: &Path) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            hits: counter!("database_cache_hits_total", "database" => name.clone()),
+            misses: counter!("database_cache_misses_total", "database" => name.clone()),
+            logged: counter!("database_log_bytes_total", "database" => name.clone()),
+            size: gauge!("database_size_bytes", "database" => name.clone()),
+            lock: histogram!("database_lock_seconds", "database" => name),
+        }
+    }
+
+    /// Pages that were found in the cache of a connection, and those that had to be read.
+    pub(crate) fn cache(&self, (hits, misses): (u64, u64)) {
+        self.hits.increment(hits);
+        self.misses.increment(misses);
+    }
+
+    /// Bytes by which the log has grown.
+    pub(crate) fn logged(&self, bytes: u64) {
+        self.logged.increment(bytes);
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn size(&self, bytes: u64) {
+        self.size.set(bytes as f64);
+    }
+
+    /// The right to write the file was waited for.
+    pub(crate) fn locked(&self, since: Instant) {
+        self.lock.record(since.elapsed());
     }
 }

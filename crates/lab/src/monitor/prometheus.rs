@@ -77,31 +77,67 @@ impl Endpoint {
     }
 }
 
-/// Figures of the text format; counters become rates.
+/// Two counters that say more together.
+struct Pair {
+    /// How their names end.
+    ends: (&'static str, &'static str),
+    /// What their steps since the last look make.
+    together: fn(f64, f64) -> f64,
+    /// What that is called.
+    called: &'static str,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        ends: ("_hits_total", "_misses_total"),
+        together: |hits, misses| hits / (hits + misses) * 100.0,
+        called: "found, %",
+    },
+    Pair { ends: ("_sum", "_count"), together: |sum, count| sum / count, called: "mean" },
+];
+
+/// Figures of the text format: gauges as they are, counters as rates, histograms and summaries as the mean since the last
+/// look, counters of hits and misses also as the share of hits.
 fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, seconds: f64) -> Vec<Reading> {
-    let mut counters: HashMap<&str, bool> = HashMap::new();
+    let mut kinds: HashMap<&str, &str> = HashMap::new();
     let mut found = Vec::new();
+    let mut steps: Vec<(&str, &str, f64)> = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
-            if let Some((name, kind)) = rest.split_once(' ') {
-                counters.insert(name, kind == "counter");
-            }
+            kinds.extend(rest.split_once(' '));
             continue;
         }
         if line.starts_with('#') {
             continue;
         }
         let Some((name, value)) = line.rsplit_once(' ') else { continue };
-        let plain = name.split('{').next().unwrap_or(name);
-        let Some(counter) = counters.get(plain) else { continue };
+        let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
+        let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
+        let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied();
         if !wanted.is_empty() && !wanted.iter().any(|begin| plain.starts_with(begin.as_str())) {
             continue;
         }
         let Some(value) = value.parse::<f64>().ok().filter(|value| value.is_finite()) else { continue };
-        if !counter {
-            found.push((name.to_owned(), value));
-        } else if let Some(last) = before.insert(name.to_owned(), value).filter(|last| *last <= value) {
-            found.push((format!("{name}, each second"), (value - last) / seconds));
+        match kind {
+            Some("summary" | "histogram") if base == plain => {}
+            Some("counter" | "summary" | "histogram") => {
+                if let Some(last) = before.insert(name.to_owned(), value).filter(|last| *last <= value) {
+                    steps.push((plain, labels, value - last));
+                    if kind == Some("counter") {
+                        found.push((format!("{name}, each second"), (value - last) / seconds));
+                    }
+                }
+            }
+            Some(_) => found.push((name.to_owned(), value)),
+            None => {}
+        }
+    }
+    for Pair { ends: (one, other), together, called } in PAIRS {
+        for (plain, labels, step) in &steps {
+            let Some(base) = plain.strip_suffix(one) else { continue };
+            let partner = steps.iter().find(|(name, of, _)| of == labels && name.strip_suffix(other) == Some(base));
+            let value = partner.map(|(_, _, beside)| together(*step, *beside)).filter(|value| value.is_finite());
+            found.extend(value.map(|value| (format!("{base}{labels}: {called}"), value)));
         }
     }
     found
@@ -123,5 +159,25 @@ mod tests {
         assert_eq!(readings(&text(10), &wanted, &mut before, 1.0), [("open".to_owned(), 5.0)]);
         let second = readings(&text(30), &wanted, &mut before, 2.0);
         assert_eq!(second[0], ("done{a=\"b\"}, each second".to_owned(), 10.0));
+    }
+
+    #[test]
+    fn counters_that_belong_together_are_told_together() {
+        let mut before = HashMap::new();
+        let text = |hits: u32, misses: u32, sum: f64, count: u32| {
+            format!(
+                "# TYPE cache_hits_total counter\ncache_hits_total{{of=\"a\"}} {hits}\ncache_hits_total{{of=\"b\"}} 5\n\
+                 # TYPE cache_misses_total counter\ncache_misses_total{{of=\"a\"}} {misses}\n\
+                 # TYPE lock_seconds summary\nlock_seconds{{quantile=\"0.5\"}} 7\nlock_seconds_sum {sum}\nlock_seconds_count {count}\n\
+                 # TYPE wait histogram\nwait_bucket{{le=\"1\"}} 3\nwait_sum 1\nwait_count 3\n"
+            )
+        };
+        assert_eq!(readings(&text(10, 10, 1.0, 3), &[], &mut before, 1.0), []);
+        let second = readings(&text(40, 20, 2.0, 7), &[], &mut before, 1.0);
+        let told: HashMap<&str, f64> = second.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(told["cache{of=\"a\"}: found, %"], 75.0);
+        assert_eq!(told["lock_seconds: mean"], 0.25);
+        // Nothing was waited for since the last look, and one half of a pair says nothing.
+        assert_eq!(told.len(), 5, "{told:?}");
     }
 }

@@ -25,6 +25,7 @@ mod health;
 mod kill;
 mod leftovers;
 mod losses;
+mod metrics;
 mod mounted;
 mod older_states;
 mod places;

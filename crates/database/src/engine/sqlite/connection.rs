@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use model::{Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{OpenFlags, Statement};
+use rusqlite::{OpenFlags, Statement, ffi};
 use self_cell::self_cell;
 
 use super::classify::classify;
@@ -22,6 +23,8 @@ use crate::{Engine, Sql, Value};
 const CACHE_KIB: i64 = 2048;
 /// The log is cut back to this size when it has grown larger during a long read.
 const LOG_BYTES: i64 = 64 << 20;
+/// Bytes before each page in the log; SQLite's file format, section 4.1.
+const FRAME_HEADER: u64 = 24;
 
 /// What a connection is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,6 +120,24 @@ impl Connection {
         Ok(u64::from(pages) * u64::from(self.page_bytes))
     }
 
+    /// Bytes by which one page makes the log grow.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        u64::from(self.page_bytes) + FRAME_HEADER
+    }
+
+    /// Pages that were found in the cache, and those that had to be read, since this was asked last.
+    pub(super) fn cache_use(&self) -> (u64, u64) {
+        (self.status(ffi::SQLITE_DBSTATUS_CACHE_HIT), self.status(ffi::SQLITE_DBSTATUS_CACHE_MISS))
+    }
+
+    /// One of SQLite's counters of this connection, which begins anew.
+    fn status(&self, what: c_int) -> u64 {
+        let (mut value, mut highest) = (0, 0);
+        // SAFETY: the handle is that of the connection that is borrowed, and both numbers outlive the call.
+        let answer = unsafe { ffi::sqlite3_db_status(self.raw().handle(), what, &raw mut value, &raw mut highest, 1) };
+        if answer == ffi::SQLITE_OK { u64::try_from(value).unwrap_or(0) } else { 0 }
+    }
+
     pub(crate) fn prepare(&mut self, sql: Sql) -> Result<()> {
         self.with_statement(sql, |_| Ok(()))
     }
@@ -183,8 +204,8 @@ fn without_statistics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the call takes no pointer, and nobody has opened a connection yet, which would be refused, not undefined.
-        let answer = unsafe { rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
-        if answer != rusqlite::ffi::SQLITE_OK {
+        let answer = unsafe { ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
+        if answer != ffi::SQLITE_OK {
             tracing::debug!(answer, "SQLite goes on counting its memory");
         }
     });

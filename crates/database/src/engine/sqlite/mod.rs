@@ -27,7 +27,7 @@ pub(in crate::engine) use pool::overloaded;
 pub(in crate::engine) use snapshot::settle;
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
-use super::metrics::Metrics;
+use super::metrics::{FileMetrics, Metrics};
 use super::{Alone, Engine, Mark, Options};
 use crate::migrate::{Plan, Schema};
 use connection::Role;
@@ -61,11 +61,12 @@ impl Sqlite {
 
     fn open_blocking(path: &Arc<PathBuf>, schema: Schema, options: &Options) -> Result<Self> {
         let (metrics, full) = (Metrics::new(Engine::Sqlite), Arc::new(AtomicBool::new(false)));
+        let file = FileMetrics::new(path);
         let open = || {
             let mut connection = Connection::open(path, Role::Writer, options.patience)?;
             let turn = Turn::open(path, options.patience);
             migrate::migrate(&mut connection, &turn, &Plan::new(schema, Engine::Sqlite))?;
-            Writer::open(path, options, metrics.clone(), &full)
+            Writer::open(path, options, (metrics.clone(), file.clone()), &full)
         };
         let writer = match open() {
             Err(error) if error.code() == classify::FULL && Reserve::give_up_of(path) => open(),
@@ -77,7 +78,7 @@ impl Sqlite {
             .spawn(move || writer.run(waiting))
             .map_err(|e| Error::exhausted("no thread could be started for the database").with_source(e))?;
         Ok(Self {
-            pool: Arc::new(Pool::new(path, options.readers, options.patience)),
+            pool: Arc::new(Pool::new(path, options.readers, options.patience, file)),
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
             header: RwLock::new(Some(Header::open(path, options.patience)?)),

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::classify::classify;
 use super::connection::{Connection, Role};
 use crate::engine::job::{ReadClosure, Returned, caught, closed};
+use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
 
 /// Reading connections, opened when they are first needed.
@@ -21,10 +22,11 @@ pub(super) struct Pool {
     permits: Arc<Semaphore>,
     long: Arc<Semaphore>,
     patience: Duration,
+    metrics: FileMetrics,
 }
 
 impl Pool {
-    pub(super) fn new(path: &Arc<PathBuf>, readers: usize, patience: Duration) -> Self {
+    pub(super) fn new(path: &Arc<PathBuf>, readers: usize, patience: Duration, metrics: FileMetrics) -> Self {
         let readers = readers.clamp(2, 1000);
         Self {
             path: Arc::clone(path),
@@ -33,6 +35,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(readers)),
             long: Arc::new(Semaphore::new(readers / 2)),
             patience,
+            metrics,
         }
     }
 
@@ -69,6 +72,7 @@ impl Pool {
         };
         // A connection that cannot end its snapshot would hold back the log for ever; it is closed instead of kept.
         let ended = connection.raw().is_autocommit() || connection.control("COMMIT").is_ok();
+        self.metrics.cache(connection.cache_use());
         if let (true, Some(idle)) = (ended, self.idle().as_mut()) {
             idle.push(connection);
         }

@@ -19,7 +19,7 @@ use super::reserve::Reserve;
 use super::turn::Turn;
 use crate::Options;
 use crate::engine::job::Write;
-use crate::engine::metrics::Metrics;
+use crate::engine::metrics::{FileMetrics, Metrics};
 use crate::engine::session::{Session, Transaction};
 
 /// A batch takes no more transactions after this time, so that the first does not wait long for its answer.
@@ -36,9 +36,12 @@ pub(super) struct Writer {
     turn: Turn,
     batch: usize,
     log_pages: Arc<AtomicU32>,
+    // How many of them are in the metrics.
+    counted_pages: u32,
     checkpoints: Checkpoints,
     reserve: Reserve,
     metrics: Metrics,
+    file: FileMetrics,
 }
 
 /// How a transaction ended inside its savepoint.
@@ -53,7 +56,7 @@ impl Writer {
     pub(super) fn open(
         path: &Arc<PathBuf>,
         options: &Options,
-        metrics: Metrics,
+        (metrics, file): (Metrics, FileMetrics),
         given_up: &Arc<AtomicBool>,
     ) -> Result<Self> {
         let (patience, batch) = (options.patience, options.batch.max(1));
@@ -64,7 +67,20 @@ impl Writer {
         let reserve = Reserve::open(path, bytes, Arc::clone(given_up));
         let turn = Turn::open(path, patience);
         let path = Arc::clone(path);
-        Ok(Self { connection, path, patience, turn, batch, log_pages, checkpoints, reserve, metrics })
+        file.size(bytes);
+        Ok(Self {
+            connection,
+            path,
+            patience,
+            turn,
+            batch,
+            log_pages,
+            counted_pages: 0,
+            checkpoints,
+            reserve,
+            metrics,
+            file,
+        })
     }
 
     /// Serves until every sender is gone and the queue is empty.
@@ -76,7 +92,7 @@ impl Writer {
 
     fn serve(&mut self, first: Write, queue: &mut mpsc::Receiver<Write>) {
         let for_all = self.reserve.is_whole() || self.take_back();
-        if let Err(error) = self.turn.begin(&mut self.connection) {
+        if let Err(error) = self.begin() {
             self.refuse_all(first, queue, &error);
             return;
         }
@@ -200,7 +216,7 @@ impl Writer {
     }
 
     fn attempt(&mut self, job: &mut Write) -> Result<()> {
-        self.turn.begin(&mut self.connection).map_err(|e| classify(e, &self.path))?;
+        self.begin().map_err(|e| classify(e, &self.path))?;
         match self.run_one(job, true) {
             Ran::Settled(outcome) => {
                 if let Err(error) = self.commit_covered() {
@@ -217,19 +233,36 @@ impl Writer {
         }
     }
 
+    /// Begins a transaction, once it is this process's turn.
+    fn begin(&mut self) -> rusqlite::Result<()> {
+        let waiting = Instant::now();
+        let begun = self.turn.begin(&mut self.connection);
+        self.file.locked(waiting);
+        begun
+    }
+
     /// Commits, if the disk has room for copying the log afterwards; otherwise the error is that of a full disk.
     fn commit_covered(&mut self) -> rusqlite::Result<()> {
         // While the room is given up only vital transactions run, and they are what it is for.
-        if self.reserve.is_whole() && !self.reserve.covers(self.connection.bytes()?) {
+        let bytes = self.connection.bytes()?;
+        if self.reserve.is_whole() && !self.reserve.covers(bytes) {
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
         }
-        self.connection.control("COMMIT")
+        self.connection.control("COMMIT")?;
+        self.file.size(bytes);
+        Ok(())
     }
 
     /// Looks after the log, and on a full disk after the room that is kept back.
     fn committed(&mut self) {
+        let pages = self.log_pages.load(Ordering::Relaxed);
+        // Fewer pages than before: the log was started over.
+        let new = if pages < self.counted_pages { pages } else { pages - self.counted_pages };
+        self.counted_pages = pages;
+        self.file.logged(u64::from(new) * self.connection.frame_bytes());
+        self.file.cache(self.connection.cache_use());
         if self.reserve.is_whole() {
-            self.checkpoints.committed(&self.connection, self.log_pages.load(Ordering::Relaxed));
+            self.checkpoints.committed(&self.connection, pages);
         } else {
             self.empty_log();
             self.take_back();

@@ -1,0 +1,59 @@
+//! What a SQLite file tells of itself, which a server of databases would tell: its cache, its log, its size, waits for its lock.
+
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use reqwest::Method;
+
+use crate::support::{Client, Farm};
+
+/// The figure of the content database; all that it has under this name together.
+async fn figure(client: &Client, name: &str) -> f64 {
+    let text = client.send(Method::GET, "/metrics", Vec::new()).await.unwrap().text();
+    let lines = text.lines().filter(|line| line.starts_with(&format!("{name}{{database=\"main\"")));
+    let values: Vec<f64> = lines.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+    assert!(!values.is_empty(), "{name} is missing:\n{text}");
+    values.iter().sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_file_tells_of_its_cache_log_size_and_lock() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let names = ["database_cache_hits_total", "database_log_bytes_total", "database_lock_seconds_count"];
+    let mut before = Vec::new();
+    for name in names {
+        before.push(figure(&client, name).await);
+    }
+    let misses = figure(&client, "database_cache_misses_total").await;
+    for number in 0..20 {
+        assert!(client.put(&format!("{number}.txt"), b"text".to_vec()).await.unwrap().status.is_success());
+    }
+    for (name, before) in names.into_iter().zip(before) {
+        let now = figure(&client, name).await;
+        let least = if name == "database_log_bytes_total" { 20.0 * 4096.0 } else { 20.0 };
+        assert!(now - before >= least, "{name} went from {before} to {now}");
+    }
+    assert!(figure(&client, "database_cache_misses_total").await >= misses);
+    let file = farm.data.join("databases/main.sqlite");
+    let size = figure(&client, "database_size_bytes").await;
+    // What lies in the log only is part of the database, too.
+    assert!(size >= std::fs::metadata(&file).unwrap().len() as f64, "{size}");
+
+    // Another process writes: an upload waits for it, and that is seen.
+    let waited = figure(&client, "database_lock_seconds_sum").await;
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    let upload = client.put("waits.txt", b"text".to_vec());
+    let release = async {
+        // sleep: how long the other keeps the database
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        other.execute_batch("COMMIT").unwrap();
+    };
+    let (answer, ()) = tokio::join!(upload, release);
+    assert!(answer.unwrap().status.is_success());
+    let waited = figure(&client, "database_lock_seconds_sum").await - waited;
+    assert!(waited > 0.3 && waited <= begun.elapsed().as_secs_f64(), "{waited} s");
+}

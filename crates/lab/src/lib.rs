@@ -12,6 +12,7 @@ mod measure;
 mod monitor;
 mod operations;
 pub mod paper;
+mod people;
 mod plan;
 pub mod report;
 mod result;

@@ -14,6 +14,7 @@ use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
 use crate::measure::{Collector, Flush, Window};
 use crate::monitor::Watch;
+use crate::people::People;
 use crate::plan::{Kind, Plan, Span, Step};
 use crate::result::{CorpusResult, Parts, RunResult};
 use crate::wire::{Login, Target};
@@ -103,6 +104,8 @@ pub enum Event {
     Second(Box<Window>),
     /// An agent is lost, and why.
     Lost(String),
+    /// Something that the run made on a target is still there, and why.
+    Left(String),
     /// The load is over; operations that are on their way still end.
     Ending,
 }
@@ -140,20 +143,37 @@ fn conduct<'a>(
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
         let watch = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token).await?;
-        let setup = Setup { plan: plan.clone(), target: target.clone(), twins, corpus, run: word(), part: (0, 1) };
+        let run = word();
+        let servers = std::iter::once(&target).chain(&twins).cloned().collect();
+        let people = People::call(&plan, servers, &run).await?;
+        let setup = Setup {
+            plan: plan.clone(),
+            target: target.clone(),
+            twins,
+            corpus,
+            run,
+            people: people.logins.clone(),
+            part: (0, 1),
+        };
         let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let generators = u32::try_from(wishes.agents.len().max(1)).unwrap_or(1);
         let threads = generators * u32::try_from(plan.load.threads).unwrap_or(1);
         let collector = Collector::new(mix.parts.len(), plan.load.course(), threads);
         let (to, from) = mpsc::unbounded_channel();
         tell(Event::Begins(plan.load.course().lasts()));
-        let (windows, totals) = if wishes.agents.is_empty() {
-            let running = engine::start(&setup, &mix, &to)?;
-            drop(to);
-            collect(collector, from, plan.load.course().lasts(), &mut *tell, || running.stop()).await
+        let measured = if wishes.agents.is_empty() {
+            match engine::start(&setup, &mix, &to) {
+                Ok(running) => {
+                    drop(to);
+                    Ok(collect(collector, from, plan.load.course().lasts(), &mut *tell, || running.stop()).await)
+                }
+                Err(error) => Err(error),
+            }
         } else {
-            agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await?
+            agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await
         };
+        people.leave().await.into_iter().for_each(|why| tell(Event::Left(why)));
+        let (windows, totals) = measured?;
         let monitors = watch.end();
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Parts {

@@ -120,6 +120,48 @@ fn every_operation_succeeds_on_a_running_server() {
 }
 
 #[test]
+fn more_users_of_pages_than_one_account_holds_have_accounts_for_the_time_of_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(&directory.path().join("farm"));
+    // With one account for all, the sessions of the first would end as the last sign in.
+    let load = "users = 120\nthink = \"1s\"\nramp = \"3s\"\nwarmup = \"6s\"";
+    let plan = plan_of(&["home-page".to_owned(), "library-page".to_owned(), "sign-in".to_owned()]);
+    let plan = plan.replace("users = 4", load);
+    std::fs::write(directory.path().join("crowd.toml"), plan).unwrap();
+    let words = |user: &'static str| {
+        let address = server.address.as_str();
+        ["run", "crowd.toml", "--target", address, "--user", user, "--password", PASSWORD, "--json"]
+    };
+    let output = lab(directory.path(), &words("admin"));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["result"]["faults"].as_array().map(Vec::len), Some(0), "{:#}", said["result"]["faults"]);
+    assert!(said["result"]["total"]["done"].as_u64() > Some(100), "{said:#}");
+    let ask = |path: &str, change: Option<&str>| {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-f", "-u", &format!("admin:{PASSWORD}"), &format!("{}{path}", server.address)]);
+        if let Some(change) = change {
+            curl.args(["-H", "content-type: application/json", "-d", change]);
+        }
+        let output = curl.output().unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let site: Value = serde_json::from_str(&ask("/api/v1/items/by-path?path=", None)).unwrap();
+    let permissions = format!("/api/v1/items/{}/permissions", site["id"].as_str().unwrap());
+    for path in ["/api/v1/users", "/api/v1/groups", &permissions] {
+        assert!(!ask(path, None).to_lowercase().contains("lab"), "{path}: what was made for the run is gone");
+    }
+    let person = format!(r#"{{ "login": "ann", "password": "{PASSWORD}" }}"#);
+    let person: Value = serde_json::from_str(&ask("/api/v1/users", Some(&person))).unwrap();
+    let roles: Value = serde_json::from_str(&ask("/api/v1/roles", None)).unwrap();
+    let all = roles["items"].as_array().unwrap().iter().find(|role| role["name"] == "Full control").unwrap();
+    let grant = format!(r#"{{ "principal": {}, "role": {} }}"#, person["id"], all["id"]);
+    ask(&format!("{permissions}/grants"), Some(&grant));
+    let refused = fault(directory.path(), &words("ann"));
+    assert!(refused.contains("need 3 accounts") && refused.contains("at most 50 users"), "{refused}");
+}
+
+#[test]
 fn what_cannot_be_run_is_said_and_not_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

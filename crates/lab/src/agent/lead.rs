@@ -38,6 +38,7 @@ pub async fn lead(
             twins: setup.twins.iter().map(|twin| twin.url.clone()).collect(),
             changes: wishes.changes.clone(),
             login,
+            people: setup.people.iter().map(|login| (login.user.clone(), login.password.clone())).collect(),
             confirmed: wishes.confirmed,
             run: setup.run.clone(),
             part: (u32::try_from(at).unwrap_or(0), count),

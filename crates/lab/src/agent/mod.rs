@@ -30,6 +30,8 @@ struct Order {
     changes: crate::run::Changes,
     /// Login and password.
     login: Option<(String, String)>,
+    /// Logins and passwords of users who open pages.
+    people: Vec<(String, String)>,
     /// Whether somebody said that the target may be put under load.
     confirmed: bool,
     /// A word that no other run uses in names.

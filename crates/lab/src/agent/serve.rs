@@ -158,7 +158,8 @@ async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
     let (target, twins) = Target::all(&plan.target, Some(&order.target), &order.twins, login, order.confirmed).await?;
     let mix = Mix::new(&plan, &target).await?;
     let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
-    let setup = Setup { plan, target, twins, corpus, run: order.run, part: order.part };
+    let people = order.people.into_iter().map(|(user, password)| Login { user, password }).collect();
+    let setup = Setup { plan, target, twins, corpus, run: order.run, people: Arc::new(people), part: order.part };
     let (flush, mut flushes) = unbounded_channel();
     let running = engine::start(&setup, &mix, &flush)?;
     drop(flush);

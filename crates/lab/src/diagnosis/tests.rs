@@ -50,6 +50,9 @@ fn clean_runs_raise_no_alarm() {
         let steps: Vec<f64> = [10.0, 20.0, 40.0, 10.0].into_iter().flat_map(|level| [level; 10]).collect();
         let scales = run(&steps, |second| (steps[second] * 30.0, 12.0), seed);
         assert_eq!(examine(&scales), [], "seed {seed}");
+        // A hundred users who pause for 15 s and come in waves; answers take no longer in any of them.
+        let waves = run(&[100.0; 120], |at| (7.0 + 5.0 * (at as f64 * std::f64::consts::TAU / 15.0).sin(), 3.0), seed);
+        assert_eq!(examine(&waves), [], "seed {seed}");
     }
 }
 
@@ -63,7 +66,9 @@ fn troubles_are_found_and_named() {
         let decay = run(&[50.0; 60], |at| (400.0 - at as f64 * 3.0, 12.0 + at as f64 * 0.5), seed);
         assert_eq!(found(&decay), [Trouble::Decay]);
         let wave = |at: usize| 400.0 + 250.0 * (at as f64 * std::f64::consts::TAU / 8.0).sin();
-        assert_eq!(found(&run(&[50.0; 60], |at| (wave(at), 12.0), seed)), [Trouble::Oscillation]);
+        // Fifty users who do not pause: while less is answered, they wait.
+        let swings = run(&[50.0; 60], |at| (wave(at), 50_000.0 / wave(at)), seed);
+        assert_eq!(found(&swings), [Trouble::Oscillation]);
         let steps: Vec<f64> = [10.0, 20.0, 40.0].into_iter().flat_map(|level| [level; 10]).collect();
         let lock = run(&steps, |at| (200.0, steps[at] * 5.0), seed);
         assert_eq!(found(&lock), [Trouble::Scaling]);

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::measure::Flush;
 use crate::operations::{self, Operation};
 use crate::plan::{Kind, Load, Model, Plan, Share};
-use crate::wire::{Ask, Client, Target};
+use crate::wire::{Ask, Client, Login, Target};
 
 /// What a run needs.
 #[derive(Clone)]
@@ -32,6 +32,8 @@ pub struct Setup {
     pub corpus: Arc<Corpus>,
     /// A word that no other run uses in names.
     pub run: String,
+    /// How users sign in who open pages; empty when all do with the login of the target.
+    pub people: Arc<Vec<Login>>,
     /// Which of how many generators this is, from 0: each has its share of the users or of the rate.
     pub part: (u32, u32),
 }

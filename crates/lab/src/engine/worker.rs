@@ -54,7 +54,9 @@ impl Worker {
         let course = load.course();
         let open = load.model == Model::Open;
         let arrivals = open.then(|| Arrivals::new(course.clone().scaled(1.0 / f64::from(of))));
-        let crowd = |target: &Arc<Target>| Crowd::new(target.clone(), setup.corpus.clone(), setup.run.clone());
+        let crowd = |target: &Arc<Target>| {
+            Crowd::new(target.clone(), setup.corpus.clone(), setup.run.clone(), setup.people.clone())
+        };
         let crowds: Vec<Rc<Crowd>> = setup.servers().map(crowd).collect();
         let users = if open { load.most_users().max(of) } else { load.most_users() };
         let floor = Rc::new(Floor {
@@ -208,7 +210,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
             sleep(NO_CONNECTION).await;
         }
         next = match load.pace {
-            Some(pace) => intended + pace.0,
+            Some(pace) => intended + pause(pace.0, &mut user.random),
             None if load.think.0.is_zero() => Duration::ZERO,
             None => end + pause(load.think.0, &mut user.random),
         };

@@ -12,6 +12,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: STRONGROOM,
     changes: true,
     describes: false,
+    signs_in: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -10,6 +10,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: EVERYWHERE,
     changes: true,
     describes: false,
+    signs_in: false,
     prepare: has_own,
     run: |user, share| Box::pin(run(user, share)),
 };

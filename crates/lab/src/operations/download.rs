@@ -10,6 +10,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: EVERYWHERE,
     changes: false,
     describes: false,
+    signs_in: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -12,6 +12,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: STRONGROOM,
     changes: true,
     describes: false,
+    signs_in: false,
     prepare: |user, share| Box::pin(prepare(user, share)),
     run: |user, _| Box::pin(run(user)),
 };

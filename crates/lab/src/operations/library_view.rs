@@ -10,6 +10,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: STRONGROOM,
     changes: false,
     describes: false,
+    signs_in: true,
     prepare: signed_in,
     run: |user, share| Box::pin(run(user, share)),
 };

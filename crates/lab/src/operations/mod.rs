@@ -56,6 +56,8 @@ pub struct Operation {
     pub changes: bool,
     /// Whether it asks a WebDAV server for descriptions.
     pub describes: bool,
+    /// Whether it is done in a session of a browser.
+    pub signs_in: bool,
     /// What has to be there before, outside the measured time.
     pub prepare: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
     /// The operation itself.

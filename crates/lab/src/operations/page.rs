@@ -58,6 +58,12 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
     Ok(())
 }
 
+/// The word of a page's forms that shows that they come from it; empty when it has none.
+pub fn form_token(page: &str) -> String {
+    let value = page.split("name=\"form_token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    value.unwrap_or_default().to_owned()
+}
+
 /// Scripts, style sheets and pictures of the same server that a page names.
 pub fn resources(page: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

@@ -9,6 +9,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: EVERYWHERE,
     changes: true,
     describes: false,
+    signs_in: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

@@ -11,6 +11,7 @@ pub const OPERATION: Operation = Operation {
     offered_by: STRONGROOM,
     changes: false,
     describes: false,
+    signs_in: false,
     prepare: nothing,
     run: |user, share| Box::pin(run(user, share)),
 };

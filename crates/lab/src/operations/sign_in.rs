@@ -10,9 +10,24 @@ pub const OPERATION: Operation = Operation {
     offered_by: STRONGROOM,
     changes: false,
     describes: false,
-    prepare: nothing,
+    signs_in: true,
+    prepare: |user, _| Box::pin(leave(user)),
     run: |user, share| Box::pin(run(user, share)),
 };
+
+const FORM_TOKEN: &str = "sign-in: form token";
+
+/// Signs the user out, so that sessions do not pile up until those of others end.
+async fn leave(user: &mut User) -> Result<(), Fault> {
+    if !user.signed_in {
+        return Ok(());
+    }
+    let fields = [("form_token", user.note(FORM_TOKEN))];
+    let ask = Ask::new(hyper::Method::POST, "/sign-out").like_browser().form(&fields);
+    page::follow(user, ask).await?;
+    user.signed_in = false;
+    Ok(())
+}
 
 async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
     user.renew();
@@ -22,15 +37,14 @@ async fn run(user: &mut User, _: &Share) -> Result<(), Fault> {
 /// Signs the user in as a browser does.
 pub async fn enter(user: &mut User) -> Result<(), Fault> {
     let missing = || Fault::new(FaultKind::Status, "pages need somebody who signs in: give --user and --password");
-    let login = user.crowd.target.login.clone().ok_or_else(missing)?;
+    let login = user.login().ok_or_else(missing)?;
     let form = page::get(user, "/sign-in", "name=\"form_token\"").await?;
-    let text = form.text();
-    let token = text.split("name=\"form_token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let token = token.unwrap_or_default();
-    let fields = [("form_token", token), ("next", "/"), ("login", &login.user), ("password", &login.password)];
+    let token = page::form_token(&form.text());
+    let fields = [("form_token", token.as_str()), ("next", "/"), ("login", &login.user), ("password", &login.password)];
     let ask = Ask::new(hyper::Method::POST, "/sign-in").like_browser().form(&fields);
     let home = page::follow(user, ask).await?;
     page::complete(user, &home, "action=\"/sign-out\"").await?;
+    user.notes.insert(FORM_TOKEN, page::form_token(&home.text()));
     user.signed_in = true;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
 use crate::plan::{Kind, Share};
-use crate::wire::{Ask, Client, Fault, Target};
+use crate::wire::{Ask, Client, Fault, Login, Target};
 
 use super::address::{by_path, make_collection};
 
@@ -24,14 +24,16 @@ pub struct Crowd {
     pub corpus: Arc<Corpus>,
     /// A word that no other run uses in names.
     pub run: String,
+    /// How those sign in who open pages; empty when all do with the login of the target.
+    pub people: Arc<Vec<Login>>,
     /// Identifiers of documents of the corpus that were looked up already.
     ids: RefCell<HashMap<u64, Rc<str>>>,
 }
 
 impl Crowd {
     /// A crowd.
-    pub fn new(target: Arc<Target>, corpus: Arc<Corpus>, run: String) -> Rc<Self> {
-        Rc::new(Self { target, corpus, run, ids: RefCell::default() })
+    pub fn new(target: Arc<Target>, corpus: Arc<Corpus>, run: String, people: Arc<Vec<Login>>) -> Rc<Self> {
+        Rc::new(Self { target, corpus, run, people, ids: RefCell::default() })
     }
 }
 
@@ -79,6 +81,13 @@ impl User {
         self.seen.clear();
         self.tags.clear();
         self.signed_in = false;
+    }
+
+    /// How this user signs in.
+    pub fn login(&self) -> Option<Login> {
+        let people = &self.crowd.people;
+        let own = (!people.is_empty()).then(|| people[self.number as usize % people.len()].clone());
+        own.or_else(|| self.crowd.target.login.clone())
     }
 
     /// Any document of the corpus that a part of the mix may take.

@@ -25,6 +25,8 @@ pub enum Trouble {
     SlowPath,
     /// Each second, downloads take longer.
     Leak,
+    /// Each download takes memory that is never given back.
+    Grows,
     /// Downloads wait for one lock.
     Lock,
     /// Every tenth download is an error page with status 200.
@@ -48,6 +50,7 @@ struct State {
     files: Mutex<HashMap<String, Bytes>>,
     begun: OnceLock<Instant>,
     downloads: AtomicU64,
+    kept: Mutex<Vec<Vec<u8>>>,
     lock: tokio::sync::Mutex<()>,
 }
 
@@ -67,6 +70,7 @@ impl Server {
             files: Mutex::default(),
             begun: OnceLock::new(),
             downloads: AtomicU64::new(0),
+            kept: Mutex::default(),
             lock: tokio::sync::Mutex::new(()),
         });
         let shared = state.clone();
@@ -164,6 +168,9 @@ async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
         }
         _ => Duration::ZERO,
     };
+    if state.trouble == Trouble::Grows {
+        state.kept.lock().unwrap().push(vec![1; 16 << 10]);
+    }
     if !wait.is_zero() {
         // sleep: this is how the server behaves badly
         tokio::time::sleep(wait).await;

@@ -1,0 +1,162 @@
+//! Accounts of virtual users who open pages. A server keeps a bounded number of sessions for one account, so a crowd needs
+//! several. They are made for one run and taken away after it.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::engine::on_own_thread;
+use crate::error::{Error, Result};
+use crate::operations::{ALL, address};
+use crate::plan::{Kind, Plan};
+use crate::run::random_letter;
+use crate::wire::{Ask, Client, Fault, FaultKind, Login, Target};
+
+/// Users of one account: half of the 100 sessions that Strongroom keeps for one, so that whoever signs in again ends nobody
+/// else's session.
+const USERS_OF_ONE: u32 = 50;
+/// The role that they get where the corpus is.
+const ROLE: &str = "Contribute";
+/// Letters of their passwords.
+const PASSWORD: usize = 24;
+
+/// The accounts of a run.
+#[derive(Default)]
+pub struct People {
+    /// How they sign in. Empty when the login of the target is enough for all.
+    pub logins: Arc<Vec<Login>>,
+    made: Vec<Made>,
+}
+
+/// What was made on one server, by identifiers.
+struct Made {
+    target: Arc<Target>,
+    accounts: Vec<String>,
+    group: Option<String>,
+    /// Item and role of the group's grant.
+    grant: Option<(String, String)>,
+}
+
+impl People {
+    /// Makes as many accounts as the users of a plan need on each of the servers.
+    ///
+    /// # Errors
+    /// When a server does not make them, as for somebody who does not administer the farm.
+    pub async fn call(plan: &Plan, servers: Vec<Arc<Target>>, run: &str) -> Result<Self> {
+        let signs_in = |name: &str| ALL.iter().any(|operation| operation.name == name && operation.signs_in);
+        let wanted = plan.load.most_users().div_ceil(USERS_OF_ONE);
+        let needed = wanted > 1 && plan.mix.iter().any(|share| signs_in(&share.operation));
+        if !needed || plan.target.kind != Kind::Strongroom || servers.iter().any(|target| target.login.is_none()) {
+            return Ok(Self::default());
+        }
+        let login = |number| Login {
+            user: format!("lab-{run}-{number}"),
+            password: std::iter::repeat_with(random_letter).take(PASSWORD).collect(),
+        };
+        let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect());
+        let mut people = Self { logins: logins.clone(), made: Vec::new() };
+        for target in servers {
+            let (made, logins, run) = (Made::nothing(target), logins.clone(), run.to_owned());
+            let (made, outcome) = on_own_thread(move || made.fill(logins, run)).await?;
+            people.made.push(made);
+            if let Err(fault) = outcome {
+                people.leave().await;
+                return Err(Error::new(format!(
+                    "{} users of pages need {wanted} accounts, since one has at most 100 sessions, and the target does not make \
+                     them ({fault}): give --user and --password of an administrator of the farm, or at most {USERS_OF_ONE} users",
+                    plan.load.most_users(),
+                )));
+            }
+        }
+        Ok(people)
+    }
+
+    /// Takes the accounts away; says what could not be.
+    pub async fn leave(self) -> Vec<String> {
+        let mut left = Vec::new();
+        for made in self.made {
+            match on_own_thread(move || made.remove()).await {
+                Ok(faults) => left.extend(faults),
+                Err(error) => left.push(error.to_string()),
+            }
+        }
+        left
+    }
+}
+
+impl Made {
+    fn nothing(target: Arc<Target>) -> Self {
+        Self { target, accounts: Vec::new(), group: None, grant: None }
+    }
+
+    /// Makes what is needed; what was made is known also when it fails on the way.
+    async fn fill(mut self, logins: Arc<Vec<Login>>, run: String) -> (Self, Result<(), Fault>) {
+        let mut client = Client::new(self.target.clone());
+        let outcome = self.make(&mut client, &logins, &run).await;
+        (self, outcome)
+    }
+
+    async fn make(&mut self, client: &mut Client, logins: &[Login], run: &str) -> Result<(), Fault> {
+        let named =
+            json!({ "name": format!("Lab {run}"), "description": "Made by the load lab for the time of a run" });
+        let answer = client.send(Ask::new(Method::POST, "/api/v1/groups").json(&named)).await?;
+        if answer.status == 409 {
+            // A twin on the same farm, which has them already.
+            return Ok(());
+        }
+        let group = id(&answer.expect(&[201])?.json()?)?;
+        self.group = Some(group.clone());
+        for login in logins {
+            let account = json!({ "login": login.user, "password": login.password });
+            let made = client.send(Ask::new(Method::POST, "/api/v1/users").json(&account)).await?;
+            let account = id(&made.expect(&[201])?.json()?)?;
+            self.accounts.push(account.clone());
+            let member = Ask::new(Method::PUT, format!("/api/v1/groups/{group}/members/{account}"));
+            client.send(member).await?.expect(&[204])?;
+        }
+        let place = client.send(Ask::get(address::by_path(&self.target, "", ""))).await?.expect(&[200])?.json()?;
+        let table = Ask::get(format!("/api/v1/items/{}/permissions", id(&place)?));
+        let table = client.send(table).await?.expect(&[200])?.json()?;
+        // Granting where the permissions come from changes one row, whatever the corpus has.
+        let from =
+            table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("permissions have no place"))?;
+        let roles = client.send(Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
+        let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
+        let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;
+        let granted = json!({ "principal": group, "role": role });
+        let grant = Ask::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
+        client.send(grant).await?.expect(&[204])?;
+        self.grant = Some((from, role));
+        Ok(())
+    }
+
+    async fn remove(self) -> Vec<String> {
+        let mut client = Client::new(self.target.clone());
+        let mut gone = Vec::new();
+        if let (Some((item, role)), Some(group)) = (&self.grant, &self.group) {
+            gone.push(format!("/api/v1/items/{item}/permissions/grants/{group}/{role}"));
+        }
+        gone.extend(self.group.iter().map(|group| format!("/api/v1/groups/{group}")));
+        gone.extend(self.accounts.iter().map(|account| format!("/api/v1/users/{account}")));
+        let mut left = Vec::new();
+        for path in gone {
+            let answer = client.send(Ask::new(Method::DELETE, path.as_str())).await;
+            if let Err(fault) = answer.and_then(|answer| answer.expect(&[204, 404])) {
+                left.push(format!(
+                    "what the run made could not be taken away from {}: {path}: {fault}",
+                    self.target.url
+                ));
+                if fault.kind == FaultKind::Connect {
+                    break;
+                }
+                client.hang_up();
+            }
+        }
+        left
+    }
+}
+
+fn id(value: &Value) -> Result<String, Fault> {
+    value["id"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("an answer has no id"))
+}

@@ -1,0 +1,71 @@
+//! Memory of a server that is a process of its own: this program, started once more.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use lab::{RunResult, Trouble as Found, Wishes};
+
+use crate::server::{Server, Trouble};
+use crate::{plan, troubles, webdav};
+
+/// What the server is to do; its presence makes the test below a server.
+const TROUBLE: &str = "LAB_TEST_TROUBLE";
+
+struct Process {
+    child: Child,
+    url: String,
+}
+
+impl Process {
+    fn start(trouble: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "growing::a_process_of_its_own", "--nocapture", "--ignored"]).env(TROUBLE, trouble);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines.find_map(|line| line.unwrap().strip_prefix("serving ").map(str::to_owned)).unwrap();
+        Self { child, url }
+    }
+
+    /// What the kernel calls it.
+    fn name(&self) -> String {
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", self.child.id())).unwrap();
+        name.trim_end().to_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+#[ignore = "a server for the test below"]
+async fn a_process_of_its_own() {
+    let Ok(trouble) = std::env::var(TROUBLE) else { return };
+    let server = Server::start(if trouble == "grows" { Trouble::Grows } else { Trouble::None }).await;
+    server.begin();
+    println!("\nserving {}", server.url());
+    // Until whoever started it ends it, or has ended.
+    tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await.unwrap().unwrap();
+}
+
+async fn watched(trouble: &str) -> (String, RunResult) {
+    let process = Process::start(trouble);
+    let load = "users = 4\nthink = '20ms'\nwarmup = '2s'\nduration = '46s'";
+    let monitor = format!("[[monitors]]\nkind = 'machine'\nprocesses = ['{}']\n", process.name());
+    let wishes = Wishes { target: Some(process.url.clone()), changes: webdav(), ..Wishes::default() };
+    let result = lab::run(&(plan(load) + &monitor), &wishes, |_| {}).await.unwrap();
+    (process.child.id().to_string(), result)
+}
+
+/// Both are watched by their name, which is the same: what grows is named by its number.
+#[tokio::test]
+async fn a_process_that_keeps_what_it_should_let_go_is_named() {
+    let ((growing, result), (steady, _)) = tokio::join!(watched("grows"), watched("nothing"));
+    let growth: Vec<_> = result.findings.iter().filter(|finding| finding.trouble == Found::Growth).collect();
+    assert_eq!(growth.len(), 1, "{:?}", troubles(&result));
+    let text = &growth[0].text;
+    assert!(text.contains(&format!(" {growing}: memory")) && !text.contains(&format!(" {steady}: memory")), "{text}");
+}

@@ -91,3 +91,24 @@ stop_strongroom() {
 make_token() {
   "$strongroom" user token create "${2:-admin}" bench --data "$1" --json | sed -n 's/.*"secret": *"\([^"]*\)".*/\1/p'
 }
+
+# ---- a PostgreSQL of the script's own ------------------------------------------------------------------------------
+
+# start_postgres: a server of Debian's package in $place/pg, on port 18432 of this machine alone; sets psql.
+start_postgres() {
+  local bin
+  user=postgres
+  bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
+  [ "$(id -u)" -eq 0 ] || user=$(id -un)
+  mkdir -p "$place/pg"; chmod 755 "$place" "$bench_home"; chown "$user" "$place/pg"
+  as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid "$user" --regid "$user" --init-groups "$@"; else "$@"; fi; }
+  as_user "$bin/initdb" -D "$place/pg/data" -U postgres -A trust --no-sync >"$place/initdb.log" 2>&1 || fail "initdb fails: $place/initdb.log"
+  as_user "$bin/pg_ctl" -D "$place/pg/data" -l "$place/pg/log" -o "-p 18432 -k $place/pg -c listen_addresses=127.0.0.1 -c shared_buffers=1GB -c max_wal_size=4GB" -w start >/dev/null
+  psql=("$bin/psql" -qAt -h 127.0.0.1 -p 18432 -U postgres)
+}
+
+# stop_postgres: ends it, if it was started.
+stop_postgres() {
+  [ -e "$place/pg/data/postmaster.pid" ] || return 0
+  as_user "$(ls -d /usr/lib/postgresql/*/bin | tail -1)/pg_ctl" -D "$place/pg/data" -m immediate -w stop >/dev/null || true
+}

@@ -52,7 +52,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
 /// A server whose throughput swings by a share `s` of its mean with a period `P` lets `s * P / (2 * pi)` seconds of arrivals
 /// pile up and go, so that answers take up to that much longer. When nobody arrives but those who were answered (`N` users
 /// at a rate `X`), the time of an answer swings by no more than the same share of the time of a round, `s * N / X`
-/// (Little's law).
+/// (Little's law). In the open model the level is the rate, which makes that bound the share of a second.
 fn waits(windows: &[Window], rates: &[f64], period: f64) -> bool {
     let (middle, longest) = (mean(rates), windows.iter().map(|window| window.max));
     let share = deviation(rates) / middle;

@@ -8,6 +8,10 @@ use crate::stats::median;
 const LEAST_RATE: f64 = 5.0;
 /// A second with less than this share of the usual answers belongs to a stall.
 const NEARLY_NOTHING: f64 = 0.05;
+/// Somebody was kept waiting when an operation took this many milliseconds,
+const KEPT: f64 = 900.0;
+/// and so many times what it usually takes: while all users fetch something large, few answers come, and nothing stands still.
+const FAR: f64 = 3.0;
 
 pub fn examine(result: &RunResult) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -21,9 +25,13 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             let (from, to) = (run[0].second, run[0].second + run.len() as u64);
             // Answers that were kept back come late, in that second or in the first one after it.
             let around = windows.iter().filter(|window| (from..=to + 1).contains(&window.second));
-            let longest = around.map(|window| window.max).fold(0.0, f64::max);
+            let waits = around.flat_map(|window| &window.operations).filter(|part| part.max >= KEPT);
+            let longest = waits
+                .filter(|part| result.operations.get(part.operation).is_some_and(|of| part.max >= FAR * of.p50))
+                .map(|part| part.max)
+                .fold(0.0, f64::max);
             let failed: u64 = run.iter().map(|window| window.failed).sum();
-            if longest < 900.0 && failed == 0 {
+            if longest < KEPT && failed == 0 {
                 continue;
             }
             found.push(Finding {

@@ -63,6 +63,9 @@ pub struct WindowOperation {
     pub p50: f64,
     /// 95th percentile of latency in milliseconds.
     pub p95: f64,
+    /// Longest in milliseconds; 0 in results of before 2026-11-23.
+    #[serde(default)]
+    pub max: f64,
 }
 
 /// Everything together, without ramp and warm-up.
@@ -210,6 +213,7 @@ impl Collector {
                 failed: measured.failed,
                 p50: measured.latency.percentile(50.0),
                 p95: measured.latency.percentile(95.0),
+                max: measured.latency.max(),
             });
         }
         (window.p50, window.p95) = (all.percentile(50.0), all.percentile(95.0));

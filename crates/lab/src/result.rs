@@ -8,6 +8,7 @@ use crate::engine::{Missing, Mix, Setup, spread};
 use crate::measure::{Distribution, Parts as Measured, Totals, Window};
 use crate::monitor::Series;
 use crate::plan::{Figure, Plan, Verdict};
+use crate::stats::mean;
 use crate::wire::FaultKind;
 
 /// Version of the file.
@@ -150,7 +151,7 @@ pub struct Generator {
     pub threads: u32,
     /// Processor time in seconds.
     pub cpu: f64,
-    /// Its share of its threads' time, 0 to 1.
+    /// Its share of its threads' time, 0 to 1, without ramp, warm-up and what ends after the counted time.
     pub busy: f64,
     /// Requests for each second of processor time.
     pub requests_per_cpu_second: f64,
@@ -246,10 +247,12 @@ impl RunResult {
         let server_names = setup.servers().map(|server| server.url.as_str()).zip(on_servers);
         let agent_names = parts.agents.iter().map(String::as_str).zip(on_agents);
         let cpu = totals.cpu as f64 / 1e6;
+        // What still ends after the counted time is in the processor time, and not in how busy the threads were within it.
+        let shares: Vec<f64> = windows.iter().filter(|window| window.counted).map(|window| window.generator).collect();
         let generator = Generator {
             threads,
             cpu,
-            busy: cpu / seconds / f64::from(threads.max(1)),
+            busy: mean(&shares),
             requests_per_cpu_second: if cpu > 0.0 { total.requests as f64 / cpu } else { 0.0 },
             lag: totals.lag.percentile(99.0),
         };

@@ -124,7 +124,7 @@ fn more_users_of_pages_than_one_account_holds_have_accounts_for_the_time_of_a_ru
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(&directory.path().join("farm"));
     // With one account for all, the sessions of the first would end as the last sign in.
-    let load = "users = 120\nthink = \"1s\"\nramp = \"3s\"\nwarmup = \"6s\"";
+    let load = "users = 120\nthink = \"3s\"\nramp = \"6s\"\nwarmup = \"6s\"";
     let plan = plan_of(&["home-page".to_owned(), "library-page".to_owned(), "sign-in".to_owned()]);
     let plan = plan.replace("users = 4", load);
     std::fs::write(directory.path().join("crowd.toml"), plan).unwrap();

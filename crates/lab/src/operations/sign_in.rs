@@ -24,7 +24,7 @@ async fn leave(user: &mut User) -> Result<(), Fault> {
     }
     let fields = [("form_token", user.note(FORM_TOKEN))];
     let ask = Ask::new(hyper::Method::POST, "/sign-out").like_browser().form(&fields);
-    page::follow(user, ask).await?;
+    page::follow(user, ask).await?.expect(&[200])?;
     user.signed_in = false;
     Ok(())
 }

@@ -49,7 +49,7 @@ async fn a_database_file_tells_of_its_cache_log_size_and_lock() {
     let upload = client.put("waits.txt", b"text".to_vec());
     let release = async {
         // sleep: how long the other keeps the database
-        tokio::time::sleep(Duration::from_millis(600)).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
         other.execute_batch("COMMIT").unwrap();
     };
     let (answer, ()) = tokio::join!(upload, release);

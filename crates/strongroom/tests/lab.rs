@@ -16,6 +16,7 @@ const PLAN: &str = r#"
 name = "small"
 thresholds = ["errors < 0.01%"]
 [corpus]
+sites = 2
 libraries = 2
 folders = 3
 files = [{ size = "3KB", count = 20, spread = 0.4 }, { size = "60KB", count = 4 }]

@@ -22,13 +22,13 @@ const BESIDES: f64 = 0.02;
 /// Name of the note that says which corpus this is, in its first library.
 pub const NOTE: &str = "lab-corpus.txt";
 
-/// Writes a corpus below a directory: a directory for each library, in it one for each folder. `tell` hears how many documents are
+/// Writes a corpus below a directory: a directory for each site, if there are several, and library, in it one for each folder. `tell` hears how many documents are
 /// there, of how many.
 ///
 /// # Errors
 /// When the directory holds another corpus, has too little room, or cannot be written to.
 pub fn write_folder(corpus: &Corpus, directory: &Path, mut tell: impl FnMut(u64, u64)) -> Result<Loaded> {
-    let note = directory.join(corpus.library_name(0)).join(NOTE);
+    let note = directory.join(corpus.library_path(0)).join(NOTE);
     match std::fs::read_to_string(&note) {
         Ok(text) if text == corpus.fingerprint() => return Ok(Loaded::default()),
         Ok(_) => {
@@ -41,9 +41,9 @@ pub fn write_folder(corpus: &Corpus, directory: &Path, mut tell: impl FnMut(u64,
         Err(_) => {}
     }
     let begun = Instant::now();
-    for library in 0..corpus.plan().libraries {
+    for library in 0..corpus.libraries() {
         for folder in 0..corpus.plan().folders {
-            let path = directory.join(corpus.library_name(library)).join(corpus.folder_name(folder));
+            let path = directory.join(corpus.library_path(library)).join(corpus.folder_name(folder));
             std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
         }
     }
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(std::fs::read(directory.path().join(corpus.path(&document))).unwrap(), content);
         }
         // As if it had been interrupted in the midst of a document.
-        let note = directory.path().join(corpus.library_name(0)).join(NOTE);
+        let note = directory.path().join(corpus.library_path(0)).join(NOTE);
         std::fs::remove_file(&note).unwrap();
         let cut = directory.path().join(corpus.path(&corpus.document(7)));
         std::fs::write(&cut, b"half of it").unwrap();

@@ -45,7 +45,7 @@ pub async fn load(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>
 
 async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -> Result<Loaded> {
     let mut client = Client::new(target.clone());
-    let note = format!("{}/{NOTE}", corpus.library_name(0));
+    let note = format!("{}/{NOTE}", corpus.library_path(0));
     let look = Ask::get(address::content(&target, &note));
     let found = tokio::time::timeout(FIRST, client.send(look)).await;
     let found = found.map_err(|_| Error::new(format!("{} does not answer", target.url)))?;
@@ -57,7 +57,7 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
                 "another corpus with the seed {} lies on {}: give the plan another seed, or delete \"{}\" there",
                 corpus.plan().seed,
                 target.url,
-                corpus.library_name(0)
+                corpus.library_path(0)
             )));
         }
         404 | 409 => {}
@@ -68,9 +68,8 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     }
     let begun = Instant::now();
     let wrong = |fault: Fault| Error::new(format!("the corpus cannot be loaded: {fault}"));
-    for place in places(&mut client, &corpus).await.map_err(wrong)? {
-        let what = place.to_string();
-        within(&what, make_place(&mut client, place)).await.map_err(wrong)?;
+    for (place, path) in places(target.kind, &corpus) {
+        within(&format!("\"{path}\""), make_place(&mut client, place, &path)).await.map_err(wrong)?;
     }
     let next = Rc::new(AtomicU64::new(0));
     let tasks = (0..corpus.plan().connections).map(|_| {
@@ -89,19 +88,12 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
-/// A place that has to be there before documents are.
+/// What has to be there before documents are.
+#[derive(Clone, Copy)]
 enum Place {
-    /// A library of a site, by the site's identifier and its own name.
-    Library(String, String),
-    /// A collection, by its path.
-    Collection(String),
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Library(_, name) | Self::Collection(name)) = self;
-        write!(f, "\"{name}\"")
-    }
+    Site,
+    Library,
+    Folder,
 }
 
 /// What is asked for answers in time, or that is the fault.
@@ -110,31 +102,31 @@ async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> 
     tokio::time::timeout(FIRST, work).await.map_err(late)?
 }
 
-/// Libraries, and folders where uploading does not make them.
-async fn places(client: &mut Client, corpus: &Corpus) -> Result<Vec<Place>, Fault> {
-    let target = client.target().clone();
-    let libraries = (0..corpus.plan().libraries).map(|library| corpus.library_name(library));
-    if target.kind == Kind::Strongroom {
-        let asked = client.send(Ask::get(address::by_path(&target, "", "")));
-        let site = within("the site", asked).await?.expect(&[200])?.json()?;
-        let site = site["id"].as_str().unwrap_or_default();
-        return Ok(libraries.map(|name| Place::Library(site.to_owned(), name)).collect());
+/// Sites and libraries, and folders where uploading does not make them, by their paths.
+fn places(kind: Kind, corpus: &Corpus) -> Vec<(Place, String)> {
+    let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (Place::Site, name)).collect();
+    for library in (0..corpus.libraries()).map(|library| corpus.library_path(library)) {
+        places.push((Place::Library, library.clone()));
+        if kind == Kind::Webdav {
+            let folders = (0..corpus.plan().folders).map(|folder| corpus.folder_name(folder));
+            places.extend(folders.map(|name| (Place::Folder, format!("{library}/{name}"))));
+        }
     }
-    let folders = |library: String| {
-        let below = (0..corpus.plan().folders).map(|folder| format!("{library}/{}", corpus.folder_name(folder)));
-        std::iter::once(library.clone()).chain(below.collect::<Vec<_>>())
-    };
-    Ok(libraries.flat_map(folders).map(Place::Collection).collect())
+    places
 }
 
-async fn make_place(client: &mut Client, place: Place) -> Result<(), Fault> {
-    match place {
-        Place::Library(site, name) => {
-            let ask = Ask::new(Method::POST, format!("/api/v1/items/{site}/libraries"));
-            client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409]).map(drop)
-        }
-        Place::Collection(path) => address::make_collection(client, &path).await,
-    }
+async fn make_place(client: &mut Client, place: Place, path: &str) -> Result<(), Fault> {
+    let what = match (client.target().kind, place) {
+        (Kind::Webdav, _) | (_, Place::Folder) => return address::make_collection(client, path).await,
+        (Kind::Strongroom, Place::Site) => "sites",
+        (Kind::Strongroom, Place::Library) => "libraries",
+    };
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let above = address::by_path(client.target(), "", above);
+    let above = client.send(Ask::get(above)).await?.expect(&[200])?.json()?;
+    let above = above["id"].as_str().unwrap_or_default();
+    let ask = Ask::new(Method::POST, format!("/api/v1/items/{above}/{what}"));
+    client.send(ask.json(&serde_json::json!({ "name": name }))).await?.expect(&[201, 409]).map(drop)
 }
 
 async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &AtomicU64) -> Result<u64, Fault> {

@@ -20,6 +20,8 @@ pub use names::word;
 const SMALLEST: u64 = 1_000;
 /// Most documents of a corpus.
 const MOST_FILES: u64 = 20_000_000;
+/// Most libraries of all sites together, and most folders of one.
+const MOST_PLACES: u32 = 10_000;
 /// Most bytes of an Office-like document: its checksum is worked out before it is sent.
 const LARGEST_OFFICE: u64 = 16_000_000;
 
@@ -30,7 +32,10 @@ pub struct CorpusPlan {
     /// The same seed gives the same corpus, byte for byte.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Libraries; the documents are spread evenly over them in order of their sizes.
+    /// Sites below the place that the target names; with 1 the libraries lie in that place itself.
+    #[serde(default = "single")]
+    pub sites: u32,
+    /// Libraries of each site; the documents are spread evenly over all libraries.
     #[serde(default = "single")]
     pub libraries: u32,
     /// Folders of each library.
@@ -109,7 +114,7 @@ pub enum Kind {
 pub struct Document {
     /// Its number, from 0.
     pub number: u64,
-    /// Its library, from 0.
+    /// Its library, from 0, counted over all sites.
     pub library: u32,
     /// Its folder in the library, from 0.
     pub folder: u32,
@@ -128,8 +133,11 @@ impl CorpusPlan {
         if count == 0 || count > MOST_FILES {
             return Err(Error::new(format!("the corpus has {count} files: count must make 1 to {MOST_FILES} in all")));
         }
-        if !(1..=10_000).contains(&self.libraries) || !(1..=10_000).contains(&self.folders) {
-            return Err(Error::new("libraries and folders of the corpus must each be 1 to 10000"));
+        let libraries = self.sites.saturating_mul(self.libraries);
+        if !(1..=MOST_PLACES).contains(&libraries) || !(1..=MOST_PLACES).contains(&self.folders) {
+            return Err(Error::new(format!(
+                "sites times libraries, and folders, of the corpus must each be 1 to {MOST_PLACES}"
+            )));
         }
         if !(1..=1_000).contains(&self.connections) {
             return Err(Error::new("connections of the corpus must be 1 to 1000"));
@@ -207,7 +215,7 @@ impl Corpus {
 
     /// The document of a number below the count.
     pub fn document(&self, number: u64) -> Document {
-        let per_library = self.count().div_ceil(u64::from(self.plan.libraries)).max(1);
+        let per_library = self.count().div_ceil(u64::from(self.libraries())).max(1);
         let hash = mix(self.plan.seed, number);
         let (size, kind) = (self.size(number), self.kind(hash, self.size(number)));
         // Both are below their counts, which are 32-bit numbers.
@@ -216,9 +224,26 @@ impl Corpus {
         Document { number, library, folder, name: names::document(hash, number, kind), size, kind }
     }
 
-    /// The name of a library.
-    pub fn library_name(&self, library: u32) -> String {
-        format!("Lab {}-{}", self.plan.seed, library + 1)
+    /// Number of libraries of all sites.
+    pub fn libraries(&self) -> u32 {
+        self.plan.sites * self.plan.libraries
+    }
+
+    /// Names of the sites that are made for it; none when its libraries lie in the place that the target names.
+    pub fn sites(&self) -> Vec<String> {
+        let made = if self.plan.sites > 1 { self.plan.sites } else { 0 };
+        (0..made).map(|site| self.site_name(site)).collect()
+    }
+
+    fn site_name(&self, site: u32) -> String {
+        format!("Lab {} site {}", self.plan.seed, site + 1)
+    }
+
+    /// The path of a library, which may be any number.
+    pub fn library_path(&self, library: u32) -> String {
+        let (site, within) = (library / self.plan.libraries % self.plan.sites, library % self.plan.libraries);
+        let name = format!("Lab {}-{}", self.plan.seed, within + 1);
+        if self.plan.sites > 1 { format!("{}/{name}", self.site_name(site)) } else { name }
     }
 
     /// The name of a folder.
@@ -228,7 +253,7 @@ impl Corpus {
 
     /// The path of the folder of a document.
     pub fn folder_path(&self, document: &Document) -> String {
-        format!("{}/{}", self.library_name(document.library), names::folder(document.folder))
+        format!("{}/{}", self.library_path(document.library), names::folder(document.folder))
     }
 
     /// The path of a document.
@@ -249,7 +274,8 @@ impl Corpus {
     /// A text that differs between corpora that differ.
     pub fn fingerprint(&self) -> String {
         let plan = &self.plan;
-        let mut text = format!("lab corpus 1; seed {}; {} x {};", plan.seed, plan.libraries, plan.folders);
+        let sites = if plan.sites > 1 { format!("{} x ", plan.sites) } else { String::new() };
+        let mut text = format!("lab corpus 1; seed {}; {sites}{} x {};", plan.seed, plan.libraries, plan.folders);
         for class in &plan.files {
             text += &format!(" {} x {} ~ {};", class.count, class.size.0, class.spread);
         }

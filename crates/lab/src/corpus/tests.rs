@@ -29,6 +29,25 @@ fn the_same_seed_gives_the_same_bytes_and_another_gives_others() {
 }
 
 #[test]
+fn documents_lie_in_all_libraries_of_all_sites() {
+    let of = |sites: u32| {
+        let text = format!("sites = {sites}\nlibraries = 2\nfolders = 2\nfiles = [{{ size = '2KB', count = 60 }}]");
+        Corpus::new(toml::from_str(&text).unwrap())
+    };
+    let (one, three) = (of(1), of(3));
+    assert_eq!((one.sites(), one.library_path(1).as_str()), (Vec::new(), "Lab 1-2"), "in the place itself");
+    assert_eq!((three.sites().len(), three.libraries()), (3, 6));
+    let mut counts = std::collections::BTreeMap::new();
+    for document in (0..60).map(|number| three.document(number)) {
+        *counts.entry(three.library_path(document.library)).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), 6, "{counts:?}");
+    assert!(counts.values().all(|count| *count == 10), "{counts:?}");
+    assert_eq!(counts.keys().last().map(String::as_str), Some("Lab 1 site 3/Lab 1-2"));
+    assert_ne!(one.fingerprint(), three.fingerprint());
+}
+
+#[test]
 fn sizes_have_the_mean_that_was_asked_for() {
     let plan: CorpusPlan = toml::from_str("files = [{ size = '100KB', count = 20000, spread = 0.5 }]").unwrap();
     let mean = Corpus::new(plan).bytes() / 20_000;

@@ -26,7 +26,7 @@ async fn prepare(user: &mut User, share: &Share) -> Result<(), Fault> {
     if user.notes.contains_key(COLUMN) {
         return Ok(());
     }
-    let library = user.id_at(&user.crowd.corpus.library_name(0)).await?;
+    let library = user.id_at(&user.own_library()).await?;
     let path = format!("/api/v1/items/{library}/columns");
     let said = serde_json::json!({ "name": NAME, "kind": "text" });
     // 409: somebody else has made it.

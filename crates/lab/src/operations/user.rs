@@ -117,9 +117,15 @@ impl User {
         self.serial
     }
 
+    /// The library of the user's own documents: users are spread over all.
+    pub fn own_library(&self) -> String {
+        let corpus = &self.crowd.corpus;
+        corpus.library_path(self.number % corpus.libraries())
+    }
+
     /// The folder of the user's own documents.
     pub fn own_folder(&self) -> String {
-        format!("{}/Incoming {} {}", self.crowd.corpus.library_name(0), self.crowd.run, self.number)
+        format!("{}/Incoming {} {}", self.own_library(), self.crowd.run, self.number)
     }
 
     /// Makes the folder of the user's own documents where uploading does not make it.

@@ -21,6 +21,13 @@ const MOST_USERS: u32 = 60_000;
 /// Most operations each second that a plan may ask for.
 const MOST_RATE: f64 = 1_000_000.0;
 
+/// Most parts of a mix: more are no longer read by anybody, and each is measured second by second.
+const MOST_PARTS: usize = 200;
+/// Most characters of a name or a label: both stand in tables, labels also in names of files.
+const LONGEST_NAME: usize = 100;
+/// A known name that is less alike than this (1 is the same) is not what was meant.
+const ALIKE: f64 = 0.75;
+
 /// A whole plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,17 +198,25 @@ impl Plan {
     /// # Errors
     /// What makes none.
     pub fn check(&self) -> Result<()> {
+        check_name("name of the plan", &self.name)?;
         self.corpus.check()?;
         self.check_load()?;
         self.monitors.iter().try_for_each(Monitor::check)?;
         if self.mix.is_empty() {
             return Err(Error::new("the plan does nothing: give it a [[mix]] with an operation and a weight"));
         }
+        if self.mix.len() > MOST_PARTS {
+            return Err(Error::new(format!(
+                "the mix has {} parts: at most {MOST_PARTS} are told apart",
+                self.mix.len()
+            )));
+        }
         for share in &self.mix {
             if operations::find(&share.operation).is_none() && operations::not_built(&share.operation).is_none() {
                 let names = operations::names();
                 return Err(Error::new(unknown("operation", &share.operation, &names)));
             }
+            check_name(&format!("label of \"{}\"", share.operation), &share.label())?;
             if !(share.weight > 0.0 && share.weight.is_finite()) {
                 return Err(Error::new(format!("the weight of \"{}\" is not a number above 0", share.operation)));
             }
@@ -254,11 +269,32 @@ impl Plan {
     }
 }
 
-/// Says that there is no such thing, and which one is nearest.
+/// Refuses a name that cannot stand in tables, in a terminal and in names of files.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_name(what: &str, name: &str) -> Result<()> {
+    let length = name.chars().count();
+    if name.trim().is_empty() {
+        return Err(Error::new(format!("the {what} is empty")));
+    }
+    if length > LONGEST_NAME {
+        return Err(Error::new(format!("the {what} has {length} characters: it must have at most {LONGEST_NAME}")));
+    }
+    if name.contains(char::is_control) {
+        return Err(Error::new(format!("the {what} has control characters, such as a line break: leave them out")));
+    }
+    Ok(())
+}
+
+/// Says that there is no such thing, and which one may have been meant, or else which ones there are.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let nearest = known.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
-    match nearest {
-        Some(nearest) => format!("there is no {what} \"{name}\": did you mean \"{nearest}\"?"),
+    let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), known));
+    match alike.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((alike, nearest)) if alike >= ALIKE => {
+            format!("there is no {what} \"{name}\": did you mean \"{nearest}\"?")
+        }
+        Some(_) => format!("there is no {what} \"{name}\": there are {}", known.join(", ")),
         None => format!("there is no {what} \"{name}\""),
     }
 }

@@ -28,7 +28,7 @@ pub const SHIPPED: &[Shipped] = &[
 /// The text of a shipped plan.
 ///
 /// # Errors
-/// The nearest name, when there is none of this name.
+/// The name that may have been meant, or else all names, when there is none of this name.
 pub fn shipped(name: &str) -> Result<&'static str> {
     let found = SHIPPED.iter().find(|plan| plan.name == name).map(|plan| plan.text);
     let names: Vec<&str> = SHIPPED.iter().map(|plan| plan.name).collect();

@@ -44,7 +44,11 @@ fn what_makes_no_sense_is_refused() {
         ("duration = \"1s\"", "duration = \"0s\"", "duration"),
         ("duration = \"1s\"", "model = \"open\"", "rate"),
         ("weight = 1", "weight = 1\nsize = \"1MB\"", "corpus"),
-        ("name = \"small\"", "name = \"small\"\nthresholds = [\"uplod p95 < 1s\"]", "did you mean"),
+        ("name = \"small\"", "name = \"small\"\nthresholds = [\"uplod p95 < 1s\"]", "there are download"),
+        ("name = \"small\"", "name = \" \"", "name of the plan is empty"),
+        ("name = \"small\"", "name = \"small\\u001b[2J\"", "control characters"),
+        ("weight = 1", "weight = 1\nlabel = \"two\\nlines\"", "label of \"download\" has control characters"),
+        ("weight = 1", "weight = 1\nlabel = \"\"", "label of \"download\" is empty"),
         ("count = 10", "count = -1", "count"),
         ("size = \"10KB\"", "size = \"3B\"", "1KB"),
     ] {
@@ -52,6 +56,25 @@ fn what_makes_no_sense_is_refused() {
         let error = Plan::parse(&SMALL.replace(from, to)).unwrap_err().to_string();
         assert!(error.contains(said), "{to}: {error}");
     }
+}
+
+#[test]
+fn names_and_mixes_have_a_bounded_length() {
+    let named = |length: usize| Plan::parse(&SMALL.replace("\"small\"", &format!("\"{}\"", "ä".repeat(length))));
+    assert!(named(100).is_ok());
+    assert!(named(101).unwrap_err().to_string().contains("at most 100"));
+    let part = |number: usize| format!("[[mix]]\noperation = \"upload\"\nweight = 1\nlabel = \"{number}\"\n");
+    let mix = |parts: usize| Plan::parse(&(SMALL.to_owned() + &(1..parts).map(part).collect::<String>()));
+    assert_eq!(mix(200).unwrap().mix.len(), 200);
+    assert!(mix(201).unwrap_err().to_string().contains("201 parts"));
+}
+
+#[test]
+fn only_a_name_that_is_alike_is_proposed() {
+    let said = |name: &str| shipped(name).unwrap_err().to_string();
+    assert!(said("qiuck").contains("did you mean \"quick\""), "{}", said("qiuck"));
+    let said = said("capacity");
+    assert!(!said.contains("did you mean") && said.contains("quick, files, rbs-2010"), "{said}");
 }
 
 #[test]

@@ -35,6 +35,12 @@ pub struct RunResult {
     pub kind: crate::plan::Kind,
     /// What the run is called in comparisons.
     pub label: String,
+    /// The load that was applied, in words; empty in results made before 2026-11-23.
+    #[serde(default)]
+    pub load: String,
+    /// The version of the target, as it said itself; empty when it did not, and in results made before 2026-11-23.
+    #[serde(default)]
+    pub target_version: String,
     /// When it began, in seconds since 1970 (UTC).
     pub started_at: u64,
     /// Seconds that counted.
@@ -207,6 +213,8 @@ pub struct Parts<'a> {
     pub threads: u32,
     /// What the run is called.
     pub label: String,
+    /// The version of the target; empty when it does not say.
+    pub target_version: String,
 }
 
 impl RunResult {
@@ -264,6 +272,8 @@ impl RunResult {
             target: setup.target.url.clone(),
             kind: setup.target.kind,
             label: parts.label,
+            load: plan.load.words(),
+            target_version: parts.target_version,
             started_at: parts.started_at,
             seconds: seconds.round() as u64,
             environment: Environment::here(),
@@ -404,6 +414,8 @@ pub fn sample() -> RunResult {
         target: String::new(),
         kind: crate::plan::Kind::Webdav,
         label: String::new(),
+        load: String::new(),
+        target_version: String::new(),
         started_at: 0,
         seconds: 0,
         environment: Environment::default(),

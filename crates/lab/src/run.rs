@@ -188,6 +188,7 @@ fn conduct<'a>(
             monitors,
             threads,
             label,
+            target_version: String::new(),
         };
         Ok(RunResult::new(parts))
     })

@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use super::quantity::Span;
 
+/// Most levels that are named one by one.
+const MOST_NAMED: usize = 32;
+
 /// The part `[load]` of a plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,6 +73,15 @@ pub struct Step {
     pub hold: Span,
 }
 
+/// A length of time as it is read in a sentence.
+fn spoken(time: Duration) -> String {
+    match time.as_secs_f64() {
+        seconds if seconds < 1.0 => format!("{} ms", seconds * 1000.0),
+        seconds if seconds >= 120.0 && seconds % 60.0 == 0.0 => format!("{} min", seconds / 60.0),
+        seconds => format!("{seconds} s"),
+    }
+}
+
 const fn ten() -> u32 {
     10
 }
@@ -98,6 +110,39 @@ pub struct Course {
 }
 
 impl Load {
+    /// The load in words, for reports.
+    pub fn words(&self) -> String {
+        let (model, what) = match self.model {
+            Model::Closed => ("closed", if self.most_users() == 1 { "user" } else { "users" }),
+            Model::Open => ("open", "operations each second"),
+        };
+        let counted = self.course().steps();
+        let levels = match &counted[..] {
+            [(.., first), .., (.., last)] if counted.len() > MOST_NAMED => {
+                format!("{} steps from {first} to {last}", counted.len())
+            }
+            few => few.iter().map(|(.., level)| level.to_string()).collect::<Vec<_>>().join(", "),
+        };
+        let manner = match (self.model, self.pace) {
+            (Model::Open, _) => format!(", at most {} at once", self.users),
+            (Model::Closed, Some(pace)) => format!(", each with an operation every {}", spoken(pace.0)),
+            (Model::Closed, None) if self.think.0.is_zero() => " without pauses".to_owned(),
+            (Model::Closed, None) => format!(" with pauses of {}", spoken(self.think.0)),
+        };
+        let holds: Vec<Duration> = self.steps.iter().map(|step| step.hold.0).collect();
+        let holds = match &holds[..] {
+            [] => String::new(),
+            [first, others @ ..] if others.iter().all(|hold| hold == first) => format!(", {} each", spoken(*first)),
+            _ => ", not all for the same time".to_owned(),
+        };
+        let whole: Duration = counted.iter().map(|(from, to, _)| *to - *from).sum();
+        let times = [(self.ramp.0, "ramp"), (self.warmup.0, "warm-up"), (whole, "counted")];
+        let times = times.iter().filter(|(time, _)| !time.is_zero());
+        let times: Vec<String> = times.map(|(time, what)| format!("{} {what}", spoken(*time))).collect();
+        let fresh = if self.fresh { "; each operation by somebody new" } else { "" };
+        format!("{model} model, {levels} {what}{manner}{holds}; {}{fresh}", times.join(", "))
+    }
+
     /// Users of the whole run: in the closed model the highest step may be above their number.
     pub fn most_users(&self) -> u32 {
         match self.model {
@@ -237,6 +282,29 @@ mod tests {
         assert!(course.level(at).unwrap() > 50.0 && at < Duration::from_millis(5010), "{at:?}");
         assert_eq!(course.rises_above(0.0, Duration::from_secs(12)), Some(Duration::from_secs(12)));
         assert_eq!(course.rises_above(100.0, Duration::ZERO), None);
+    }
+
+    #[test]
+    fn a_load_is_told_in_words() {
+        let words = |text: &str| toml::from_str::<Load>(text).unwrap().words();
+        assert_eq!(
+            words("users = 20\nthink = '200ms'\nramp = '5s'\nwarmup = '5s'\nduration = '50s'"),
+            "closed model, 20 users with pauses of 200 ms; 5 s ramp, 5 s warm-up, 50 s counted"
+        );
+        assert_eq!(
+            words("model = 'open'\nrate = 100.0\nusers = 50\nduration = '5m'\nfresh = true"),
+            "open model, 100 operations each second, at most 50 at once; 5 min counted; each operation by somebody new"
+        );
+        assert_eq!(
+            words("pace = '1.5s'\nsteps = [{ level = 10, for = '15s' }, { level = 40, for = '15s' }]"),
+            "closed model, 10, 40 users, each with an operation every 1.5 s, 15 s each; 30 s counted"
+        );
+        assert_eq!(words("users = 1\nduration = '2s'"), "closed model, 1 user without pauses; 2 s counted");
+        let many: Vec<String> = (1..=40).map(|level| format!("{{ level = {level}, for = '{level}s' }}")).collect();
+        assert_eq!(
+            words(&format!("steps = [{}]", many.join(", "))),
+            "closed model, 40 steps from 1 to 40 users without pauses, not all for the same time; 820 s counted"
+        );
     }
 
     #[test]

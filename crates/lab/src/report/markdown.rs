@@ -1,7 +1,13 @@
 //! The report as Markdown: what people paste.
 
 use super::table::{self, bytes, milliseconds, number};
+use super::text::markdown as line;
+use super::watched::{WATCHED, watched, with_unit};
+use crate::plan::{Figure, Threshold, Verdict};
 use crate::result::{OperationResult, PartResult, RunResult};
+
+/// From this share on, operations that ended after the counted time make a difference that is seen.
+const MANY_LATE: f64 = 0.005;
 
 /// Headings of the table of operations.
 pub const OPERATIONS: &[&str] =
@@ -45,12 +51,38 @@ pub fn parts(parts: &[PartResult]) -> Vec<Vec<String>> {
     parts.iter().map(row).collect()
 }
 
+/// What is to be known of "done" and "each second" when they do not go together: operations that ended too late are a good part.
+pub fn late(result: &RunResult) -> Option<String> {
+    let in_time: u64 = result.windows.iter().filter(|window| window.counted).map(|window| window.done).sum();
+    let late = result.total.done.saturating_sub(in_time);
+    (late as f64 > result.total.done as f64 * MANY_LATE).then(|| {
+        format!(
+            "{late} operations began in the counted time and ended after it: \"done\" and the latencies include them, \
+             \"each second\" does not, so one is not the other divided by the seconds."
+        )
+    })
+}
+
+/// What was measured for a threshold, with its unit.
+pub fn measured(verdict: &Verdict) -> String {
+    let Some(value) = verdict.measured else { return "nothing measured".to_owned() };
+    let value = match Threshold::parse(&verdict.threshold).map(|threshold| threshold.figure) {
+        Ok(Figure::Errors) => with_unit(value * 100.0, "%"),
+        Ok(Figure::Rate) => with_unit(value, "/s"),
+        Ok(Figure::Percentile(_) | Figure::Mean | Figure::Maximum) => milliseconds(value),
+        Err(_) => number(value),
+    };
+    format!("measured: {value}")
+}
+
 /// Lines that say where and how it was measured.
 pub fn facts(result: &RunResult) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let generator = &result.generator;
-    vec![
+    let mut facts = vec![
         fact("Target", result.target.clone()),
+        fact("Version of the target", result.target_version.clone()),
+        fact("Load", result.load.clone()),
         fact("Began", date(result.started_at)),
         fact("Counted", format!("{} s", result.seconds)),
         fact("Corpus", format!("{} documents, {}", result.corpus.documents, bytes(result.corpus.bytes as f64))),
@@ -80,7 +112,10 @@ pub fn facts(result: &RunResult) -> Vec<(String, String)> {
                 bytes(result.total.received as f64)
             ),
         ),
-    ]
+    ];
+    // Results of before do not know the load, and not every target says its version.
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
 }
 
 fn loaded(result: &RunResult) -> String {
@@ -100,15 +135,16 @@ fn loaded(result: &RunResult) -> String {
 
 /// The report.
 pub fn markdown(result: &RunResult) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", result.label, result.description);
+    let mut text = format!("# {}\n\n{}\n\n", line(&result.label), line(&result.description));
     for reason in &result.invalid_because {
-        text += &format!("**These figures say nothing about the target: {reason}.**\n\n");
+        text += &format!("**These figures say nothing about the target: {}.**\n\n", line(reason));
     }
     for (name, value) in facts(result) {
-        text += &format!("- {name}: {value}\n");
+        text += &format!("- {name}: {}\n", line(&value));
     }
     text += "\n## Operations\n\n";
     text += &table::markdown(OPERATIONS, &operations(result));
+    text += &late(result).map(|late| format!("\n{late}\n")).unwrap_or_default();
     for (title, all) in [("Servers", &result.servers), ("Agents", &result.agents)] {
         if !all.is_empty() {
             text += &format!("\n## {title}\n\n");
@@ -118,19 +154,19 @@ pub fn markdown(result: &RunResult) -> String {
     if !result.missing.is_empty() {
         let share: f64 = result.missing.iter().map(|missing| missing.share).sum();
         text += &format!(
-            "\n**Partial:** {:.1} % of the mix is not offered by the target; the rest was scaled up.\n\n",
-            share * 100.0
+            "\n**Partial:** {} % of the mix is not offered by the target; the rest was scaled up.\n\n",
+            number(share * 100.0)
         );
         for missing in &result.missing {
-            text += &format!("- {} ({:.1} %): needs {}\n", missing.label, missing.share * 100.0, missing.needs);
+            let share = number(missing.share * 100.0);
+            text += &format!("- {} ({share} %): needs {}\n", line(&missing.label), line(&missing.needs));
         }
     }
     if !result.thresholds.is_empty() {
         text += "\n## Thresholds\n\n";
         for verdict in &result.thresholds {
-            let measured = verdict.measured.map_or("nothing measured".to_owned(), number);
             let word = if verdict.passed { "holds" } else { "FAILED" };
-            text += &format!("- {word}: {} (measured: {measured})\n", verdict.threshold);
+            text += &format!("- {word}: {} ({})\n", line(&verdict.threshold), measured(verdict));
         }
     }
     text += "\n## What stands out\n\n";
@@ -138,8 +174,8 @@ pub fn markdown(result: &RunResult) -> String {
         text += "Nothing.\n";
     }
     for finding in &result.findings {
-        let operation = finding.operation.as_ref().map(|of| format!(" (most of all: {of})")).unwrap_or_default();
-        text += &format!("- {}{operation}\n", finding.text);
+        let operation = finding.operation.as_ref().map(|of| format!(" (most of all: {})", line(of)));
+        text += &format!("- {}{}\n", line(&finding.text), operation.unwrap_or_default());
     }
     if !result.faults.is_empty() {
         text += "\n## Faults\n\n";
@@ -148,6 +184,11 @@ pub fn markdown(result: &RunResult) -> String {
             .iter()
             .map(|fault| vec![fault.operation.clone(), kind(fault), fault.count.to_string(), fault.first.clone()]);
         text += &table::markdown(&["operation", "kind", "how many", "the first said"], &rows.collect::<Vec<_>>());
+    }
+    let watched = watched(result);
+    if !watched.is_empty() {
+        text += "\n## What was watched, over the counted time\n\n";
+        text += &table::markdown(WATCHED, &watched);
     }
     text
 }
@@ -175,6 +216,83 @@ pub fn date(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Window;
+    use crate::result::{FaultResult, sample};
+    use crate::wire::FaultKind;
+
+    fn operation(label: &str, done: u64) -> OperationResult {
+        OperationResult { label: label.to_owned(), done, ..OperationResult::default() }
+    }
+
+    #[test]
+    fn what_others_wrote_neither_breaks_tables_nor_moves_a_terminal() {
+        let hostile = "a\u{1b}[2J|b\n<img src=x>`";
+        let text = markdown(&RunResult {
+            label: hostile.to_owned(),
+            description: hostile.to_owned(),
+            target: hostile.to_owned(),
+            operations: vec![operation(hostile, 1)],
+            missing: vec![crate::engine::Missing {
+                label: hostile.to_owned(),
+                share: 1e300,
+                needs: hostile.to_owned(),
+            }],
+            faults: vec![FaultResult {
+                operation: hostile.to_owned(),
+                kind: FaultKind::Status,
+                count: 1,
+                first: hostile.to_owned(),
+            }],
+            thresholds: vec![Verdict { threshold: hostile.to_owned(), measured: None, passed: false }],
+            findings: vec![crate::diagnosis::Finding {
+                trouble: crate::diagnosis::Trouble::Stall,
+                text: hostile.to_owned(),
+                operation: Some(hostile.to_owned()),
+                seconds: None,
+            }],
+            invalid_because: vec![hostile.to_owned()],
+            ..sample()
+        });
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        let shown = "a\u{fffd}\\[2J\\|b \\<img src=x>\\`";
+        assert_eq!(text.matches("a\u{fffd}").count(), text.matches(shown).count(), "{text}");
+        assert_eq!(text.matches(shown).count(), 12, "{text}");
+        assert!(text.len() < 4_000, "{text}");
+    }
+
+    #[test]
+    fn the_head_says_what_was_asked_of_which_version() {
+        let mut result = sample();
+        let text = markdown(&result);
+        assert!(!text.contains("- Load:") && !text.contains("- Version of"), "{text}");
+        result.load = "closed model, 2 users without pauses; 5 s counted".to_owned();
+        result.target_version = "0.9.1".to_owned();
+        let text = markdown(&result);
+        assert!(text.contains("- Load: closed model, 2 users without pauses; 5 s counted\n"), "{text}");
+        assert!(text.contains("- Version of the target: 0.9.1\n"), "{text}");
+    }
+
+    #[test]
+    fn operations_that_ended_too_late_are_told_when_they_are_many() {
+        let window = Window { counted: true, done: 990, ..Window::default() };
+        let before = Window { done: 100, ..Window::default() };
+        let mut result = RunResult { total: operation("all", 1000), windows: vec![before, window], ..sample() };
+        let said = late(&result).unwrap();
+        assert!(said.starts_with("10 operations") && markdown(&result).contains(&said), "{said}");
+        result.windows[1].done = 996;
+        assert_eq!(late(&result), None);
+    }
+
+    #[test]
+    fn what_was_measured_for_a_threshold_has_its_unit() {
+        let verdict = |threshold: &str, measured| {
+            super::measured(&Verdict { threshold: threshold.to_owned(), measured, passed: true })
+        };
+        assert_eq!(verdict("download p95 < 500ms", Some(1.1)), "measured: 1.10 ms");
+        assert_eq!(verdict("errors < 0.1%", Some(0.0005)), "measured: 0.05 %");
+        assert_eq!(verdict("rate > 100", Some(250.0)), "measured: 250/s");
+        assert_eq!(verdict("max < 1s", None), "nothing measured");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

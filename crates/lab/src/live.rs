@@ -133,8 +133,8 @@ impl Live {
                 window.p95,
                 window.p99,
                 window.max,
-                window.sent as f64 / 1e6,
-                window.received as f64 / 1e6,
+                window.sent,
+                window.received,
                 window.generator * 100.0,
                 u8::from(window.counted),
             ])

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::markdown::{OPERATIONS, PARTS, facts, kind, operations, parts};
-use super::table::{self, escape, number};
+use super::markdown::{OPERATIONS, PARTS, date, facts, kind, late, measured, operations, parts};
+use super::table::{self, escape};
+use super::text::in_script;
+use super::watched::unit;
 use crate::result::RunResult;
 
 const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
@@ -13,19 +15,33 @@ const CHART: &str = include_str!("chart.js");
 const SCRIPT: &str = include_str!("page.js");
 const LIVE: &str = include_str!("live.js");
 
+/// Where the curves over time are drawn, and what their shade says when there is one.
+const TIME: &str = "<h2>Over time</h2><p id=\"shaded\" class=\"soft\" hidden><span class=\"shade\"></span> \
+                    Shaded: ramp and warm-up, which are not counted.</p><div id=\"time\"></div>";
+
 /// Percentiles of the curves.
 const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
 
 /// The report.
 pub fn html(result: &RunResult) -> String {
     let mut body = format!("<h1>{}</h1><p>{}</p>", escape(&result.label), escape(&result.description));
+    let version = if result.target_version.is_empty() { "" } else { ", version " };
+    body += &format!(
+        "<p class=\"soft\">{}{version}{}, {}<br>{}</p>",
+        escape(&result.target),
+        escape(&result.target_version),
+        date(result.started_at),
+        escape(&result.load)
+    );
     for reason in &result.invalid_because {
         body += &format!("<p class=\"bad\">These figures say nothing about the target: {}.</p>", escape(reason));
     }
     body += &verdicts(result);
     body += &findings(result);
-    body += "<h2>Over time</h2><div id=\"time\"></div><h2>Latency by percentile</h2><div id=\"curves\"></div><h2>Operations</h2>";
+    body += TIME;
+    body += "<h2>Latency by percentile</h2><div id=\"curves\"></div><h2>Operations</h2>";
     body += &table::html(OPERATIONS, &operations(result));
+    body += &late(result).map(|late| format!("<p>{}</p>", escape(&late))).unwrap_or_default();
     body += &missing(result);
     for (title, all) in [("Servers", &result.servers), ("Agents", &result.agents)] {
         if !all.is_empty() {
@@ -48,18 +64,14 @@ pub fn html(result: &RunResult) -> String {
     body += "<h2>Environment</h2>";
     body += &table::html(&["what", "value"], &rows);
     body += &format!("<details><summary>The plan</summary><pre>{}</pre></details>", escape(&result.plan_text));
-    // In a script, "</" would end it whatever it stands in.
-    let data = data(result).to_string().replace("</", "<\\/");
+    let data = in_script(&data(result).to_string());
     let data = format!("<script id=\"data\" type=\"application/json\">{data}</script>");
     page(&result.label, &body, &data, SCRIPT)
 }
 
 /// The page that follows a run while it goes on.
 pub fn live_page(title: &str) -> String {
-    let body = format!(
-        "<h1>{}</h1><p id=\"state\" role=\"status\"></p><ul id=\"said\"></ul><h2>Over time</h2><div id=\"time\"></div>",
-        escape(title)
-    );
+    let body = format!("<h1>{}</h1><p id=\"state\" role=\"status\"></p><ul id=\"said\"></ul>{TIME}", escape(title));
     page(title, &body, "", LIVE)
 }
 
@@ -77,8 +89,7 @@ fn verdicts(result: &RunResult) -> String {
     let mut text = String::new();
     for verdict in &result.thresholds {
         let (class, word) = if verdict.passed { ("good", "holds") } else { ("bad", "failed") };
-        let measured = verdict.measured.map_or("nothing".to_owned(), number);
-        text += &format!("<li class=\"{class}\">{} {word} (measured: {measured})</li>", escape(&verdict.threshold));
+        text += &format!("<li class=\"{class}\">{} {word} ({})</li>", escape(&verdict.threshold), measured(verdict));
     }
     if text.is_empty() { text } else { format!("<h2>Thresholds</h2><ul>{text}</ul>") }
 }
@@ -133,6 +144,11 @@ fn data(result: &RunResult) -> serde_json::Value {
             json!({ "label": operation.label, "values": values })
         })
         .collect();
+    let monitors: Vec<_> = result
+        .monitors
+        .iter()
+        .map(|series| json!({ "name": series.name, "unit": unit(&series.name), "points": series.points }))
+        .collect();
     json!({
         "seconds": column(&|window| window.second as f64),
         "counted": result.windows.iter().map(|window| window.counted).collect::<Vec<_>>(),
@@ -143,12 +159,58 @@ fn data(result: &RunResult) -> serde_json::Value {
         "p95": column(&|window| window.p95),
         "p99": column(&|window| window.p99),
         "max": column(&|window| window.max),
-        "sent": column(&|window| window.sent as f64 / 1e6),
-        "received": column(&|window| window.received as f64 / 1e6),
+        "sent": column(&|window| window.sent as f64),
+        "received": column(&|window| window.received as f64),
         "generator": column(&|window| window.generator * 100.0),
         "operations": of_operations,
         "percents": CURVE,
         "curves": curves,
-        "monitors": result.monitors,
+        "monitors": monitors,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Distribution, Window};
+    use crate::monitor::Series;
+    use crate::result::{OperationResult, sample};
+
+    /// What the page's script reads.
+    fn data_of(page: &str) -> serde_json::Value {
+        let from = page.split_once("<script id=\"data\" type=\"application/json\">").unwrap().1;
+        serde_json::from_str(from.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn a_label_takes_no_chart_away() {
+        let label = "<!--<script>";
+        let mut latency = Distribution::default();
+        latency.record(std::time::Duration::from_millis(3));
+        let operation = OperationResult { label: label.to_owned(), done: 1, latency, ..OperationResult::default() };
+        let page = html(&RunResult { label: label.to_owned(), operations: vec![operation], ..sample() });
+        assert!(!page.contains("<!--"), "nothing in the page begins a comment");
+        assert_eq!(data_of(&page)["operations"][0]["label"], label);
+        assert_eq!(data_of(&page)["curves"][0]["values"].as_array().map(Vec::len), Some(CURVE.len()));
+    }
+
+    #[test]
+    fn curves_know_their_units_and_which_seconds_count() {
+        let monitor = Series { name: "machine: memory in use, bytes".to_owned(), points: vec![(0.5, 7e9)] };
+        let window = |second| Window { second, counted: second > 0, sent: 1_500_000, ..Window::default() };
+        let page = html(&RunResult { monitors: vec![monitor], windows: vec![window(0), window(1)], ..sample() });
+        let data = data_of(&page);
+        assert_eq!(data["monitors"][0]["unit"], "B");
+        assert_eq!(data["counted"], json!([false, true]));
+        assert_eq!(data["sent"][0], 1_500_000.0);
+    }
+
+    #[test]
+    fn the_head_says_what_was_asked_of_which_version() {
+        let load = "closed model, 2 users without pauses; 5 s counted".to_owned();
+        let mut result = RunResult { target: "http://a".to_owned(), load: load.clone(), ..sample() };
+        assert!(html(&result).contains(&format!("http://a, 1970-01-01 00:00 UTC<br>{load}</p>")));
+        result.target_version = "0.9.1".to_owned();
+        assert!(html(&result).contains("http://a, version 0.9.1, 1970"));
+    }
 }

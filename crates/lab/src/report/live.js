@@ -4,7 +4,7 @@ const columns = Array.from({ length: 12 }, () => []);
 const drawn = [
   ['Answers each second', '', [['succeeded', 2], ['failed', 3], ['users or rate', 1]]],
   ['Latency', 'ms', [['p50', 4], ['p95', 5], ['p99', 6], ['longest', 7]]],
-  ['Bodies', 'MB each second', [['sent', 8], ['received', 9]]],
+  ['Bodies', 'B/s', [['sent', 8], ['received', 9]]],
   ['How busy the generator was', '%', [['generator', 10]]],
 ].map(([title, unit, series]) => {
   const plot = chart(document.getElementById('time'), title, unit, columns[0], series.map(([label, at]) => [label, columns[at]]));
@@ -17,6 +17,7 @@ async function look() {
     const answer = await fetch(`/data?from=${columns[0].length}`, { cache: 'no-store' });
     const { phase, lasts, seconds, said } = await answer.json();
     for (const second of seconds) second.forEach((value, at) => columns[at].push(value));
+    count(columns[0], columns[11]);
     if (seconds.length) drawn.forEach(([plot, ats]) => plot.setData([columns[0], ...ats.map((at) => columns[at])]));
     const counted = columns[11].at(-1) === 0 ? ', not counted yet' : '';
     state.textContent = `${phase}${lasts ? `, second ${columns[0].length} of ${lasts}${counted}` : ''}`;

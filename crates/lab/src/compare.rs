@@ -1,14 +1,17 @@
 //! Two results beside each other: what differs, and whether chance may have done it.
 
 use crate::error::{Error, Result};
-use crate::report::{milliseconds, number, table_of};
+use crate::measure::Window;
+use crate::report::{bytes, date, in_markdown, milliseconds, number, table_of};
 use crate::result::RunResult;
-use crate::stats::{median, ratio_interval, same_distribution};
+use crate::stats::{median, ratio, ratio_interval, same_distribution};
 
 /// Differences that chance makes more often than this are not called differences.
 const CHANCE: f64 = 0.01;
 /// Fewest seconds of each result.
 const LEAST: usize = 8;
+/// From this ratio on there was nothing to compare with.
+const MOST: f64 = 1e6;
 
 /// One figure of two results.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -19,7 +22,7 @@ pub struct Difference {
     pub first: f64,
     /// Median over the seconds of the second result.
     pub second: f64,
-    /// Second by first.
+    /// Second by first, at most 1e12.
     pub ratio: f64,
     /// What holds that ratio with 95 % confidence.
     pub interval: (f64, f64),
@@ -44,20 +47,21 @@ pub fn compare(first: &RunResult, second: &RunResult) -> Result<Vec<Difference>>
     if a.len() < LEAST || b.len() < LEAST {
         return Err(Error::new(format!("a result that is compared must have at least {LEAST} seconds that count")));
     }
-    let mut found = vec![
-        difference("answers each second", &series(&a, |w| Some(w.done as f64)), &series(&b, |w| Some(w.done as f64))),
-        difference("median latency, ms", &series(&a, |w| some(w.p50)), &series(&b, |w| some(w.p50))),
-        difference("95th percentile, ms", &series(&a, |w| some(w.p95)), &series(&b, |w| some(w.p95))),
-        difference("99th percentile, ms", &series(&a, |w| some(w.p99)), &series(&b, |w| some(w.p99))),
-    ];
-    for (at, label) in labels(first).into_iter().enumerate() {
-        let of = |window: &crate::measure::Window| {
-            window.operations.iter().find(|of| of.operation == at && of.done > 0).map(|of| of.p50)
-        };
+    let rates = |windows: &[Window]| series(windows, |window| Some(window.done as f64));
+    let mut found = vec![difference("answers each second", &rates(&a), &rates(&b))];
+    let mut add = |figure: &str, of: &dyn Fn(&Window) -> Option<f64>| {
         let (a, b) = (series(&a, of), series(&b, of));
         if a.len() >= LEAST && b.len() >= LEAST {
-            found.push(difference(&format!("{label}: median latency, ms"), &a, &b));
+            found.push(difference(figure, &a, &b));
         }
+    };
+    add("p50, ms", &|window| some(window.p50));
+    add("p95, ms", &|window| some(window.p95));
+    add("p99, ms", &|window| some(window.p99));
+    for (at, label) in labels(first).into_iter().enumerate() {
+        let of =
+            |window: &Window| window.operations.iter().find(|of| of.operation == at && of.done > 0).map(|of| of.p50);
+        add(&format!("{label}: p50, ms"), &of);
     }
     Ok(found)
 }
@@ -66,7 +70,7 @@ fn some(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
 
-fn series(windows: &[crate::measure::Window], of: impl Fn(&crate::measure::Window) -> Option<f64>) -> Vec<f64> {
+fn series(windows: &[Window], of: impl Fn(&Window) -> Option<f64>) -> Vec<f64> {
     windows.iter().filter_map(of).collect()
 }
 
@@ -76,22 +80,32 @@ fn difference(figure: &str, a: &[f64], b: &[f64]) -> Difference {
     let chance = same_distribution(a, b);
     // Seconds of one run are not independent of each other, so the interval has to be clear of 1 as well.
     let significant = chance < CHANCE && (interval.0 > 1.02 || interval.1 < 0.98);
-    Difference {
-        figure: figure.to_owned(),
-        first,
-        second,
-        ratio: second / first.max(f64::MIN_POSITIVE),
-        interval,
-        chance,
-        significant,
-    }
+    Difference { figure: figure.to_owned(), first, second, ratio: ratio(first, second), interval, chance, significant }
 }
 
-/// The comparison as Markdown.
-pub fn markdown(first: &RunResult, second: &RunResult, found: &[Difference]) -> String {
+/// What the two runs differ in besides what they measured: then the difference may come from there.
+pub fn unlike(first: &RunResult, second: &RunResult) -> Vec<String> {
+    let facts = |result: &RunResult| {
+        [
+            ("target", result.target.clone()),
+            ("kind of target", format!("{:?}", result.kind).to_lowercase()),
+            ("load", result.load.clone()),
+            ("corpus", format!("{} documents, {}", result.corpus.documents, bytes(result.corpus.bytes as f64))),
+            ("counted time", format!("{} s", result.seconds)),
+        ]
+    };
+    let pairs = facts(first).into_iter().zip(facts(second));
+    // Results of before do not know their load.
+    let told = pairs.filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());
+    told.map(|((what, a), (_, b))| format!("{what}: {a} in A, {b} in B")).collect()
+}
+
+/// The comparison of two results, each with the name of its file, as Markdown.
+pub fn markdown(first: (&RunResult, &str), second: (&RunResult, &str), found: &[Difference]) -> String {
     let show = |difference: &Difference, value: f64| {
         if difference.figure.ends_with("ms") { milliseconds(value) } else { number(value) }
     };
+    let times = |ratio: f64| if ratio < MOST { number(ratio) } else { "-".to_owned() };
     let rows: Vec<Vec<String>> = found
         .iter()
         .map(|of| {
@@ -100,15 +114,105 @@ pub fn markdown(first: &RunResult, second: &RunResult, found: &[Difference]) -> 
                 (true, true) => "more".to_owned(),
                 (true, false) => "less".to_owned(),
             };
-            let interval = format!("{} to {}", number(of.interval.0), number(of.interval.1));
-            vec![of.figure.clone(), show(of, of.first), show(of, of.second), number(of.ratio), interval, verdict]
+            let interval = format!("{} to {}", times(of.interval.0), times(of.interval.1));
+            vec![of.figure.clone(), show(of, of.first), show(of, of.second), times(of.ratio), interval, verdict]
         })
         .collect();
-    let mut text = format!("# {} and {}\n\n", first.label, second.label);
-    for result in [first, second] {
+    let mut text = "# Comparison of A and B\n\n".to_owned();
+    for (name, (result, file)) in [("A", first), ("B", second)] {
+        let version = if result.target_version.is_empty() { "" } else { ", version " };
+        text += &format!(
+            "- {name}: {}, began {}, {}{version}{}, in {}\n",
+            in_markdown(&result.label),
+            date(result.started_at),
+            in_markdown(&result.target),
+            in_markdown(&result.target_version),
+            in_markdown(file)
+        );
+    }
+    text.push('\n');
+    for (name, (result, _)) in [("A", first), ("B", second)] {
         for reason in &result.invalid_because {
-            text += &format!("**The figures of {} say nothing about its target: {reason}.**\n\n", result.label);
+            text += &format!("**The figures of {name} say nothing about its target: {}.**\n\n", in_markdown(reason));
         }
     }
-    text + &table_of(&["figure", &first.label, &second.label, "ratio", "95 % of the ratio", "difference"], &rows)
+    for difference in unlike(first.0, second.0) {
+        text += &format!("**A and B are not alike in their {}.**\n\n", in_markdown(&difference));
+    }
+    text += "Figures are medians of the counted seconds (the median of the p95 of each second, for example), and so differ from those \
+             of the reports, which are of all operations together.\n\n";
+    let heading = ["figure", "A, median of seconds", "B, median of seconds", "B / A", "95 % of B / A", "difference"];
+    text + &table_of(&heading, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Loaded;
+    use crate::result::{CorpusResult, sample};
+
+    /// Ten seconds with so many answers, of so many milliseconds.
+    fn run(done: u64, p50: f64) -> RunResult {
+        let window = |second| Window { second, counted: true, done, p50, p95: p50, p99: p50, ..Window::default() };
+        RunResult {
+            label: "same".to_owned(),
+            target: "http://a".to_owned(),
+            load: "closed model, 2 users".to_owned(),
+            seconds: 10,
+            windows: (0..10).map(window).collect(),
+            ..sample()
+        }
+    }
+
+    fn told(first: &RunResult, second: &RunResult) -> String {
+        markdown((first, "one.json"), (second, "two|\u{1b}[2J.json"), &compare(first, second).unwrap())
+    }
+
+    #[test]
+    fn two_runs_of_the_same_label_are_told_apart() {
+        let (first, mut second) = (run(100, 5.0), run(200, 5.0));
+        second.started_at = 1_709_209_800;
+        second.target_version = "0.9.1".to_owned();
+        let text = told(&first, &second);
+        assert!(text.contains("- A: same, began 1970-01-01 00:00 UTC, http://a, in one.json\n"), "{text}");
+        assert!(text.contains("- B: same, began 2024-02-29 12:30 UTC, http://a, version 0.9.1, in two\\|"), "{text}");
+        assert!(!text.contains('\u{1b}') && !text.contains("not alike"), "{text}");
+        assert!(text.contains("| answers each second | 100 | 200 | 2.00 | 2.00 to 2.00 | more |"), "{text}");
+        assert!(text.contains("| p95, ms | 5.00 ms | 5.00 ms | 1.00 | 1.00 to 1.00 | may be chance |"), "{text}");
+    }
+
+    #[test]
+    fn runs_that_are_not_alike_are_called_so() {
+        let (first, mut second) = (run(100, 5.0), run(100, 5.0));
+        second.target = "http://b".to_owned();
+        second.kind = crate::plan::Kind::Strongroom;
+        second.load = "closed model, 9 users".to_owned();
+        second.corpus = CorpusResult { documents: 3, bytes: 2_000, loaded: Loaded::default() };
+        second.seconds = 12;
+        let text = told(&first, &second);
+        for said in [
+            "target: http://a in A, http://b in B",
+            "kind of target: webdav in A, strongroom in B",
+            "load: closed model, 2 users in A, closed model, 9 users in B",
+            "corpus: 0 documents, 0 B in A, 3 documents, 2.00 KB in B",
+            "counted time: 10 s in A, 12 s in B",
+        ] {
+            assert!(text.contains(&format!("**A and B are not alike in their {said}.**")), "{said}: {text}");
+        }
+        second = RunResult { load: String::new(), ..run(100, 5.0) };
+        assert_eq!(unlike(&first, &second), Vec::<String>::new(), "a result of before does not know its load");
+    }
+
+    #[test]
+    fn absurd_figures_are_told_in_few_characters() {
+        for (first, second) in
+            [(run(0, 0.0), run(200, 5.0)), (run(0, 0.0), run(0, 0.0)), (run(1, 1e-300), run(1, 1e300))]
+        {
+            let text = told(&first, &second);
+            let longest = text.split_whitespace().map(str::len).max();
+            assert!(longest < Some(40), "{text}");
+        }
+        let text = told(&run(0, 0.0), &run(200, 5.0));
+        assert!(text.contains("| answers each second | 0 | 200 | - | - to - | more |"), "{text}");
+    }
 }

@@ -65,6 +65,11 @@ fn upper_tail(z: f64) -> f64 {
     (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt() * series
 }
 
+/// How many times `a` is contained in `b`: always a number, from 0 to 1e12, and 1 when both are the same.
+pub fn ratio(a: f64, b: f64) -> f64 {
+    if a == b { 1.0 } else { (b / a.max(1e-9)).clamp(0.0, 1e12) }
+}
+
 /// An interval that holds the ratio of two medians with 95 % confidence, by drawing from the samples again; the same draws for
 /// the same samples.
 pub fn ratio_interval(a: &[f64], b: &[f64]) -> (f64, f64) {
@@ -77,7 +82,7 @@ pub fn ratio_interval(a: &[f64], b: &[f64]) -> (f64, f64) {
     if a.is_empty() || b.is_empty() {
         return (0.0, f64::INFINITY);
     }
-    let ratios: Vec<f64> = (0..DRAWS).map(|_| again(b) / again(a).max(f64::MIN_POSITIVE)).collect();
+    let ratios: Vec<f64> = (0..DRAWS).map(|_| ratio(again(a), again(b))).collect();
     (quantile(&ratios, 0.025), quantile(&ratios, 0.975))
 }
 
@@ -135,6 +140,9 @@ mod tests {
     fn an_interval_holds_the_true_ratio() {
         let (low, high) = ratio_interval(&noise(1, 100.0, 60), &noise(2, 120.0, 60));
         assert!(low < 1.2 && 1.2 < high && low > 1.1 && high < 1.3, "{low} {high}");
+        // Where there was nothing, the ratio has no bound, and stays a number.
+        assert_eq!(ratio_interval(&[0.0; 9], &[5.0; 9]), (5e9, 5e9));
+        assert_eq!((ratio(0.0, 0.0), ratio(1e-300, 1e300)), (1.0, 1e12));
     }
 
     #[test]

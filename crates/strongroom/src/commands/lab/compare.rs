@@ -30,8 +30,10 @@ impl Compare {
         let read = |path: &PathBuf| lab::report::read(path).map_err(|error| said(&error));
         let (first, second) = (read(&self.first)?, read(&self.second)?);
         let found = lab::compare::compare(&first, &second).map_err(|error| said(&error))?;
-        let text = lab::compare::markdown(&first, &second, &found);
-        show(self.json, &json!({ "differences": found }), &text);
+        let names = [&self.first, &self.second].map(|path| path.display().to_string());
+        let text = lab::compare::markdown((&first, &names[0]), (&second, &names[1]), &found);
+        let unlike = lab::compare::unlike(&first, &second);
+        show(self.json, &json!({ "unlike": unlike, "differences": found }), &text);
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -88,6 +88,9 @@ fn every_operation_succeeds_on_a_running_server() {
     let server = Server::start(&directory.path().join("farm"));
     let all = operations(directory.path(), false);
     assert!(all.len() > 20, "{all:?}");
+    let listed: Value = serde_json::from_slice(&lab(directory.path(), &["operations", "--json"]).stdout).unwrap();
+    let names = listed["operations"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert!(names.eq(all.iter()), "{listed:#}");
     std::fs::write(directory.path().join("small.toml"), plan_of(&all)).unwrap();
     let words = [
         "run",
@@ -118,6 +121,7 @@ fn every_operation_succeeds_on_a_running_server() {
     let same = lab(directory.path(), &["compare", "out/small.json", "out/small.json", "--json"]);
     let same: Value = serde_json::from_slice(&same.stdout).unwrap();
     assert!(same["differences"].as_array().unwrap().iter().all(|of| of["significant"] == false), "{same:#}");
+    assert_eq!(same["unlike"].as_array().map(Vec::len), Some(0), "{same:#}");
 }
 
 #[test]
@@ -171,6 +175,14 @@ fn what_cannot_be_run_is_said_and_not_waited_for() {
     std::fs::write(path.join("wrong.toml"), small.replace("duration", "duratoin")).unwrap();
     assert!(fault(path, &["run", "wrong.toml"]).contains("did you mean \"duration\""));
     assert!(fault(path, &["run", "qiuck"]).contains("did you mean \"quick\""));
+    assert!(fault(path, &["run", "capacity"]).contains("there are quick, files"));
+    for (label, why) in [("", "label is empty"), (&*"x".repeat(300), "at most 100"), ("a\nb", "control characters")] {
+        assert!(fault(path, &["run", "small.toml", "--label", label, "--out", "out"]).contains(why), "{label}");
+    }
+    assert!(!path.join("out").exists(), "nothing was made for a run that has no name");
+    std::fs::write(path.join("hostile.toml"), small.replace("\"download\"", "\"down\\u001b[2Jload\"")).unwrap();
+    let said = fault(path, &["run", "hostile.toml"]);
+    assert!(said.contains("[2Jload") && !said.contains('\u{1b}'), "{said}");
     assert!(fault(path, &["run", "missing.toml"]).contains("missing.toml cannot be read"));
     assert!(fault(path, &["run", "small.toml"]).contains("names no target"));
     assert!(fault(path, &["run", "small.toml", "--target", "http://127.0.0.1:1"]).contains("no connection"));
@@ -180,6 +192,8 @@ fn what_cannot_be_run_is_said_and_not_waited_for() {
             .contains("cannot be written")
     );
     assert!(fault(path, &["compare", "small.toml", "small.toml"]).contains("no result of a run"));
+    std::fs::write(path.join("broken.json"), "{ \"version\": 1 }").unwrap();
+    assert!(fault(path, &["compare", "broken.json", "broken.json"]).contains("broken.json is damaged"));
     assert!(fault(path, &["paper", "rbs-1999"]).contains("rbs-2010"));
     assert!(fault(path, &["agent", "--token", "short"]).contains("16 characters"));
     let server = Server::start(&path.join("farm"));
@@ -228,6 +242,15 @@ fn a_corpus_that_was_imported_is_what_a_run_expects() {
     assert_eq!(said["result"]["corpus"]["loaded"]["documents"], 0, "the import brought all of it");
     assert_eq!(said["result"]["faults"].as_array().map(Vec::len), Some(0), "{:#}", said["result"]["faults"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("can be followed at http://127.0.0.1:"));
+    // Where a file of the result should be, there is a directory: the result is not lost for it.
+    std::fs::create_dir_all(path.join("out/small.json")).unwrap();
+    let output = lab(path, &[&words[..], &["--root", "Documents", "--out", "out", "--json"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("small.json cannot be written"));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(said["result"]["total"]["done"].as_u64() > Some(0) && said["files"] == Value::Array(Vec::new()));
+    let load = said["result"]["load"].as_str().unwrap();
+    assert_eq!(load, "closed model, 4 users without pauses; 2 s counted");
 }
 
 #[tokio::test]

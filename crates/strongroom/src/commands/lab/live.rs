@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::report::{milliseconds, number};
+use lab::report::{milliseconds, number, plain};
 use lab::{Event, Window};
 
 use crate::commands::transfer::shows_progress;
@@ -30,8 +30,8 @@ impl Live {
     pub fn take(&mut self, event: Event) {
         if let Event::Lost(why) | Event::Left(why) = &event {
             match &self.bar {
-                Some(bar) => bar.println(why),
-                None => eprintln!("{why}"),
+                Some(bar) => bar.println(plain(why)),
+                None => eprintln!("{}", plain(why)),
             }
         }
         let Some(bar) = &self.bar else { return };

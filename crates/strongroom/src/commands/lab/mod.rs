@@ -38,7 +38,7 @@ enum Action {
     /// List the plans that come with the program, or print one
     Plans(plans::Plans),
     /// List the operations that plans may ask for
-    Operations,
+    Operations(plans::Operations),
 }
 
 /// Where load goes and who signs in.
@@ -103,11 +103,12 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Corpus(corpus) => corpus.run().await,
         Action::Agent(agent) => agent.run().await,
         Action::Plans(plans) => plans.run(),
-        Action::Operations => plans::operations(),
+        Action::Operations(operations) => Ok(operations.run()),
     }
 }
 
-/// What the lab could not do, as commands say it.
+/// What the lab could not do, as commands say it: line by line, since a target's own words may be in it.
 fn said(error: &lab::Error) -> Error {
-    Error::invalid(error.to_string())
+    let lines: Vec<String> = error.to_string().lines().map(lab::report::plain).collect();
+    Error::invalid(lines.join("\n"))
 }

@@ -39,8 +39,34 @@ impl Plans {
     }
 }
 
-/// Lists operations.
-pub fn operations() -> Result<ExitCode> {
+/// How to list operations.
+#[derive(Args)]
+pub struct Operations {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Operations {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        let value: Vec<_> = lab::OPERATIONS
+            .iter()
+            .map(|operation| {
+                json!({
+                    "name": operation.name,
+                    "offered_by": operation.offered_by,
+                    "changes": operation.changes,
+                    "description": operation.what,
+                })
+            })
+            .collect();
+        show(self.json, &json!({ "operations": value }), &operations());
+        ExitCode::SUCCESS
+    }
+}
+
+fn operations() -> String {
     let rows: Vec<[String; 4]> = lab::OPERATIONS
         .iter()
         .map(|operation| {
@@ -50,6 +76,5 @@ pub fn operations() -> Result<ExitCode> {
             [operation.name.to_owned(), webdav.to_owned(), changes.to_owned(), operation.what.to_owned()]
         })
         .collect();
-    show(false, &json!({}), &table(["Operation", "Offered by", "Effect", "What it does"], &rows));
-    Ok(ExitCode::SUCCESS)
+    table(["Operation", "Offered by", "Effect", "What it does"], &rows)
 }

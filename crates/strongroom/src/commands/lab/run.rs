@@ -56,6 +56,9 @@ impl Run {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
         let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
+        if let Some(label) = &self.label {
+            lab::report::check_label(label).map_err(|error| said(&error))?;
+        }
         if let Some(directory) = &self.out {
             // Before the load, not after it: a result that has no place is lost.
             lab::report::prepare(directory).map_err(|error| said(&error))?;
@@ -93,24 +96,25 @@ impl Run {
             page.end();
         }
         let mut text = lab::report::markdown(&result);
-        let mut files = Vec::new();
-        if let Some(directory) = &self.out {
-            let saved = lab::report::save(&result, directory, &file_name(&result.label));
-            // What was measured is not lost with the files: on a full disk it is still said.
-            files = saved.inspect_err(|_| println!("{text}")).map_err(|error| said(&error))?;
-            for file in &files {
-                text += &format!("\nwritten: {}", file.display());
-            }
-            text.push('\n');
+        let saved = match &self.out {
+            Some(directory) => lab::report::save(&result, directory, &file_name(&result.label)),
+            None => Ok(Vec::new()),
+        };
+        let files: Vec<String> = saved.iter().flatten().map(|file| file.display().to_string()).collect();
+        if !files.is_empty() {
+            text += &format!("\nwritten: {}\n", files.join("\nwritten: "));
         }
         let passed = result.passed();
-        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         show(self.json, &json!({ "passed": passed, "result": result, "files": files }), &text);
+        // What was measured is not lost with the files: on a full disk it is still said.
+        saved.map_err(|error| said(&error))?;
         Ok(if passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }
 
 /// A label as the name of files.
 pub fn file_name(label: &str) -> String {
-    label.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' }).collect()
+    // A dot at the beginning would hide it.
+    let kept = |at: usize, c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.' && at > 0;
+    label.char_indices().map(|(at, c)| if kept(at, c) { c } else { '-' }).collect()
 }

@@ -18,6 +18,7 @@ pub mod report;
 mod result;
 mod run;
 mod stats;
+mod stop;
 pub mod sweep;
 mod wire;
 
@@ -29,4 +30,5 @@ pub use operations::{ALL as OPERATIONS, Operation};
 pub use plan::{Kind, Plan, SHIPPED};
 pub use result::{OperationResult, RunResult};
 pub use run::{Changes, Event, Wishes, random_letter, read_plan, run};
+pub use stop::Stop;
 pub use wire::Login;

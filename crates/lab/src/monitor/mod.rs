@@ -88,6 +88,11 @@ impl Watch {
         Ok(watch)
     }
 
+    /// What was seen so far.
+    pub fn seen(&self) -> Vec<Series> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Ends watching: what was seen.
     pub fn end(self) -> Vec<Series> {
         std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))

@@ -227,6 +227,7 @@ impl Plan {
 
     fn check_load(&self) -> Result<()> {
         let load = &self.load;
+        load.check_seconds()?;
         let course = load.course();
         if load.model == Model::Open && load.rate.is_none() && load.steps.is_empty() {
             return Err(Error::new("an open load needs a rate (operations each second) or steps"));

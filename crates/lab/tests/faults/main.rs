@@ -288,8 +288,13 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     let without = without.await.unwrap();
     assert!(lost.len() == 1 && lost[0].contains("127.0.0.1:1"), "{lost:?}");
     assert!(without.total.done > 0);
+    assert!(!without.valid, "half of the load is not the plan's");
+    let why = without.invalid_because.join("; ");
+    assert!(why.contains("the agent 127.0.0.1:1 is lost after"), "{why}");
     wishes.stop_without_agent = true;
-    assert!(lab::run(&text, &wishes, |_| {}).await.is_err());
+    let stopped = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    let why = stopped.invalid_because.join("; ");
+    assert!(why.contains("it ended early: ") && why.contains("is lost"), "{why}");
 }
 
 #[tokio::test]

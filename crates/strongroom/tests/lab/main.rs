@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
+mod interrupted;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -42,6 +44,9 @@ impl Server {
             .arg(data)
             .args(words)
             .env("STRONGROOM_ADMIN_PASSWORD", PASSWORD)
+            // Those of the lab are no settings of a server.
+            .env("STRONGROOM_LAB_PASSWORD", "another")
+            .env("STRONGROOM_LAB_TOKEN", "a word")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -2,6 +2,7 @@
 //! outside; each served by a process of its own from a scratch directory.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
@@ -64,8 +65,9 @@ impl Paper {
         lab::report::prepare(&self.out).map_err(|error| said(&error))?;
         let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
-        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first()).await?;
-        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last()).await?;
+        let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
+        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first(), &stop).await?;
+        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last(), &stop).await?;
         let text = paper.tables(self.scale, self.engine(), &internal, &external);
         let path = self.out.join(format!("{}{}.md", paper.name, self.ending()));
         lab::report::write(&path, &text).map_err(|error| said(&error))?;
@@ -97,6 +99,7 @@ impl Paper {
         scratch: &Path,
         store: &str,
         postgresql: Option<&String>,
+        stop: &lab::Stop,
     ) -> Result<Configuration> {
         let data = scratch.join(store);
         let mut server = Server::start(&data, postgresql)?;
@@ -120,11 +123,15 @@ impl Paper {
                 changes,
                 login: Some(login),
                 label: Some(format!("{phase}-{store}{}", self.ending())),
+                stop: stop.clone(),
                 ..lab::Wishes::default()
             };
             let mut live = Live::new(self.json);
             let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
             live.end();
+            if stop.asked() {
+                return Err(Error::unavailable(format!("interrupted: there are no tables of {}", paper.name)));
+            }
             lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
             configuration.results.push(result);
         }
@@ -182,6 +189,8 @@ impl Server {
             .env("STRONGROOM_LOG", "error")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // What interrupts the lab from a terminal is not for its server, which the lab ends itself.
+            .process_group(0)
             .spawn()
             .map_err(failed)?;
         // On one machine the generator comes first: what waits for a processor is then the server, as in the papers, and

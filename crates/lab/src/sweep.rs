@@ -25,9 +25,9 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     if !(from >= 1.0 && to >= from && factor >= 1.05 && to.is_finite()) {
         return Err(Error::new("a sweep goes from 1 or more to at least as many, by a factor of 1.05 or more"));
     }
-    let mut levels = Vec::new();
+    let mut levels: Vec<f64> = Vec::new();
     let mut level = from;
-    while level < to && levels.len() < MOST {
+    while level < to {
         levels.push(level.round());
         level *= factor;
     }
@@ -35,7 +35,9 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     levels.dedup();
     if levels.len() > MOST {
         return Err(Error::new(format!(
-            "from {from} to {to} by a factor of {factor} are more than {MOST} levels: raise --from or --factor, or lower --to"
+            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MOST}: raise --from or --factor, or \
+             lower --to",
+            levels.len()
         )));
     }
     Ok(levels)
@@ -279,9 +281,9 @@ mod tests {
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0), (40.0, 500.0), (80.0, 900.0)]), &stop).end();
         assert!(stop.is_enough() && !stop.asked());
         assert_eq!(found.levels.iter().map(|level| level.good).collect::<Vec<_>>(), [true, true, false]);
-        assert!(found.said().starts_with("21.0 answers each second"), "{}", found.said());
+        assert!(found.said().starts_with("21.2 answers each second"), "{}", found.said());
         let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &Stop::default()).end();
-        assert!(found.said().starts_with("at least 21.0") && found.said().contains("raise --to"), "{}", found.said());
+        assert!(found.said().starts_with("at least 21.2") && found.said().contains("raise --to"), "{}", found.said());
         let stop = Stop::default();
         let judge = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &stop);
         stop.ask();
@@ -302,7 +304,7 @@ mod tests {
         windows[6..].iter_mut().for_each(|window| window.generator = 0.99);
         let found = judged(windows, &Stop::default()).end();
         assert_eq!(found.capacity().map(|best| best.level), Some(10.0));
-        assert!(found.said().contains("at least 11.0") && found.said().contains("beyond it"), "{}", found.said());
+        assert!(found.said().contains("at least 11.2") && found.said().contains("beyond it"), "{}", found.said());
     }
 
     #[test]

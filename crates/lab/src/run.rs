@@ -1,5 +1,6 @@
 //! One run from a plan to its result: target, corpus, load, monitors, result.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,6 +19,9 @@ use crate::people::People;
 use crate::plan::{Kind, Plan, Span, Step};
 use crate::result::{CorpusResult, Parts, RunResult};
 use crate::wire::{Login, Target};
+
+/// Most bytes of a plan.
+const MOST_PLAN: u64 = 1 << 20;
 
 /// What a run is asked for besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -247,11 +251,17 @@ pub fn random_letter() -> char {
 /// Reads a plan from a file, or a shipped one by its name.
 ///
 /// # Errors
-/// When there is neither.
+/// When there is neither, or the file is larger than a plan.
 pub fn read_plan(name: &str) -> Result<String> {
     let path = std::path::Path::new(name);
     if path.extension().is_none() && !path.exists() {
         return crate::plan::shipped(name).map(str::to_owned);
     }
-    std::fs::read_to_string(path).map_err(|error| Error::new(format!("the plan {name} cannot be read: {error}")))
+    let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the plan {name} cannot be read: {why}"));
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_PLAN + 1).read_to_end(&mut bytes));
+    if read.map_err(|error| wrong(&error))? as u64 > MOST_PLAN {
+        return Err(wrong(&"it is larger than 1 MB"));
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(&error))
 }

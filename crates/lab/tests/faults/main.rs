@@ -237,9 +237,18 @@ async fn load_goes_only_where_the_plan_and_somebody_say_so() {
     let named = plan(STEADY).replace("[corpus]", "[target]\nhosts = ['192.0.2.1']\n[corpus]");
     let error = lab::run(&named, &wishes(false), |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("--yes-this-is-mine"), "{error}");
-    for wrong in ["ftp://127.0.0.1", "127.0.0.1", "http://a:b@127.0.0.1", "http://127.0.0.1/dav"] {
+    for (wrong, why) in [
+        ("ftp://127.0.0.1", "begins with http"),
+        ("127.0.0.1", "begins with http"),
+        ("http://a:b@127.0.0.1", "--user"),
+        ("http://127.0.0.1/dav", "--root"),
+        ("http://127.0.0.1:99999", "65535"),
+        ("http://[::1]:0", "65535"),
+        ("http://127.0.0.1:", "65535"),
+    ] {
         let wishes = Wishes { target: Some(wrong.to_owned()), ..Wishes::default() };
-        assert!(lab::run(&plan(STEADY), &wishes, |_| {}).await.is_err(), "{wrong}");
+        let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
     }
 }
 

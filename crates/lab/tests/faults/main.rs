@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
 mod growing;
+mod hostile;
 mod server;
 
 use lab::{Changes, Event, Kind, RunResult, Trouble as Found, Wishes};

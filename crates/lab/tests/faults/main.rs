@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod agents;
 mod growing;
 mod hostile;
 mod server;

@@ -110,6 +110,8 @@ pub enum Event {
     Lost(String),
     /// Something that the run made on a target is still there, and why.
     Left(String),
+    /// Something that the plan wants watched is not there, and why.
+    Unwatched(String),
     /// The load is over; operations that are on their way still end.
     Ending,
 }
@@ -146,7 +148,9 @@ fn conduct<'a>(
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
-        let watch = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token).await?;
+        let (watch, unwatched) =
+            Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed).await?;
+        unwatched.into_iter().for_each(|why| tell(Event::Unwatched(why)));
         let run = word();
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
         let people = People::call(&plan, servers, &run).await?;

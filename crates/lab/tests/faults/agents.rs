@@ -1,12 +1,14 @@
-//! What agents take from whom,.
+//! What agents take from whom, and who gets the word that they ask for.
 
 use std::time::Instant;
 
 use futures_util::future::join_all;
+use lab::Wishes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::plan;
+use crate::server::{Server, Trouble};
+use crate::{plan, webdav};
 
 const TOKEN: &str = "a word of agents";
 /// Most connections that an agent has.
@@ -63,4 +65,24 @@ async fn a_part_that_is_none_is_refused() {
         let said = exchange(&agent, &(post("/run", TOKEN, order.len()) + &order)).await;
         assert!(said.contains("400") && said.contains("the order's part is none of 1 to 1000"), "{at} of {of}: {said}");
     }
+}
+
+/// 0.0.0.0 leads to this machine, and nothing in the address says so.
+#[tokio::test]
+async fn the_word_of_agents_goes_where_the_plan_and_somebody_say_so() {
+    let (server, agent) = (Server::start(Trouble::None).await, agent().await);
+    let agent = agent.replace("127.0.0.1", "0.0.0.0");
+    let unnamed = plan("users = 1\nduration = '2s'") + &format!("[[monitors]]\nkind = 'machine'\non = ['{agent}']\n");
+    let named = unnamed.replace("[corpus]", "[target]\nhosts = ['0.0.0.0']\n[corpus]");
+    let run = async |text: &str, confirmed| {
+        let (target, agent_token) = (Some(server.url()), TOKEN.to_owned());
+        let wishes = Wishes { target, agent_token, confirmed, changes: webdav(), ..Wishes::default() };
+        lab::run(text, &wishes, |_| {}).await
+    };
+    let said = run(&unnamed, true).await.map(drop).unwrap_err().to_string();
+    assert!(said.contains(&format!("{agent} is not asked")) && said.contains("does not name 0.0.0.0"), "{said}");
+    let said = run(&named, false).await.map(drop).unwrap_err().to_string();
+    assert!(said.contains(&format!("{agent} is not asked")) && said.contains("--yes-this-is-mine"), "{said}");
+    let result = run(&named, true).await.unwrap();
+    assert!(result.monitors.iter().any(|series| series.name.starts_with(&agent)), "{:?}", result.monitors);
 }

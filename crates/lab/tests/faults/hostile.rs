@@ -3,9 +3,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use lab::Wishes;
+use lab::{Event, RunResult, Wishes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -93,4 +94,63 @@ async fn a_redirect_says_where_it_leads() {
 fn a_file_without_end_is_no_plan() {
     let said = lab::read_plan("/dev/zero").unwrap_err().to_string();
     assert!(said.contains("/dev/zero cannot be read: it is larger than 1 MB"), "{said}");
+}
+
+fn watching(url: &str, figures: &str) -> String {
+    plan(SHORT) + &format!("[[monitors]]\nkind = 'prometheus'\nurl = '{url}'\nfigures = [{figures}]\n")
+}
+
+#[tokio::test]
+async fn an_endpoint_that_shows_nothing_is_said_before_the_load() {
+    let server = Server::start(Trouble::None).await;
+    let refused = async |url: &str, figures: &str| refused(&watching(url, figures), server.url()).await;
+    let said = refused("http://127.0.0.1:1/metrics", "").await;
+    assert!(said.contains("http://127.0.0.1:1/metrics sees nothing: no connection"), "{said}");
+    let said = refused(&format!("{}/metrics", server.url()), "").await;
+    assert!(said.contains("/metrics sees nothing: GET /metrics answered 404"), "{said}");
+    let page = answering(|| "<html>Welcome</html>".to_owned()).await;
+    let said = refused(&format!("http://{page}/metrics"), "").await;
+    assert!(said.contains("has no figures"), "{said}");
+    let other = answering(|| "# TYPE requests_open gauge\nrequests_open 1\n".to_owned()).await;
+    let said = refused(&format!("http://{other}/metrics"), "'database_', 'cache_'").await;
+    assert!(said.contains("no name begins with database_ or cache_; it has requests_open"), "{said}");
+    let huge = answering(|| "# TYPE a gauge\na 1\n".repeat(400_000)).await;
+    let said = refused(&format!("http://{huge}/metrics"), "").await;
+    assert!(said.contains("more than 4 MB"), "{said}");
+}
+
+async fn watched(text: &str, server: &Server) -> (RunResult, Vec<String>) {
+    let wishes = Wishes { target: Some(server.url()), changes: webdav(), ..Wishes::default() };
+    let mut told = Vec::new();
+    let result = lab::run(text, &wishes, |event| {
+        if let Event::Unwatched(why) = event {
+            told.push(why);
+        }
+    });
+    let result = result.await.unwrap();
+    (result, told)
+}
+
+#[tokio::test]
+async fn a_target_without_figures_of_its_own_is_run_and_that_is_told() {
+    let server = Server::start(Trouble::None).await;
+    let (result, told) = watched(&watching("/metrics", "'database_'"), &server).await;
+    assert!(result.total.done > 0 && result.monitors.is_empty(), "{:?}", result.monitors);
+    assert!(told.len() == 1 && told[0].contains("/metrics sees nothing"), "{told:?}");
+}
+
+#[tokio::test]
+async fn an_endpoint_with_names_that_are_always_new_fills_neither_memory_nor_report() {
+    let looks = AtomicU64::new(0);
+    let endpoint = answering(move || {
+        let look = looks.fetch_add(1, Ordering::Relaxed);
+        let gauge = |number| format!("# TYPE new_{look}_{number} gauge\nnew_{look}_{number} 1\n");
+        (0..2_000).map(gauge).collect()
+    });
+    let text = watching(&format!("http://{}/metrics", endpoint.await), "") + "[[monitors]]\nkind = 'machine'\n";
+    let server = Server::start(Trouble::None).await;
+    let (result, told) = watched(&text, &server).await;
+    let (new, others): (Vec<_>, Vec<_>) = result.monitors.iter().partition(|series| series.name.starts_with("new_"));
+    assert_eq!((new.len(), told.len()), (500, 0));
+    assert!(others.iter().any(|series| series.name.starts_with("machine: ")), "what else is watched has its own room");
 }

@@ -325,6 +325,13 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
 }
 
 #[tokio::test]
+async fn the_first_operations_are_measured_like_the_others() {
+    let result = run(Trouble::Slow, "users = 8\nduration = '2s'").await;
+    let shortest = result.operations[0].latency.percentile(0.0);
+    assert!(result.operations[0].label == "download" && shortest > 14.0, "{shortest}");
+}
+
+#[tokio::test]
 async fn a_report_is_one_file_that_needs_nothing_else() {
     let result = run(Trouble::None, "users = 2\nthink = '5ms'\nduration = '2s'").await;
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! One run from a plan to its result: target, corpus, load, monitors, result.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -20,6 +21,9 @@ use crate::plan::{Kind, Plan, Span, Step};
 use crate::result::{CorpusResult, Parts, RunResult};
 use crate::stop::Stop;
 use crate::wire::{Login, Target};
+
+/// Most bytes of a plan.
+const MOST_PLAN: u64 = 1 << 20;
 
 /// What a run is asked for besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +112,8 @@ pub enum Event {
     Lost(String),
     /// Something that the run made on a target is still there, and why.
     Left(String),
+    /// Something that the plan wants watched is not there, and why.
+    Unwatched(String),
     /// The load is over; operations that are on their way still end.
     Ending,
 }
@@ -149,8 +155,12 @@ fn conduct<'a>(
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
         let people = People::call(&plan, servers, &run, stop).await?;
         // Last of all, so that its seconds are those of the load.
-        let watch = match Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token).await {
-            Ok(watch) => watch,
+        let watching = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed);
+        let watch = match watching.await {
+            Ok((watch, unwatched)) => {
+                unwatched.into_iter().for_each(|why| tell(Event::Unwatched(why)));
+                watch
+            }
             Err(error) => {
                 people.leave(stop).await.into_iter().for_each(|why| tell(Event::Left(why)));
                 return Err(error);
@@ -243,7 +253,7 @@ async fn after(watch: Watch, windows: &[Window], stop: &Stop) -> Vec<Series> {
         // sleep: readings come once a second
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    watch.end()
+    watch.seen()
 }
 
 async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(Event)) -> Result<Loaded> {
@@ -270,11 +280,17 @@ pub fn random_letter() -> char {
 /// Reads a plan from a file, or a shipped one by its name.
 ///
 /// # Errors
-/// When there is neither.
+/// When there is neither, or the file is larger than a plan.
 pub fn read_plan(name: &str) -> Result<String> {
     let path = std::path::Path::new(name);
     if path.extension().is_none() && !path.exists() {
         return crate::plan::shipped(name).map(str::to_owned);
     }
-    std::fs::read_to_string(path).map_err(|error| Error::new(format!("the plan {name} cannot be read: {error}")))
+    let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the plan {name} cannot be read: {why}"));
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_PLAN + 1).read_to_end(&mut bytes));
+    if read.map_err(|error| wrong(&error))? as u64 > MOST_PLAN {
+        return Err(wrong(&"it is larger than 1 MB"));
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(&error))
 }

@@ -282,6 +282,9 @@ fn a_target_is_reached_by_tls_when_its_certificate_is_trusted() {
     let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", PASSWORD, "--json"];
     let said = fault(path, &words);
     assert!(said.contains("no connection to https://127.0.0.1") && said.contains("certificate"), "{said}");
+    let plain = server.address.replace("https://", "http://");
+    let said = fault(path, &["run", "small.toml", "--target", &plain, "--user", "admin", "--password", PASSWORD]);
+    assert!(said.contains("if the server speaks TLS, write https://"), "{said}");
     let mut trusting = Command::new(PROGRAM);
     trusting.arg("lab").args(words).current_dir(path).env("SSL_CERT_FILE", &certificate);
     let output = trusting.output().unwrap();

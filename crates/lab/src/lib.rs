@@ -26,6 +26,7 @@ pub use corpus::{Corpus, CorpusPlan, Loaded, write_folder};
 pub use diagnosis::{Finding, Trouble};
 pub use error::{Error, Result};
 pub use measure::Window;
+pub use monitor::Series;
 pub use operations::{ALL as OPERATIONS, Operation};
 pub use plan::{Kind, Plan, SHIPPED};
 pub use result::{OperationResult, RunResult};

@@ -72,6 +72,7 @@ fn grows(series: &Series, windows: &[Window]) -> Option<f64> {
     let (early, late) = (trend(&points[..middle]).0, trend(&points[middle..]).0);
     let steady = fit > FIT && early > 0.0 && late > early * STILL;
     let much = grown > BYTES && grown > points[0] * SHARE;
-    let (end, now) = (points.last()?, series.points.last()?.1);
+    // A process that has ended has no memory, and let nothing go.
+    let (end, now) = (points.last()?, series.points.iter().rev().find(|(_, value)| *value > 0.0)?.1);
     (steady && much && end - now < grown * BACK).then_some(grown)
 }

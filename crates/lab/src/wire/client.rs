@@ -246,17 +246,16 @@ impl Client {
         let reused = self.link.is_some();
         let first = self.attempt(ask.clone(), what).await;
         let first = match first {
-            // The server had closed the connection before it took the request, as those do that waited long for one.
+            // The server had closed the connection before it got anything of the request.
             Err((fault, true)) if reused && fault.kind == FaultKind::Closed => self.attempt(ask, what).await,
             other => other,
         };
         first.map_err(|(fault, _)| fault)
     }
 
-    /// One attempt; a fault comes with whether the request was never taken, or, as browsers do, may be sent again in any case.
+    /// One attempt; a fault comes with whether the request was never taken.
     async fn attempt(&mut self, ask: Ask, what: &str) -> Result<(StatusCode, HeaderMap, Incoming), (Fault, bool)> {
         let sent = ask.body.length();
-        let harmless = ask.method.is_safe() && sent == 0;
         let request = self.request(ask).map_err(|fault| (fault, false))?;
         let link = match &mut self.link {
             Some(link) => link,
@@ -267,7 +266,7 @@ impl Client {
             Ok(answer) => answer,
             Err(error) => {
                 self.link = None;
-                return Err((self.explain(&error, what), harmless || error.is_canceled()));
+                return Err((self.explain(&error, what), error.is_canceled()));
             }
         };
         self.counted.sent += sent;

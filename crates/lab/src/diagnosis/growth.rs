@@ -56,7 +56,7 @@ fn growing<'a>(seen: &'a [Series], windows: &'a [Window]) -> impl Iterator<Item 
 /// What a series had in the counted time: before, the server is still warming up.
 fn counted(series: &Series, windows: &[Window]) -> Vec<f64> {
     let seconds = || windows.iter().filter(|window| window.counted).map(|window| window.second as f64);
-    let (Some(first), Some(last)) = (seconds().next(), seconds().last()) else { return Vec::new() };
+    let (Some(first), Some(last)) = (seconds().next(), seconds().next_back()) else { return Vec::new() };
     let within = series.points.iter().filter(|(at, _)| (first..=last + 1.0).contains(at));
     within.map(|(_, value)| *value).collect()
 }

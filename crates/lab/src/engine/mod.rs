@@ -118,6 +118,7 @@ impl Mix {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a target says of its version; nothing when it does not.
+#[allow(dead_code)]
 pub async fn version(target: &Arc<Target>) -> String {
     let target = target.clone();
     let asking = on_own_thread(move || async move {

@@ -1,6 +1,6 @@
 //! Drives `strongroom lab` as a person would, against a running server of the same program.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 mod interrupted;
 

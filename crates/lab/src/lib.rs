@@ -18,6 +18,7 @@ pub mod report;
 mod result;
 mod run;
 mod stats;
+mod stop;
 pub mod sweep;
 mod wire;
 
@@ -25,8 +26,10 @@ pub use corpus::{Corpus, CorpusPlan, Loaded, write_folder};
 pub use diagnosis::{Finding, Trouble};
 pub use error::{Error, Result};
 pub use measure::Window;
+pub use monitor::Series;
 pub use operations::{ALL as OPERATIONS, Operation};
 pub use plan::{Kind, Plan, SHIPPED};
 pub use result::{OperationResult, RunResult};
 pub use run::{Changes, Event, Wishes, random_letter, read_plan, run};
+pub use stop::Stop;
 pub use wire::Login;

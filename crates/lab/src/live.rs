@@ -93,7 +93,7 @@ impl Live {
             }
             Event::Second(window) => state.windows.push((**window).clone()),
             Event::Ending => state.phase = "waiting for the last answers".to_owned(),
-            Event::Lost(why) | Event::Left(why) => state.said.push(why.clone()),
+            Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) => state.said.push(why.clone()),
         }
     }
 

@@ -2,6 +2,7 @@
 //! several. They are made for one run and taken away after it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::operations::{ALL, address};
 use crate::plan::{Kind, Plan};
 use crate::run::random_letter;
-use crate::wire::{Ask, Client, Fault, FaultKind, Login, Target};
+use crate::stop::Stop;
+use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Login, Target};
 
 /// Users of one account: half of the 100 sessions that Strongroom keeps for one, so that whoever signs in again ends nobody
 /// else's session.
@@ -20,6 +22,8 @@ const USERS_OF_ONE: u32 = 50;
 const ROLE: &str = "Contribute";
 /// Letters of their passwords.
 const PASSWORD: usize = 24;
+/// Longest time of one request.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The accounts of a run.
 #[derive(Default)]
@@ -32,6 +36,7 @@ pub struct People {
 /// What was made on one server, by identifiers.
 struct Made {
     target: Arc<Target>,
+    run: String,
     accounts: Vec<String>,
     group: Option<String>,
     /// Item and role of the group's grant.
@@ -43,7 +48,7 @@ impl People {
     ///
     /// # Errors
     /// When a server does not make them, as for somebody who does not administer the farm.
-    pub async fn call(plan: &Plan, servers: Vec<Arc<Target>>, run: &str) -> Result<Self> {
+    pub async fn call(plan: &Plan, servers: Vec<Arc<Target>>, run: &str, stop: &Stop) -> Result<Self> {
         let signs_in = |name: &str| ALL.iter().any(|operation| operation.name == name && operation.signs_in);
         let wanted = plan.load.most_users().div_ceil(USERS_OF_ONE);
         let needed = wanted > 1 && plan.mix.iter().any(|share| signs_in(&share.operation));
@@ -57,14 +62,18 @@ impl People {
         let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect());
         let mut people = Self { logins: logins.clone(), made: Vec::new() };
         for target in servers {
-            let (made, logins, run) = (Made::nothing(target), logins.clone(), run.to_owned());
-            let (made, outcome) = on_own_thread(move || made.fill(logins, run)).await?;
+            let (made, logins, asked) = (Made::nothing(target, run), logins.clone(), stop.clone());
+            let (made, outcome) = on_own_thread(move || made.fill(logins, asked)).await?;
             people.made.push(made);
             if let Err(fault) = outcome {
-                people.leave().await;
+                let left = people.leave(stop).await.join("; ");
+                let left = if left.is_empty() { left } else { format!("; {left}") };
+                if stop.asked() {
+                    return Err(Error::new(format!("{}{left}", Stop::interrupted())));
+                }
                 return Err(Error::new(format!(
                     "{} users of pages need {wanted} accounts, since one has at most 100 sessions, and the target does not make \
-                     them ({fault}): give --user and --password of an administrator of the farm, or at most {USERS_OF_ONE} users",
+                     them ({fault}): give --user and --password of an administrator of the farm, or at most {USERS_OF_ONE} users{left}",
                     plan.load.most_users(),
                 )));
             }
@@ -72,35 +81,43 @@ impl People {
         Ok(people)
     }
 
-    /// Takes the accounts away; says what could not be.
-    pub async fn leave(self) -> Vec<String> {
+    /// Takes the accounts away, unless somebody asks a second time to end; says what could not be.
+    pub async fn leave(self, stop: &Stop) -> Vec<String> {
         let mut left = Vec::new();
         for made in self.made {
-            match on_own_thread(move || made.remove()).await {
-                Ok(faults) => left.extend(faults),
-                Err(error) => left.push(error.to_string()),
-            }
+            let remains = made.remains();
+            let outcome = tokio::select! {
+                removed = on_own_thread(move || made.remove()) => removed.and_then(|gone| gone.map_err(|fault| Error::new(fault.to_string()))),
+                () = stop.second() => Err(Error::new("interrupted")),
+            };
+            left.extend(outcome.err().map(|why| format!("{remains} ({why}): delete them by hand")));
         }
         left
     }
 }
 
 impl Made {
-    fn nothing(target: Arc<Target>) -> Self {
-        Self { target, accounts: Vec::new(), group: None, grant: None }
+    fn nothing(target: Arc<Target>, run: &str) -> Self {
+        Self { target, run: run.to_owned(), accounts: Vec::new(), group: None, grant: None }
+    }
+
+    /// What is said when it cannot be taken away.
+    fn remains(&self) -> String {
+        let (url, run, accounts) = (&self.target.url, &self.run, self.accounts.len());
+        format!("the group \"Lab {run}\" and {accounts} accounts lab-{run}-0 and so on are still on {url}")
     }
 
     /// Makes what is needed; what was made is known also when it fails on the way.
-    async fn fill(mut self, logins: Arc<Vec<Login>>, run: String) -> (Self, Result<(), Fault>) {
+    async fn fill(mut self, logins: Arc<Vec<Login>>, stop: Stop) -> (Self, Result<(), Fault>) {
         let mut client = Client::new(self.target.clone());
-        let outcome = self.make(&mut client, &logins, &run).await;
+        let outcome = self.make(&mut client, &logins, &stop).await;
         (self, outcome)
     }
 
-    async fn make(&mut self, client: &mut Client, logins: &[Login], run: &str) -> Result<(), Fault> {
-        let named =
-            json!({ "name": format!("Lab {run}"), "description": "Made by the load lab for the time of a run" });
-        let answer = client.send(Ask::new(Method::POST, "/api/v1/groups").json(&named)).await?;
+    async fn make(&mut self, client: &mut Client, logins: &[Login], stop: &Stop) -> Result<(), Fault> {
+        let name = format!("Lab {}", self.run);
+        let named = json!({ "name": name, "description": "Made by the load lab for the time of a run" });
+        let answer = ask(client, Ask::new(Method::POST, "/api/v1/groups").json(&named)).await?;
         if answer.status == 409 {
             // A twin on the same farm, which has them already.
             return Ok(());
@@ -108,30 +125,34 @@ impl Made {
         let group = id(&answer.expect(&[201])?.json()?)?;
         self.group = Some(group.clone());
         for login in logins {
+            // Between two requests, so that whatever was made is known.
+            if stop.asked() {
+                return Err(Fault::new(FaultKind::Closed, "interrupted"));
+            }
             let account = json!({ "login": login.user, "password": login.password });
-            let made = client.send(Ask::new(Method::POST, "/api/v1/users").json(&account)).await?;
+            let made = ask(client, Ask::new(Method::POST, "/api/v1/users").json(&account)).await?;
             let account = id(&made.expect(&[201])?.json()?)?;
             self.accounts.push(account.clone());
             let member = Ask::new(Method::PUT, format!("/api/v1/groups/{group}/members/{account}"));
-            client.send(member).await?.expect(&[204])?;
+            ask(client, member).await?.expect(&[204])?;
         }
-        let place = client.send(Ask::get(address::by_path(&self.target, "", ""))).await?.expect(&[200])?.json()?;
+        let place = ask(client, Ask::get(address::by_path(&self.target, "", ""))).await?.expect(&[200])?.json()?;
         let table = Ask::get(format!("/api/v1/items/{}/permissions", id(&place)?));
-        let table = client.send(table).await?.expect(&[200])?.json()?;
+        let table = ask(client, table).await?.expect(&[200])?.json()?;
         // Granting where the permissions come from changes one row, whatever the corpus has.
         let from =
             table["from"].as_str().map(str::to_owned).ok_or_else(|| Fault::content("permissions have no place"))?;
-        let roles = client.send(Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
+        let roles = ask(client, Ask::get("/api/v1/roles")).await?.expect(&[200])?.json()?;
         let role = roles["items"].as_array().into_iter().flatten().find(|role| role["name"] == ROLE);
         let role = id(role.ok_or_else(|| Fault::content(format!("there is no role {ROLE}")))?)?;
         let granted = json!({ "principal": group, "role": role });
         let grant = Ask::new(Method::POST, format!("/api/v1/items/{from}/permissions/grants")).json(&granted);
-        client.send(grant).await?.expect(&[204])?;
+        ask(client, grant).await?.expect(&[204])?;
         self.grant = Some((from, role));
         Ok(())
     }
 
-    async fn remove(self) -> Vec<String> {
+    async fn remove(self) -> Result<(), Fault> {
         let mut client = Client::new(self.target.clone());
         let mut gone = Vec::new();
         if let (Some((item, role)), Some(group)) = (&self.grant, &self.group) {
@@ -139,22 +160,25 @@ impl Made {
         }
         gone.extend(self.group.iter().map(|group| format!("/api/v1/groups/{group}")));
         gone.extend(self.accounts.iter().map(|account| format!("/api/v1/users/{account}")));
-        let mut left = Vec::new();
+        let mut outcome = Ok(());
         for path in gone {
-            let answer = client.send(Ask::new(Method::DELETE, path.as_str())).await;
-            if let Err(fault) = answer.and_then(|answer| answer.expect(&[204, 404])) {
-                left.push(format!(
-                    "what the run made could not be taken away from {}: {path}: {fault}",
-                    self.target.url
-                ));
-                if fault.kind == FaultKind::Connect {
-                    break;
-                }
-                client.hang_up();
+            let answer = ask(&mut client, Ask::new(Method::DELETE, path.as_str())).await;
+            let Err(fault) = answer.and_then(|answer| answer.expect(&[204, 404])) else { continue };
+            client.hang_up();
+            let silent = matches!(fault.kind, FaultKind::Connect | FaultKind::Timeout);
+            outcome = outcome.and(Err(fault));
+            if silent {
+                break;
             }
         }
-        left
+        outcome
     }
+}
+
+/// One request, for which nobody waits without end.
+async fn ask(client: &mut Client, ask: Ask) -> Result<Answer, Fault> {
+    let late = |_| Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
+    tokio::time::timeout(PATIENCE, client.send(ask)).await.map_err(late)?
 }
 
 fn id(value: &Value) -> Result<String, Fault> {

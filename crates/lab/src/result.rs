@@ -18,6 +18,12 @@ const BUSY: f64 = 0.9;
 /// Timers that were later than this, in milliseconds, have spoilt the latencies, unless those are far longer.
 const LATE: f64 = 25.0;
 
+/// Whether a generator was itself the limit, by how busy its threads were, how late its timers, and how long answers took
+/// (both in milliseconds).
+pub fn is_limit(busy: f64, lag: f64, latency: f64) -> bool {
+    busy > BUSY || lag > LATE && lag > latency / 5.0
+}
+
 /// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
@@ -215,6 +221,8 @@ pub struct Parts<'a> {
     pub label: String,
     /// The version of the target; empty when it does not say.
     pub target_version: String,
+    /// Whether the load ended before its last second because it had shown what it was to show.
+    pub enough: bool,
 }
 
 impl RunResult {
@@ -222,7 +230,10 @@ impl RunResult {
     pub fn new(parts: Parts<'_>) -> Self {
         let Parts { setup, mix, windows, totals, threads, .. } = parts;
         let plan = &*setup.plan;
-        let seconds = plan.load.course().steps().iter().map(|(from, to, _)| (*to - *from).as_secs_f64()).sum::<f64>();
+        let steps = plan.load.course().steps();
+        let planned = steps.iter().map(|(from, to, _)| (*to - *from).as_secs()).sum::<u64>();
+        // A run that ended early is divided by what it had; without any second, all rates are 0.
+        let seconds = totals.seconds.max(1) as f64;
         let weights: f64 = mix.parts.iter().map(|(_, share)| share.weight).sum();
         let mut total = OperationResult { label: "all".to_owned(), share: 1.0, ..OperationResult::default() };
         let mut operations = Vec::new();
@@ -275,7 +286,7 @@ impl RunResult {
             load: plan.load.words(),
             target_version: parts.target_version,
             started_at: parts.started_at,
-            seconds: seconds.round() as u64,
+            seconds: totals.seconds,
             environment: Environment::here(),
             corpus: parts.corpus,
             faults: faults.collect(),
@@ -292,6 +303,14 @@ impl RunResult {
             windows,
             monitors: parts.monitors,
         };
+        if totals.seconds < planned && !parts.enough {
+            result
+                .invalid_because
+                .push(format!("it ended early: {} of {planned} seconds were counted", totals.seconds));
+        }
+        result
+            .invalid_because
+            .extend(totals.lost.iter().map(|why| format!("{why}; the load was lower than the plan's")));
         result.judge(plan);
         result
     }

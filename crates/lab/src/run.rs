@@ -1,8 +1,9 @@
 //! One run from a plan to its result: target, corpus, load, monitors, result.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
@@ -10,14 +11,19 @@ use tokio::sync::mpsc;
 
 use crate::agent;
 use crate::corpus::{Corpus, Loaded, load};
+use crate::diagnosis;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
 use crate::measure::{Collector, Flush, Window};
-use crate::monitor::Watch;
+use crate::monitor::{Series, Watch};
 use crate::people::People;
 use crate::plan::{Kind, Plan, Span, Step};
 use crate::result::{CorpusResult, Parts, RunResult};
+use crate::stop::Stop;
 use crate::wire::{Login, Target};
+
+/// Most bytes of a plan.
+const MOST_PLAN: u64 = 1 << 20;
 
 /// What a run is asked for besides its plan.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +46,8 @@ pub struct Wishes {
     pub agent_token: String,
     /// End the run when an agent is lost.
     pub stop_without_agent: bool,
+    /// Ends the run early when somebody asks for it.
+    pub stop: Stop,
 }
 
 /// What is different from the plan in a run.
@@ -51,9 +59,9 @@ pub struct Changes {
     pub root: Option<String>,
     /// The share of the corpus, above 0.
     pub scale: Option<f64>,
-    /// Virtual users, of a load without steps.
+    /// Virtual users; of a load with steps, those of the highest, and the others in proportion.
     pub users: Option<u32>,
-    /// Seconds that are counted, of a load without steps; ramp and warm-up last at most half as long each.
+    /// Seconds that are counted, all steps together; ramp and warm-up last at most half as long each.
     pub seconds: Option<u64>,
     /// Other steps: level and seconds.
     pub steps: Vec<(f64, u64)>,
@@ -76,13 +84,11 @@ impl Changes {
             }
             plan.corpus = plan.corpus.scaled(scale);
         }
-        plan.load.users = self.users.unwrap_or(plan.load.users);
+        if let Some(users) = self.users {
+            plan.load.set_users(users);
+        }
         if let Some(seconds) = self.seconds {
-            plan.load.duration = Span::seconds(seconds);
-            // A short look has no use for a long ramp.
-            let most = Span(plan.load.duration.0 / 2);
-            plan.load.ramp = if plan.load.ramp > most { most } else { plan.load.ramp };
-            plan.load.warmup = if plan.load.warmup > most { most } else { plan.load.warmup };
+            plan.load.set_seconds(seconds)?;
         }
         if !self.steps.is_empty() {
             let step = |(level, seconds): &(f64, u64)| Step { level: *level, hold: Span::seconds(*seconds) };
@@ -106,6 +112,8 @@ pub enum Event {
     Lost(String),
     /// Something that the run made on a target is still there, and why.
     Left(String),
+    /// Something that the plan wants watched is not there, and why.
+    Unwatched(String),
     /// The load is over; operations that are on their way still end.
     Ending,
 }
@@ -131,21 +139,33 @@ fn conduct<'a>(
     Box::pin(async move {
         let plan = Arc::new(wishes.changes.apply(plan_text)?);
         let given = (wishes.target.as_deref(), &wishes.twins[..]);
-        let (target, twins) =
-            Target::all(&plan.target, given.0, given.1, wishes.login.clone(), wishes.confirmed).await?;
-        let mix = Mix::new(&plan, &target).await?;
+        let stop = &wishes.stop;
+        let targets = Target::all(&plan.target, given.0, given.1, wishes.login.clone(), wishes.confirmed);
+        let (target, twins) = stop.unless_asked(targets).await?;
+        let mix = stop.unless_asked(Mix::new(&plan, &target)).await?;
         let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
-        let loaded = bring(&target, &corpus, &mut *tell).await?;
+        let loaded = stop.unless_asked(bring(&target, &corpus, &mut *tell)).await?;
         for twin in &twins {
             // Twins on one farm have it already.
-            bring(twin, &corpus, &mut *tell).await?;
+            stop.unless_asked(bring(twin, &corpus, &mut *tell)).await?;
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
-        let watch = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token).await?;
         let run = word();
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
-        let people = People::call(&plan, servers, &run).await?;
+        let people = People::call(&plan, servers, &run, stop).await?;
+        // Last of all, so that its seconds are those of the load.
+        let watching = Watch::start(&plan, &target, &wishes.agents, &wishes.agent_token, wishes.confirmed);
+        let watch = match watching.await {
+            Ok((watch, unwatched)) => {
+                unwatched.into_iter().for_each(|why| tell(Event::Unwatched(why)));
+                watch
+            }
+            Err(error) => {
+                people.leave(stop).await.into_iter().for_each(|why| tell(Event::Left(why)));
+                return Err(error);
+            }
+        };
         let setup = Setup {
             plan: plan.clone(),
             target: target.clone(),
@@ -165,16 +185,17 @@ fn conduct<'a>(
             match engine::start(&setup, &mix, &to) {
                 Ok(running) => {
                     drop(to);
-                    Ok(collect(collector, from, plan.load.course().lasts(), &mut *tell, || running.stop()).await)
+                    let end = || running.stop();
+                    Ok(collect(collector, from, plan.load.course().lasts(), &mut *tell, stop, end).await)
                 }
                 Err(error) => Err(error),
             }
         } else {
             agent::lead(&setup, plan_text, wishes, collector, &mut *tell).await
         };
-        people.leave().await.into_iter().for_each(|why| tell(Event::Left(why)));
+        people.leave(stop).await.into_iter().for_each(|why| tell(Event::Left(why)));
         let (windows, totals) = measured?;
-        let monitors = watch.end();
+        let monitors = after(watch, &windows, stop).await;
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
         let parts = Parts {
             plan_text,
@@ -189,6 +210,7 @@ fn conduct<'a>(
             threads,
             label,
             target_version: String::new(),
+            enough: stop.is_enough(),
         };
         Ok(RunResult::new(parts))
     })
@@ -200,15 +222,16 @@ async fn collect(
     mut from: mpsc::UnboundedReceiver<Flush>,
     lasts: Duration,
     tell: &mut dyn FnMut(Event),
-    stop: impl Fn(),
+    stop: &Stop,
+    end: impl Fn(),
 ) -> (Vec<Window>, crate::measure::Totals) {
     let mut interrupted = false;
     loop {
         let flush = tokio::select! {
             flush = from.recv() => flush,
-            _ = tokio::signal::ctrl_c(), if !interrupted => {
+            () = stop.first(), if !interrupted => {
                 interrupted = true;
-                stop();
+                end();
                 tell(Event::Ending);
                 continue;
             }
@@ -222,6 +245,16 @@ async fn collect(
             }
         }
     }
+}
+
+/// Ends watching. Memory that grew all the time is watched a little longer: what a server lets go when nobody asks is not lost.
+async fn after(watch: Watch, windows: &[Window], stop: &Stop) -> Vec<Series> {
+    let begun = Instant::now();
+    while diagnosis::may_grow(&watch.seen(), windows) && begun.elapsed() < diagnosis::PATIENCE && !stop.asked() {
+        // sleep: readings come once a second
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    watch.seen()
 }
 
 async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(Event)) -> Result<Loaded> {
@@ -248,11 +281,17 @@ pub fn random_letter() -> char {
 /// Reads a plan from a file, or a shipped one by its name.
 ///
 /// # Errors
-/// When there is neither.
+/// When there is neither, or the file is larger than a plan.
 pub fn read_plan(name: &str) -> Result<String> {
     let path = std::path::Path::new(name);
     if path.extension().is_none() && !path.exists() {
         return crate::plan::shipped(name).map(str::to_owned);
     }
-    std::fs::read_to_string(path).map_err(|error| Error::new(format!("the plan {name} cannot be read: {error}")))
+    let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the plan {name} cannot be read: {why}"));
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_PLAN + 1).read_to_end(&mut bytes));
+    if read.map_err(|error| wrong(&error))? as u64 > MOST_PLAN {
+        return Err(wrong(&"it is larger than 1 MB"));
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(&error))
 }

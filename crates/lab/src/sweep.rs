@@ -3,9 +3,12 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::measure::Window;
 use crate::report::{milliseconds, number, table_of};
-use crate::result::RunResult;
+use crate::result::{RunResult, is_limit};
+use crate::run::Event;
 use crate::stats::{mean, median, quantile};
+use crate::stop::Stop;
 
 /// Most levels of a sweep.
 const MOST: usize = 30;
@@ -22,14 +25,21 @@ pub fn levels(from: f64, to: f64, factor: f64) -> Result<Vec<f64>> {
     if !(from >= 1.0 && to >= from && factor >= 1.05 && to.is_finite()) {
         return Err(Error::new("a sweep goes from 1 or more to at least as many, by a factor of 1.05 or more"));
     }
-    let mut levels = Vec::new();
+    let mut levels: Vec<f64> = Vec::new();
     let mut level = from;
-    while level < to && levels.len() < MOST {
+    while level < to {
         levels.push(level.round());
         level *= factor;
     }
     levels.push(to.round());
     levels.dedup();
+    if levels.len() > MOST {
+        return Err(Error::new(format!(
+            "from {from} to {to} by a factor of {factor} are {} levels, and a sweep has at most {MOST}: raise --from or --factor, or \
+             lower --to",
+            levels.len()
+        )));
+    }
     Ok(levels)
 }
 
@@ -50,37 +60,113 @@ pub struct Level {
     pub errors: f64,
     /// Whether the answers are good enough.
     pub good: bool,
+    /// Whether the generator had time for this level; otherwise it was itself the limit.
+    pub valid: bool,
 }
 
-/// What each level of a run with steps brought; `p95` is the longest 95th percentile that is good enough, in milliseconds.
-pub fn evaluate(result: &RunResult, p95: f64) -> Vec<Level> {
-    let counted: Vec<_> = result.windows.iter().filter(|window| window.counted).collect();
+/// What each level of a run with steps brought.
+fn evaluate(windows: &[Window], p95: f64) -> Vec<Level> {
+    let counted: Vec<_> = windows.iter().filter(|window| window.counted).collect();
     let steps = counted.chunk_by(|a, b| a.level == b.level);
     steps
         .filter_map(|step| {
             let settled = step.get(SETTLING.min(step.len() - 1)..)?;
-            let rates: Vec<f64> = settled.iter().map(|window| window.done as f64).collect();
+            let of = |figure: fn(&Window) -> f64| settled.iter().map(|window| figure(window)).collect::<Vec<f64>>();
+            let rates = of(|window| window.done as f64);
             let (done, failed) = settled.iter().fold((0, 0), |(done, failed), w| (done + w.done, failed + w.failed));
             let errors = if done + failed == 0 { 1.0 } else { failed as f64 / (done + failed) as f64 };
-            let slow = median(&settled.iter().map(|window| window.p95).collect::<Vec<_>>());
+            let slow = median(&of(|window| window.p95));
             let (low, high) = interval(&rates);
             let good = errors <= ERRORS && slow <= p95 && done > 0;
-            Some(Level { level: step[0].level, rate: mean(&rates), low, high, p95: slow, errors, good })
+            let (busy, lag) = (mean(&of(|window| window.generator)), median(&of(|window| window.lag)));
+            let valid = !is_limit(busy, lag, median(&of(|window| window.p50)));
+            Some(Level { level: step[0].level, rate: mean(&rates), low, high, p95: slow, errors, good, valid })
         })
         .collect()
 }
 
-/// The level with the highest rate among those that are good enough and that no level below spoils; none when the first is not.
-pub fn capacity(levels: &[Level]) -> Option<&Level> {
-    levels.iter().take_while(|level| level.good).max_by(|a, b| a.rate.total_cmp(&b.rate))
+/// Follows a sweep, and ends it when a level is over that was not good enough: higher ones would only load the target.
+pub struct Judge {
+    stop: Stop,
+    p95: f64,
+    windows: Vec<Window>,
 }
 
-/// What holds the mean with 95 % confidence, by drawing stretches of seconds again: seconds beside each other are alike.
+impl Judge {
+    /// One that ends the run with this `stop`; `p95` is the longest 95th percentile that is good enough, in milliseconds.
+    pub fn new(stop: Stop, p95: f64) -> Self {
+        Self { stop, p95, windows: Vec::new() }
+    }
+
+    /// Takes what happened.
+    pub fn take(&mut self, event: &Event) {
+        let Event::Second(window) = event else { return };
+        if self.stop.is_enough() {
+            return;
+        }
+        let over = self.windows.last().is_some_and(|last| last.counted && last.level != window.level);
+        if over && self.levels().last().is_some_and(|level| !level.good || !level.valid) {
+            self.stop.enough();
+            return;
+        }
+        self.windows.push((**window).clone());
+    }
+
+    /// The sweep has ended: what each of its levels brought. One that was interrupted in its midst is left out.
+    pub fn end(mut self) -> Sweep {
+        let ended = match (self.stop.asked(), self.stop.is_enough()) {
+            (true, _) => Ended::Interrupted,
+            (_, true) => Ended::AtLimit,
+            _ => Ended::AtLast,
+        };
+        if let (Ended::Interrupted, Some(last)) = (ended, self.windows.last().map(|last| last.level)) {
+            self.windows.retain(|window| window.level != last);
+        }
+        Sweep { levels: self.levels(), p95: self.p95, ended }
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        evaluate(&self.windows, self.p95)
+    }
+}
+
+/// What a sweep found.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Its levels, rising.
+    pub levels: Vec<Level>,
+    /// The longest 95th percentile that is good enough, in milliseconds.
+    pub p95: f64,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With its last level.
+    AtLast,
+    /// After a level that was not good enough.
+    AtLimit,
+    /// Because somebody asked for it.
+    Interrupted,
+}
+
+/// What holds the mean with 95 % confidence: by drawing stretches of seconds again, since seconds beside each other are alike; of few
+/// seconds by Student's distribution, since so few hold too little of what could have been.
 fn interval(rates: &[f64]) -> (f64, f64) {
     const DRAWS: usize = 2_000;
     const STRETCH: usize = 3;
+    /// Two-sided 95 % quantiles of Student's distribution, for 1 degree of freedom and more.
+    const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+    let middle = mean(rates);
+    if let Some(quantile) = rates.len().checked_sub(2).and_then(|at| STUDENT.get(at)) {
+        let squares: f64 = rates.iter().map(|rate| (rate - middle).powi(2)).sum();
+        let half = quantile * (squares / (rates.len() - 1) as f64 / rates.len() as f64).sqrt();
+        return ((middle - half).max(0.0), middle + half);
+    }
     if rates.len() <= STRETCH {
-        return (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
+        return (0.0, f64::INFINITY);
     }
     let mut random = fastrand::Rng::with_seed(95);
     let means: Vec<f64> = (0..DRAWS)
@@ -96,42 +182,70 @@ fn interval(rates: &[f64]) -> (f64, f64) {
     (quantile(&means, 0.025), quantile(&means, 0.975))
 }
 
-/// The sweep as Markdown.
-pub fn markdown(result: &RunResult, levels: &[Level], p95: f64) -> String {
-    let rows: Vec<Vec<String>> = levels
-        .iter()
-        .map(|level| {
-            vec![
-                number(level.level),
-                number(level.rate),
-                format!("{} to {}", number(level.low), number(level.high)),
-                milliseconds(level.p95),
-                format!("{} %", number(level.errors * 100.0)),
-                if level.good { "yes" } else { "no" }.to_owned(),
-            ]
-        })
-        .collect();
-    let said = match capacity(levels) {
-        Some(best) => format!(
-            "{} answers each second ({} to {} with 95 % confidence) at a load of {}, with 95 % of them within {}",
+impl Sweep {
+    /// The level with the highest rate among those that are good enough and that no level below spoils; none when the first is not.
+    pub fn capacity(&self) -> Option<&Level> {
+        let good = self.levels.iter().take_while(|level| level.good && level.valid);
+        good.max_by(|a, b| a.rate.total_cmp(&b.rate))
+    }
+
+    /// The sweep as Markdown, with the result of its run.
+    pub fn markdown(&self, result: &RunResult) -> String {
+        let rows: Vec<Vec<String>> = self
+            .levels
+            .iter()
+            .map(|level| {
+                vec![
+                    number(level.level),
+                    number(level.rate),
+                    format!("{} to {}", number(level.low), number(level.high)),
+                    milliseconds(level.p95),
+                    format!("{} %", number(level.errors * 100.0)),
+                    if level.good { "yes" } else { "no" }.to_owned(),
+                ]
+            })
+            .collect();
+        let heading = ["load", "answers each second", "95 % of that", "p95", "failed", "good enough"];
+        let (said, table) = (self.said(), table_of(&heading, &rows));
+        let mut text = format!("# Capacity: {}\n\n{}: {said}.\n\n{table}", result.label, result.target);
+        for level in self.levels.iter().filter(|level| !level.valid) {
+            text += &format!(
+                "\n**At a load of {} the generator itself was the limit: that level says nothing about the target. Give the \
+                 generator threads, or a machine of its own.**\n",
+                number(level.level)
+            );
+        }
+        if self.ended == Ended::Interrupted {
+            text += "\n**The sweep was interrupted: higher levels were not tried.**\n";
+        }
+        for finding in &result.findings {
+            text += &format!("\n- {}\n", finding.text);
+        }
+        text
+    }
+
+    fn said(&self) -> String {
+        let Some(best) = self.capacity() else {
+            return "even the lowest level is not answered well enough".to_owned();
+        };
+        let found = self.levels.iter().any(|level| level.valid && !level.good);
+        let (at_least, hint) = match self.ended {
+            _ if found => ("", ""),
+            Ended::AtLast if self.levels.iter().all(|level| level.valid) => {
+                ("at least ", "; the limit was not reached: raise --to")
+            }
+            Ended::Interrupted => ("at least ", ""),
+            _ => ("at least ", "; beyond it the generator was the limit"),
+        };
+        format!(
+            "{at_least}{} answers each second ({} to {} with 95 % confidence) at a load of {}, with 95 % of them within {}{hint}",
             number(best.rate),
             number(best.low),
             number(best.high),
             number(best.level),
-            milliseconds(p95)
-        ),
-        None => "even the lowest level is not answered well enough".to_owned(),
-    };
-    let heading = ["load", "answers each second", "95 % of that", "p95", "failed", "good enough"];
-    let mut text =
-        format!("# Capacity: {}\n\n{}: {said}.\n\n{}", result.label, result.target, table_of(&heading, &rows));
-    for reason in &result.invalid_because {
-        text += &format!("\n**These figures say nothing about the target: {reason}.**\n");
+            milliseconds(self.p95)
+        )
     }
-    for finding in &result.findings {
-        text += &format!("\n- {}\n", finding.text);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -139,7 +253,58 @@ mod tests {
     use super::*;
 
     fn level(level: f64, rate: f64, good: bool) -> Level {
-        Level { level, rate, low: rate, high: rate, p95: 1.0, errors: 0.0, good }
+        Level { level, rate, low: rate, high: rate, p95: 1.0, errors: 0.0, good, valid: true }
+    }
+
+    fn windows(levels: &[(f64, f64)]) -> Vec<Window> {
+        let seconds = levels.iter().flat_map(|of| [*of; 6]).enumerate();
+        let window = |(second, (level, p95)): (usize, (f64, f64))| Window {
+            second: second as u64,
+            counted: true,
+            level,
+            done: level as u64 + second as u64 % 3,
+            p95,
+            ..Window::default()
+        };
+        seconds.map(window).collect()
+    }
+
+    fn judged(windows: Vec<Window>, stop: &Stop) -> Judge {
+        let mut judge = Judge::new(stop.clone(), 100.0);
+        windows.into_iter().for_each(|window| judge.take(&Event::Second(Box::new(window))));
+        judge
+    }
+
+    #[test]
+    fn a_sweep_ends_after_the_first_level_that_is_not_good_enough() {
+        let stop = Stop::default();
+        let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0), (40.0, 500.0), (80.0, 900.0)]), &stop).end();
+        assert!(stop.is_enough() && !stop.asked());
+        assert_eq!(found.levels.iter().map(|level| level.good).collect::<Vec<_>>(), [true, true, false]);
+        assert!(found.said().starts_with("21.2 answers each second"), "{}", found.said());
+        let found = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &Stop::default()).end();
+        assert!(found.said().starts_with("at least 21.2") && found.said().contains("raise --to"), "{}", found.said());
+        let stop = Stop::default();
+        let judge = judged(windows(&[(10.0, 5.0), (20.0, 6.0)]), &stop);
+        stop.ask();
+        let found = judge.end();
+        assert_eq!((found.ended, found.levels.len()), (Ended::Interrupted, 1), "the level in its midst says nothing");
+    }
+
+    #[test]
+    fn few_seconds_make_a_wide_interval() {
+        let (low, high) = interval(&[993.0, 1217.0, 1253.0, 925.0]);
+        assert!(low < 900.0 && high > 1_300.0, "{low} to {high}");
+        assert_eq!(interval(&[5.0]), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn a_level_at_which_the_generator_was_the_limit_is_no_capacity() {
+        let mut windows = windows(&[(10.0, 5.0), (20.0, 6.0)]);
+        windows[6..].iter_mut().for_each(|window| window.generator = 0.99);
+        let found = judged(windows, &Stop::default()).end();
+        assert_eq!(found.capacity().map(|best| best.level), Some(10.0));
+        assert!(found.said().contains("at least 11.2") && found.said().contains("beyond it"), "{}", found.said());
     }
 
     #[test]
@@ -147,13 +312,15 @@ mod tests {
         assert_eq!(levels(10.0, 100.0, 2.0).unwrap(), [10.0, 20.0, 40.0, 80.0, 100.0]);
         assert_eq!(levels(5.0, 5.0, 2.0).unwrap(), [5.0]);
         assert!(levels(0.0, 5.0, 2.0).is_err() && levels(5.0, 1.0, 2.0).is_err() && levels(1.0, 5.0, 1.0).is_err());
-        assert!(levels(1.0, 1e9, 1.05).unwrap().len() <= MOST + 1);
+        assert!(levels(1.0, 1e9, 1.05).is_err(), "too many, and none is left out unsaid");
     }
 
     #[test]
     fn capacity_is_the_best_of_the_levels_before_the_first_bad_one() {
-        let levels = [level(1.0, 10.0, true), level(2.0, 19.0, true), level(4.0, 25.0, false), level(8.0, 40.0, true)];
-        assert_eq!(capacity(&levels).map(|best| best.level), Some(2.0));
-        assert!(capacity(&levels[2..]).is_none());
+        let levels =
+            vec![level(1.0, 10.0, true), level(2.0, 19.0, true), level(4.0, 25.0, false), level(8.0, 40.0, true)];
+        let sweep = |levels| Sweep { levels, p95: 1.0, ended: Ended::AtLast };
+        assert!(sweep(levels[2..].to_vec()).capacity().is_none());
+        assert_eq!(sweep(levels).capacity().map(|best| best.level), Some(2.0));
     }
 }

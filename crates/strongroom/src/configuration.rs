@@ -14,7 +14,7 @@ use crate::listen::Listen;
 pub const FILE: &str = "strongroom.toml";
 
 /// Environment variables with our prefix that are not settings.
-const NOT_SETTINGS: [&str; 2] = ["admin_password", "log"];
+const NOT_SETTINGS: [&str; 4] = ["admin_password", "log", "lab_password", "lab_token"];
 
 /// Where the farm is, as every command takes it.
 #[derive(Args, Clone, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSlice;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -168,11 +169,25 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn run(mut self) {
         while let Some(batch) = self.shared.next_batch() {
-            self.commit(batch);
+            let digests: Vec<Digest> = batch.iter().map(|job| job.digest).collect();
+            // Without this thread every later upload would wait for ever.
+            if catch_unwind(AssertUnwindSafe(|| self.commit(batch))).is_err() {
+                self.give_up(&digests);
+            }
         }
         if let Some(growing) = self.open.take() {
             self.shared.nursery.seal(growing);
         }
+    }
+
+    /// Answers those of a batch that hear nothing else, and leaves the segment, of which nothing is known any more.
+    fn give_up(&mut self, digests: &[Digest]) {
+        let suspect = self.open.take();
+        self.shared.lock().suspect.extend(suspect);
+        tracing::error!("a thread that writes BLOBs panicked; it goes on with another segment");
+        let result =
+            Err(Error::new(ErrorKind::Unavailable, "the BLOB was not stored: a fault inside the server; try again"));
+        digests.iter().for_each(|digest| self.shared.answer(digest, &result));
     }
 
     fn commit(&mut self, batch: Vec<Job>) {
@@ -285,4 +300,36 @@ fn write(growing: &mut Growing, jobs: &[Job]) -> Result<Vec<Slot>> {
 /// What a put hears when the store was closed before its BLOB was written.
 pub fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "the BLOB store is closed; nothing was stored")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::coded::Coding;
+    use crate::directory::layout::Layout;
+    use crate::directory::record::ChunkSums;
+    use crate::{DirectoryOptions, Owner};
+
+    #[tokio::test]
+    async fn a_writer_that_panics_answers_and_goes_on() {
+        let scratch = tempfile::tempdir().unwrap();
+        let options = DirectoryOptions { writers: 1, ..DirectoryOptions::default() };
+        let layout = Layout::open(scratch.path(), &Owner::new("farm").unwrap(), true).unwrap();
+        let catalog = Arc::new(Catalog::open(layout, Coding::new(scratch.path(), &options)).unwrap());
+        let nursery = Nursery::start(catalog.clone(), options.segment_bytes, false, || {}).unwrap();
+        let committer = Committer::start(catalog.clone(), nursery, options.writers, options.batch_bytes).unwrap();
+        let job = |byte: u8, table: Option<Vec<u8>>| {
+            let (digest, pieces) = (Digest::new([byte; 32]), vec![Bytes::from(vec![byte; 100])]);
+            let table = table.unwrap_or_else(|| ChunkSums::of(&pieces).into_table(&digest));
+            Job { digest, extent: Extent::plain(100), pieces, table, replaces: Vec::new() }
+        };
+        let placed = committer.submit(job(1, None)).await.unwrap().unwrap();
+        // A table of another length is a fault of the program that the writer notices by itself.
+        let refused = committer.submit(job(2, Some(vec![0; 400]))).await.unwrap().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+        let after = committer.submit(job(3, None)).await.unwrap().unwrap();
+        assert_ne!(after.segment, placed.segment, "what is on the disk of the first one is unknown");
+        assert!(catalog.find_in_memory(&Digest::new([2; 32])).is_none());
+        committer.close();
+    }
 }

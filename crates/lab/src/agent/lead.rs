@@ -1,5 +1,8 @@
 //! Leads agents: gives them their parts, merges what they measured, and notices when one is gone.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -11,15 +14,19 @@ use crate::measure::{Collector, Totals, Window};
 use crate::run::{Event, Wishes};
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
+/// How long an agent may need beside its load and its last operation: it looks at the target before.
+const GRACE: Duration = Duration::from_secs(60);
+
 enum News {
     Line(usize, Line),
+    Done(usize),
     Gone(usize, String),
 }
 
 /// Runs a plan on agents; each gets an equal part of the users or of the rate.
 ///
 /// # Errors
-/// When no agent does its part, or one is lost and the run is to stop then.
+/// When no agent does its part.
 pub async fn lead(
     setup: &Setup,
     plan_text: &str,
@@ -47,42 +54,57 @@ pub async fn lead(
         tokio::spawn(async move {
             let news = to.clone();
             let done = on_own_thread(move || follow(agent, order, token, at, news)).await;
-            let why = match done {
-                Ok(Ok(())) => None,
-                Ok(Err(fault)) => Some(fault.message),
-                Err(error) => Some(error.to_string()),
-            };
-            if let Some(why) = why {
-                let _ = to.send(News::Gone(at, why));
-            }
+            let _ = to.send(match done {
+                Ok(Ok(())) => News::Done(at),
+                Ok(Err(fault)) => News::Gone(at, fault.message),
+                Err(error) => News::Gone(at, error.to_string()),
+            });
         });
     }
     drop(to);
     let threads = u32::try_from(setup.plan.load.threads).unwrap_or(1);
-    let mut left = wishes.agents.len();
-    let mut lost = Vec::new();
-    while let Some(news) = from.recv().await {
-        match news {
-            News::Line(at, Line::Flush(flush)) => {
+    let load = &setup.plan.load;
+    let deadline = tokio::time::Instant::now() + load.course().lasts() + load.timeout.0 + GRACE;
+    let mut working: BTreeSet<usize> = (0..wishes.agents.len()).collect();
+    let (mut second, mut lost) = (0, Vec::new());
+    while !working.is_empty() {
+        let news = tokio::select! {
+            news = from.recv() => news,
+            () = tokio::time::sleep_until(deadline) => None,
+            () = wishes.stop.first() => {
+                // Agents stop when nobody listens any more.
+                tell(Event::Ending);
+                break;
+            }
+        };
+        let gone = match news {
+            Some(News::Line(at, Line::Flush(flush))) => {
                 for window in collector.take(Some(at), *flush) {
+                    second = window.second + 1;
                     tell(Event::Second(Box::new(window)));
                 }
+                continue;
             }
-            News::Line(..) => {}
-            News::Gone(at, why) => {
-                let name = &wishes.agents[at];
-                let said = format!("the agent {name} is lost: {why}");
-                if wishes.stop_without_agent {
-                    return Err(Error::new(said));
-                }
-                tell(Event::Lost(said.clone()));
-                lost.push(said);
-                left -= 1;
-                collector.lost(threads);
+            Some(News::Line(..)) => continue,
+            Some(News::Done(at)) => {
+                working.remove(&at);
+                continue;
             }
+            Some(News::Gone(at, why)) => vec![(at, why)],
+            None => working.iter().map(|at| (*at, "it does not come to its end".to_owned())).collect(),
+        };
+        for (at, why) in gone {
+            working.remove(&at);
+            let said = format!("the agent {} is lost after {second} s: {why}", wishes.agents[at]);
+            tell(Event::Lost(said.clone()));
+            collector.lost(threads, said.clone());
+            lost.push(said);
+        }
+        if wishes.stop_without_agent && lost.len() < wishes.agents.len() {
+            break;
         }
     }
-    if left == 0 {
+    if lost.len() == wishes.agents.len() {
         return Err(Error::new(format!("no agent did its part: {}", lost.join("; "))));
     }
     Ok(collector.end())
@@ -101,8 +123,8 @@ async fn follow(agent: Target, order: Order, token: String, at: usize, to: Unbou
                 Line::Failed(why) => return Err(Fault::new(FaultKind::Status, why)),
                 Line::End => ended = true,
                 line => {
-                    // Whoever leads may have given up.
-                    let _ = to.send(News::Line(at, line));
+                    let given_up = |_| Fault::new(FaultKind::Closed, "nobody leads the run any more");
+                    to.send(News::Line(at, line)).map_err(given_up)?;
                 }
             }
             Ok(())

@@ -7,7 +7,7 @@ mod watch;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measure::Flush;
 use crate::monitor::Reading;
 use crate::plan::TargetPlan;
@@ -55,9 +55,28 @@ enum Line {
     End,
 }
 
-/// An agent as a place to send orders to. Orders are no load; whoever knows the agent's word may give them.
+/// An agent that watches for a plan. A plan may come from anybody, and with an order goes the agents' word: what the plan alone
+/// names gets it where load might be sent, too.
+///
+/// # Errors
+/// When the agent may not be asked, or its name cannot be looked up.
+pub async fn known(address: &str, agents: &[String], plan: &TargetPlan, confirmed: bool) -> Result<Target> {
+    if agents.iter().any(|agent| agent == address) {
+        return order_to(address).await;
+    }
+    let agent = Target::new(plan, Some(&url_of(address)), None, confirmed).await;
+    agent.map_err(|error| {
+        Error::new(format!("the agent {address} is not asked, since it would get the word of --token: {error}"))
+    })
+}
+
+/// An agent that was named beside the plan, as a place to send orders to.
 async fn order_to(address: &str) -> Result<Target> {
-    let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+    let url = url_of(address);
     let place = TargetPlan { hosts: vec![url.clone()], ..TargetPlan::default() };
     Target::new(&place, Some(&url), None, true).await
+}
+
+fn url_of(address: &str) -> String {
+    if address.contains("://") { address.to_owned() } else { format!("http://{address}") }
 }

@@ -12,11 +12,12 @@ use futures_util::stream::{self, StreamExt};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Line, Order};
@@ -27,8 +28,16 @@ use crate::monitor;
 use crate::plan::Monitor;
 use crate::wire::{Login, Target};
 
+/// Most connections at once; more are closed.
+const MOST_CONNECTIONS: usize = 256;
+/// Longest time until the head of a request is there.
+const HEAD: Duration = Duration::from_secs(10);
+/// Longest time until an order is there.
+const BODY: Duration = Duration::from_secs(20);
 /// Most bytes of an order.
 const MOST_ORDER: usize = 1 << 20;
+/// Most agents of a run.
+const MOST_AGENTS: u32 = 1_000;
 /// How often an agent says that it is alive.
 const ALIVE: Duration = Duration::from_secs(2);
 
@@ -57,19 +66,25 @@ fn wait(
         bound(listener.local_addr().map_err(failed)?);
         let token = Arc::new(token);
         let busy = Arc::new(AtomicBool::new(false));
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 // Out of files, for example: it passes.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
+            // Whoever comes when all places are taken finds the connection closed.
+            let Ok(place) = places.clone().try_acquire_owned() else { continue };
             let (token, busy) = (token.clone(), busy.clone());
             tokio::spawn(async move {
                 let answer = |request| answer(request, token.clone(), busy.clone());
                 // Whoever asked has gone; there is nobody to tell.
                 let _ = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
                     .serve_connection(TokioIo::new(stream), service_fn(answer))
                     .await;
+                drop(place);
             });
         }
     })
@@ -88,7 +103,8 @@ async fn answer(
     if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {
         return Ok(refuse(StatusCode::NOT_FOUND, "an agent takes POST /run and POST /watch"));
     }
-    let Ok(body) = Limited::new(request.into_body(), MOST_ORDER).collect().await else {
+    let body = tokio::time::timeout(BODY, Limited::new(request.into_body(), MOST_ORDER).collect()).await;
+    let Ok(Ok(body)) = body else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order did not come whole"));
     };
     let body = body.to_bytes();
@@ -99,6 +115,9 @@ async fn answer(
         return Ok(lines(from));
     }
     let Ok(order) = serde_json::from_slice::<Order>(&body) else { return Ok(refuse_version()) };
+    if order.part.0 >= order.part.1 || order.part.1 > MOST_AGENTS {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the order's part is none of 1 to 1000"));
+    }
     if busy.swap(true, Ordering::AcqRel) {
         return Ok(refuse(StatusCode::CONFLICT, "this agent is at work for somebody else"));
     }
@@ -187,9 +206,11 @@ fn refuse_version() -> Response<Body> {
     refuse(StatusCode::BAD_REQUEST, "the order is not of this version of the lab")
 }
 
+/// Refuses and closes the connection, so that nobody without the word keeps a place.
 fn refuse(status: StatusCode, why: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from(why)).boxed_unsync());
     *response.status_mut() = status;
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

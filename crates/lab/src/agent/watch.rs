@@ -7,7 +7,7 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{Line, order_to};
+use super::Line;
 use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::monitor::{Looking, Reading};
@@ -17,18 +17,18 @@ use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 /// Longest time until an agent has something to show.
 const FIRST: Duration = Duration::from_secs(20);
 
-/// Begins to watch where an agent is.
+/// Begins to watch where an agent is; `place` is what it is called.
 ///
 /// # Errors
 /// When the agent cannot be reached, refuses, or cannot see what it is asked for.
 pub async fn watch(
     place: &str,
+    agent: Target,
     token: &str,
     monitor: &Monitor,
     keep: impl Fn(Vec<Reading>) + Send + Sync + 'static,
 ) -> Result<Looking> {
     let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the agent {place} cannot watch: {why}"));
-    let agent = order_to(place).await?;
     let (to, mut from) = unbounded_channel();
     let (order, token) = (monitor.clone(), token.to_owned());
     let mut following = Box::pin(on_own_thread(move || follow(agent, order, token, to)));

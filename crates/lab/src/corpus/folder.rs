@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::{Corpus, Document, Loaded};
 use crate::error::{Error, Result};
+use crate::report::bytes;
 
 /// Threads that write.
 const THREADS: usize = 4;
@@ -85,10 +86,10 @@ fn room_for(corpus: &Corpus, directory: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(format!(
-        "the corpus needs {:.1} GB, and {} has room for {:.1} GB: choose a smaller --scale or another folder",
-        corpus.bytes() as f64 / 1e9,
+        "the corpus needs {}, and {} has room for {}: choose a smaller --scale or another folder",
+        bytes(corpus.bytes() as f64),
         directory.display(),
-        free / 1e9
+        bytes(free)
     )))
 }
 
@@ -174,7 +175,7 @@ mod tests {
         assert!(said.contains("another corpus with the seed 1"), "{said}");
         let large = Corpus::new(toml::from_str("seed = 2\nfiles = [{ size = '1000GB', count = 90000 }]").unwrap());
         let said = write_folder(&large, directory.path(), |_, _| {}).unwrap_err().to_string();
-        assert!(said.contains("the corpus needs 90000000.0 GB"), "{said}");
+        assert!(said.contains("the corpus needs 90000000 GB"), "{said}");
         let full = corpus(3);
         let place = directory.path().join("full");
         std::fs::create_dir_all(place.join(full.folder_path(&full.document(0)))).unwrap();

@@ -7,18 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyper::Method;
+use futures_util::future::try_join_all;
+use hyper::{Method, StatusCode};
 use tokio::task::LocalSet;
 
-use super::{Corpus, NOTE};
+use super::{ANY_FINGERPRINT, Corpus, NOTE};
 use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::operations::address;
 use crate::plan::Kind;
 use crate::wire::{Ask, Client, Fault, FaultKind, Outgoing, Target};
 
-/// Longest time of one upload.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Longest time of one upload, besides a second for each of so many bytes.
+const PATIENCE: Duration = Duration::from_secs(60);
+const BYTES_A_SECOND: u64 = 1_000_000;
 /// Longest time until the target says anything at all.
 const FIRST: Duration = Duration::from_secs(20);
 /// Attempts of one upload: a server that is busy is asked again.
@@ -52,6 +54,13 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     let found = found.map_err(|fault| Error::new(fault.message))?;
     match found.status.as_u16() {
         200 if found.text() == corpus.fingerprint() => return Ok(Loaded::default()),
+        200 if !found.text().starts_with(ANY_FINGERPRINT) => {
+            return Err(Error::new(format!(
+                "{} answers 200 with something else where the corpus would be, so it may not be a server of this kind: see \
+                 --kind and --root",
+                target.url
+            )));
+        }
         200 => {
             return Err(Error::new(format!(
                 "another corpus with the seed {} lies on {}: give the plan another seed, or delete \"{}\" there",
@@ -64,7 +73,10 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
         401 | 403 => {
             return Err(Error::new(format!("{} refuses these credentials: see --user and --password", target.url)));
         }
-        other => return Err(Error::new(format!("{} answers {other} where the corpus would be", target.url))),
+        _ => {
+            let wrong = |fault| Error::new(format!("{} does not say whether the corpus is there: {fault}", target.url));
+            found.expect(&[]).map_err(wrong)?;
+        }
     }
     let begun = Instant::now();
     let wrong = |fault: Fault| Error::new(format!("the corpus cannot be loaded: {fault}"));
@@ -74,17 +86,13 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     let next = Rc::new(AtomicU64::new(0));
     let tasks = (0..corpus.plan().connections).map(|_| {
         let (target, corpus, next, sent) = (target.clone(), corpus.clone(), next.clone(), sent.clone());
-        tokio::task::spawn_local(async move { upload(target, &corpus, &next, &sent).await })
+        let task = tokio::task::spawn_local(async move { upload(target, &corpus, &next, &sent).await });
+        async { task.await.map_err(|_| Error::new("an upload of the corpus ended early"))?.map_err(wrong) }
     });
-    let tasks: Vec<_> = tasks.collect();
-    let mut bytes = 0;
-    for task in tasks {
-        bytes += task.await.map_err(|_| Error::new("an upload of the corpus ended early"))?.map_err(wrong)?;
-    }
+    // The first that fails ends all of them.
+    let bytes = try_join_all(tasks).await?.into_iter().sum();
     let body = Outgoing::Bytes(Bytes::from(corpus.fingerprint()));
-    let ask = Ask::new(Method::PUT, address::content(&target, &note)).body(body);
-    let noted = within("the note about the corpus", client.send(ask)).await;
-    noted.and_then(|answer| answer.expect(&[200, 201, 204])).map_err(wrong)?;
+    put(&mut client, &address::content(&target, &note), body).await.map_err(wrong)?;
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
@@ -139,27 +147,42 @@ async fn upload(target: Arc<Target>, corpus: &Corpus, next: &AtomicU64, sent: &A
         }
         let document = corpus.document(number);
         let path = address::content(&target, &corpus.path(&document));
-        let mut attempt = 1;
-        loop {
-            let body = Outgoing::document(corpus.content(&document, 0));
-            let put = client.send(Ask::new(Method::PUT, path.as_str()).body(body));
-            let answer = tokio::time::timeout(PATIENCE, put).await;
-            let answer =
-                answer.unwrap_or_else(|_| Err(Fault::new(FaultKind::Timeout, format!("PUT {path} takes too long"))));
-            match answer.and_then(|answer| answer.expect(&[200, 201, 204])) {
-                Ok(_) => break,
-                Err(fault) if attempt >= ATTEMPTS => {
-                    next.store(corpus.count(), Ordering::Relaxed);
-                    return Err(fault);
-                }
-                Err(_) => {
-                    client.hang_up();
-                    tokio::time::sleep(Duration::from_millis(200) * attempt.pow(2)).await;
-                }
-            }
-            attempt += 1;
-        }
+        put(&mut client, &path, Outgoing::document(corpus.content(&document, 0))).await?;
         bytes += document.size;
         sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Sends one document, and again when that may help.
+async fn put(client: &mut Client, path: &str, body: Outgoing) -> Result<(), Fault> {
+    let mut attempt = 1;
+    while let Err((fault, passes)) = put_once(client, path, body.clone()).await {
+        if !passes || attempt >= ATTEMPTS {
+            return Err(fault);
+        }
+        client.hang_up();
+        tokio::time::sleep(Duration::from_millis(200) * attempt.pow(2)).await;
+        attempt += 1;
+    }
+    Ok(())
+}
+
+/// Sends one document; a fault comes with whether it may pass.
+async fn put_once(client: &mut Client, path: &str, body: Outgoing) -> Result<(), (Fault, bool)> {
+    let patience = PATIENCE + Duration::from_secs(body.length() / BYTES_A_SECOND);
+    let ask = Ask::new(Method::PUT, path).body(body);
+    match tokio::time::timeout(patience, client.send(ask)).await {
+        Err(_) => {
+            let late = format!("PUT {path} is not answered within {} s", patience.as_secs());
+            Err((Fault::new(FaultKind::Timeout, late), false))
+        }
+        Ok(Err(fault)) => {
+            let broken = matches!(fault.kind, FaultKind::Connect | FaultKind::Closed);
+            Err((fault, broken))
+        }
+        Ok(Ok(answer)) => {
+            let busy = answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error();
+            answer.expect(&[200, 201, 204]).map(drop).map_err(|fault| (fault, busy))
+        }
     }
 }

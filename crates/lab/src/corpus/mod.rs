@@ -22,6 +22,8 @@ const SMALLEST: u64 = 1_000;
 const MOST_FILES: u64 = 20_000_000;
 /// Most libraries of all sites together, and most folders of one.
 const MOST_PLACES: u32 = 10_000;
+/// How every fingerprint begins.
+const ANY_FINGERPRINT: &str = "lab corpus ";
 /// Most bytes of an Office-like document: its checksum is worked out before it is sent.
 const LARGEST_OFFICE: u64 = 16_000_000;
 
@@ -275,7 +277,7 @@ impl Corpus {
     pub fn fingerprint(&self) -> String {
         let plan = &self.plan;
         let sites = if plan.sites > 1 { format!("{} x ", plan.sites) } else { String::new() };
-        let mut text = format!("lab corpus 1; seed {}; {sites}{} x {};", plan.seed, plan.libraries, plan.folders);
+        let mut text = format!("{ANY_FINGERPRINT}1; seed {}; {sites}{} x {};", plan.seed, plan.libraries, plan.folders);
         for class in &plan.files {
             text += &format!(" {} x {} ~ {};", class.count, class.size.0, class.spread);
         }

@@ -12,6 +12,8 @@ mod unequal;
 
 use serde::{Deserialize, Serialize};
 
+pub use growth::{PATIENCE, may_grow};
+
 use crate::measure::Window;
 use crate::result::RunResult;
 

@@ -34,12 +34,18 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
             if longest < KEPT && failed == 0 {
                 continue;
             }
+            // Its whole seconds are those without answers: it began and ended within others.
+            let lasted = (run.len() as f64).max(longest / 1000.0);
+            let waited = if longest >= KEPT {
+                format!("the longest wait was {longest:.0} ms")
+            } else {
+                format!("{failed} operations failed meanwhile")
+            };
             found.push(Finding {
                 trouble: Trouble::Stall,
                 text: format!(
-                    "for {} s from second {from} on, next to nothing was answered ({usual:.0} answers each second are usual); the \
-                     longest wait was {longest:.0} ms",
-                    run.len()
+                    "for {lasted:.1} s from second {from} on, next to nothing was answered ({usual:.0} answers each second are \
+                     usual); {waited}"
                 ),
                 operation: None,
                 seconds: Some((from, to)),

@@ -94,6 +94,15 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
         found(&result)
     };
     assert_eq!(with(&|at| 100e6 + at * 2e6), [Trouble::Growth]);
+    let with_end = |end: f64| {
+        let mut result = run(&[50.0; 60], |_| (400.0, 12.0), 1);
+        let mut points: Vec<_> = (0..60).map(|at| (f64::from(at), 100e6 + f64::from(at) * 2e6)).collect();
+        points.extend([(61.0, 218e6), (70.0, end)]);
+        result.monitors.push(Series { name: format!("server 1: {MEMORY}"), points });
+        found(&result)
+    };
+    assert_eq!(with_end(217e6), [Trouble::Growth], "it stays when the load has ended");
+    assert_eq!(with_end(150e6), [], "what requests on their way took came back");
     let begins = |at: f64| 100e6 + at * 2e6;
     let mut short = run(&[50.0; 30], |_| (400.0, 12.0), 1);
     let points = (0..30).map(|at| (f64::from(at), begins(f64::from(at)))).collect();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyper::header::HeaderName;
+use hyper::header::{HeaderName, SERVER};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
@@ -114,12 +114,33 @@ impl Mix {
     }
 }
 
+/// Longest time of an answer to a question about the target itself.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a target says of its version; nothing when it does not.
+#[allow(dead_code)]
+pub async fn version(target: &Arc<Target>) -> String {
+    let target = target.clone();
+    let asking = on_own_thread(move || async move {
+        let mut client = Client::new(target.clone());
+        let path = match target.kind {
+            Kind::Strongroom => "/api/openapi.json".to_owned(),
+            Kind::Webdav => operations::address::content(&target, ""),
+        };
+        let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.ok()?.ok()?;
+        if target.kind == Kind::Strongroom {
+            let described = answer.json().ok()?;
+            return Some(format!("Strongroom {}", described["info"]["version"].as_str()?));
+        }
+        answer.headers.get(SERVER)?.to_str().ok().map(str::to_owned)
+    });
+    asking.await.ok().flatten().unwrap_or_default()
+}
+
 /// Whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
 async fn describes(target: &Arc<Target>) -> Result<bool> {
     /// A status that says that there is no such method.
     const NO_SUCH_METHOD: [u16; 3] = [400, 405, 501];
-    /// Longest time of the answer.
-    const PATIENCE: Duration = Duration::from_secs(20);
     if target.kind != Kind::Webdav {
         return Ok(true);
     }

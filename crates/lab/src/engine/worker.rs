@@ -164,6 +164,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
     // Not all at once.
     let spread = load.pace.unwrap_or(load.think).0;
     let mut next = spread.mul_f64(user.random.f64());
+    sleep_until(floor.begin.into()).await;
     loop {
         let intended = if let Some(arrivals) = &floor.arrivals {
             arrivals.next()

@@ -40,6 +40,9 @@ pub struct Window {
     pub max: f64,
     /// Processor time of the generator as a share of its threads.
     pub generator: f64,
+    /// How late its timers were: 99th percentile in milliseconds; 0 in results of before 2026-11-23.
+    #[serde(default)]
+    pub lag: f64,
     /// Of each operation that ended.
     pub operations: Vec<WindowOperation>,
     /// Of each server, when there are several that should be equal.
@@ -83,6 +86,8 @@ pub struct Totals {
     pub lag: Distribution,
     /// Seconds that counted.
     pub seconds: u64,
+    /// Agents that were lost, and why.
+    pub lost: Vec<String>,
     /// Of each server, when there are several, what ended within the counted time.
     pub servers: Parts,
     /// The same of each agent.
@@ -95,6 +100,7 @@ struct Open {
     servers: Parts,
     agents: Parts,
     cpu: u64,
+    lag: Distribution,
     flushes: u32,
 }
 
@@ -103,6 +109,8 @@ pub struct Collector {
     course: Course,
     threads: u32,
     open: BTreeMap<u64, Open>,
+    /// Whether a second that counts was measured already.
+    counts: bool,
     windows: Vec<Window>,
     totals: Totals,
 }
@@ -116,14 +124,16 @@ impl Collector {
             in_time: vec![0; operations],
             ..Totals::default()
         };
-        Self { course, threads: threads.max(1), open: BTreeMap::new(), windows: Vec::new(), totals }
+        Self { course, threads: threads.max(1), open: BTreeMap::new(), counts: false, windows: Vec::new(), totals }
     }
 
     /// Takes a flush of this machine, or of an agent by its place; returns windows that are complete with it.
     pub fn take(&mut self, agent: Option<usize>, flush: Flush) -> Vec<Window> {
         let (of_agent, servers) = (agent.map(|place| (place, whole(&flush))), flush.servers);
         self.take_faults(flush.faults);
-        let counted = flush.second.is_none_or(|second| self.is_counted(second));
+        // What ends after the load counts when the load did.
+        let counted = flush.second.map_or(self.counts, |second| self.is_counted(second));
+        self.counts |= counted;
         if counted {
             self.totals.cpu += flush.cpu;
             self.totals.lag.merge(&flush.lag);
@@ -153,6 +163,7 @@ impl Collector {
             }
         }
         open.cpu += flush.cpu;
+        open.lag.merge(&flush.lag);
         open.flushes += 1;
         for measured in flush.operations {
             let at = measured.operation;
@@ -171,9 +182,10 @@ impl Collector {
         complete
     }
 
-    /// A generator is gone: windows are complete without it from now on.
-    pub fn lost(&mut self, threads: u32) {
+    /// A generator is gone, and why: windows are complete without it from now on.
+    pub fn lost(&mut self, threads: u32, why: String) {
         self.threads = self.threads.saturating_sub(threads).max(1);
+        self.totals.lost.push(why);
     }
 
     /// Ends: all windows and the totals.
@@ -196,6 +208,7 @@ impl Collector {
             counted: self.is_counted(second),
             level: self.course.level(std::time::Duration::from_secs(second)).unwrap_or_default(),
             generator: open.cpu as f64 / 1e6 / f64::from(self.threads),
+            lag: open.lag.percentile(99.0),
             servers: open.servers.window(),
             agents: open.agents.window(),
             ..Window::default()
@@ -288,5 +301,17 @@ mod tests {
         let (_, totals) = collector.end();
         assert_eq!(totals.in_time, [1]);
         assert!(totals.operations[0].latency.max() > 4900.0);
+    }
+
+    #[test]
+    fn what_ends_after_a_load_that_never_counted_does_not_count() {
+        let load: crate::plan::Load = toml::from_str("warmup = '5s'\nduration = '5s'").unwrap();
+        let (mut collector, mut recorder) = (Collector::new(1, load.course(), 1), Recorder::new(1, 1));
+        for second in [Some(0), None] {
+            recorder.ended(0, 0, Duration::from_millis(5), Ok(()), Counted::default());
+            collector.take(None, recorder.flush(second, 1));
+        }
+        let (_, totals) = collector.end();
+        assert_eq!((totals.operations[0].done, totals.seconds), (0, 0));
     }
 }

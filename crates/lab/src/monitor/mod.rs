@@ -25,8 +25,10 @@ pub const MEMORY: &str = "memory, bytes";
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(1);
-/// Most series of a run.
-const MOST_SERIES: usize = 600;
+/// Most series of one monitor.
+const MOST_SERIES: usize = 500;
+/// Most bytes of the name of a series; longer ones are not kept.
+const LONGEST_NAME: usize = 200;
 
 /// A figure over time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
@@ -43,31 +45,45 @@ pub type Reading = (String, f64);
 type Kept = Arc<Mutex<Vec<Series>>>;
 
 /// Watches until it is dropped or ended.
+#[derive(Default)]
 pub struct Watch {
-    kept: Kept,
+    /// Of each monitor and place.
+    kept: Vec<Kept>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Begins to watch what the plan names, and the machines of the agents that send the load.
+    /// Begins to watch what the plan names, and the machines of the agents that send the load; `confirmed` is whether somebody
+    /// said that the hosts of the plan are theirs. Also says what of the target is not there to be watched.
     ///
     /// # Errors
     /// When a monitor's address is not one that may be asked, or what it watches cannot be seen.
-    pub async fn start(plan: &Plan, target: &Target, agents: &[String], token: &str) -> Result<Self> {
-        let kept = Kept::default();
+    pub async fn start(
+        plan: &Plan,
+        target: &Target,
+        agents: &[String],
+        token: &str,
+        confirmed: bool,
+    ) -> Result<(Self, Vec<String>)> {
         let begin = Instant::now();
-        let mut watch = Self { kept: kept.clone(), tasks: Vec::new() };
+        let (mut watch, mut unwatched) = (Self::default(), Vec::new());
         for monitor in &plan.monitors {
-            let kept = kept.clone();
             if let Monitor::Prometheus { url, figures } = monitor {
                 let endpoint = prometheus::Endpoint::new(plan, target, url, figures.clone()).await?;
-                let task = endpoint.watch(move |readings| keep(&kept, begin, "", readings));
-                watch.tasks.push(tokio::spawn(task));
+                match endpoint.look().await {
+                    Ok(()) => {
+                        let task = endpoint.watch(watch.keeper(begin, String::new()));
+                        watch.tasks.push(tokio::spawn(task));
+                    }
+                    // Plans are for many targets, and not each has figures of its own.
+                    Err(error) if url.starts_with('/') => unwatched.push(error.to_string()),
+                    Err(error) => return Err(error),
+                }
                 continue;
             }
             let mut places = monitor.on().to_vec();
             if places.is_empty() {
-                let looking = look(monitor, move |readings| keep(&kept, begin, "", readings)).await?;
+                let looking = look(monitor, watch.keeper(begin, String::new())).await?;
                 watch.tasks.push(tokio::spawn(looking));
                 if matches!(monitor, Monitor::Machine { .. }) {
                     // The generators' machines belong to what can spoil a run.
@@ -75,9 +91,12 @@ impl Watch {
                 }
             }
             for place in places {
-                let (kept, name) = (watch.kept.clone(), format!("{place}: "));
-                let keep = move |readings| keep(&kept, begin, &name, readings);
-                match agent::watch(&place, token, monitor, keep).await {
+                let keep = watch.keeper(begin, format!("{place}: "));
+                let watching = async {
+                    let agent = agent::known(&place, agents, &plan.target, confirmed).await?;
+                    agent::watch(&place, agent, token, monitor, keep).await
+                };
+                match watching.await {
                     Ok(looking) => watch.tasks.push(tokio::spawn(looking)),
                     // Whoever leads the run finds out, too, and says what becomes of it.
                     Err(_) if agents.contains(&place) => {}
@@ -85,12 +104,20 @@ impl Watch {
                 }
             }
         }
-        Ok(watch)
+        Ok((watch, unwatched))
     }
 
-    /// Ends watching: what was seen.
-    pub fn end(self) -> Vec<Series> {
-        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Takes what one monitor sees; names of figures begin with `place`.
+    fn keeper(&mut self, begin: Instant, place: String) -> impl Fn(Vec<Reading>) + Send + Sync + use<> {
+        let kept = Kept::default();
+        self.kept.push(kept.clone());
+        move |readings| keep(&kept, begin, &place, readings)
+    }
+
+    /// What was seen so far.
+    pub fn seen(&self) -> Vec<Series> {
+        let copy = |kept: &Kept| kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.kept.iter().flat_map(copy).collect()
     }
 }
 
@@ -155,7 +182,9 @@ fn keep(kept: &Kept, begin: Instant, place: &str, readings: Vec<Reading>) {
         let all = kept.len();
         match kept.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push((at, value)),
-            None if all < MOST_SERIES => kept.push(Series { name, points: vec![(at, value)] }),
+            None if all < MOST_SERIES && name.len() <= LONGEST_NAME => {
+                kept.push(Series { name, points: vec![(at, value)] })
+            }
             None => {}
         }
     }

@@ -4,14 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{EVERY, Reading};
+use super::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
 use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, TargetPlan};
-use crate::wire::{Ask, Client, Target};
+use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target};
 
 /// Longest time of one look.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Most bytes of an answer.
+const MOST_ANSWER: usize = 4 << 20;
+/// Most figures of an answer that are taken: some series are made of two.
+const MOST_FIGURES: usize = 2 * MOST_SERIES;
+/// Names that are told when none is what was asked for.
+const MOST_TOLD: usize = 5;
 
 /// An endpoint.
 pub struct Endpoint {
@@ -41,6 +47,21 @@ impl Endpoint {
         })
     }
 
+    /// Looks once, so that what cannot be watched is known before the load.
+    ///
+    /// # Errors
+    /// Why nothing is to be seen.
+    pub async fn look(&self) -> Result<()> {
+        let (target, path) = (self.target.clone(), self.path.clone());
+        let answer = on_own_thread(move || async move { ask(&mut Client::new(target), &path).await }).await?;
+        let why = match answer {
+            Ok(answer) => lacks(&answer.text(), &self.figures),
+            Err(fault) => Some(fault.message),
+        };
+        let place = format!("{}{}", self.target.url, self.path);
+        why.map_or(Ok(()), |why| Err(Error::new(format!("the monitor {place} sees nothing: {why}"))))
+    }
+
     /// Looks once a second.
     pub async fn watch(self, keep: impl Fn(Vec<Reading>) + Send + 'static) {
         // A connection stays on its thread; the thread ends when nobody asks any more.
@@ -52,8 +73,7 @@ impl Endpoint {
             let mut looked = Instant::now();
             loop {
                 clock.tick().await;
-                let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(self.path.as_str()))).await;
-                let Ok(Ok(answer)) = answer else {
+                let Ok(answer) = ask(&mut client, &self.path).await else {
                     client.hang_up();
                     if to.is_closed() {
                         return;
@@ -75,6 +95,64 @@ impl Endpoint {
         };
         let _ = tokio::join!(looking, taking);
     }
+}
+
+async fn ask(client: &mut Client, path: &str) -> Result<Answer, Fault> {
+    let late = |_| Fault::new(FaultKind::Timeout, format!("it does not answer within {} s", PATIENCE.as_secs()));
+    let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.map_err(late)??.expect(&[200])?;
+    if answer.body.len() > MOST_ANSWER {
+        return Err(Fault::content(format!("it answers more than {} MB", MOST_ANSWER >> 20)));
+    }
+    Ok(answer)
+}
+
+/// Why an answer shows nothing of what is wanted; none when it does.
+fn lacks(text: &str, wanted: &[String]) -> Option<String> {
+    if figures(text, wanted).next().is_some() {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for figure in figures(text, &[]) {
+        if names.len() < MOST_TOLD && !names.contains(&figure.plain) {
+            names.push(figure.plain);
+        }
+    }
+    Some(if names.is_empty() {
+        "its answer has no figures with their kinds (# TYPE)".to_owned()
+    } else {
+        format!("no name begins with {}; it has {}, for example", wanted.join(" or "), names.join(", "))
+    })
+}
+
+/// One line of the text format.
+struct Figure<'a> {
+    /// Its name with its labels.
+    name: &'a str,
+    /// Its name without.
+    plain: &'a str,
+    labels: &'a str,
+    kind: &'a str,
+    value: f64,
+}
+
+/// Figures whose names begin as is wanted; all of them when nothing is.
+fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Figure<'a>> {
+    let mut kinds: HashMap<&str, &str> = HashMap::new();
+    text.lines().filter_map(move |line| {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            kinds.extend(rest.split_once(' '));
+            return None;
+        }
+        let (name, value) = line.rsplit_once(' ').filter(|(name, _)| name.len() <= LONGEST_NAME)?;
+        let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
+        let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
+        let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied()?;
+        // Quantiles and buckets are of the whole time since the endpoint's start.
+        let since_ever = matches!(kind, "summary" | "histogram") && base == plain;
+        let fits = wanted.is_empty() || wanted.iter().any(|begin| plain.starts_with(begin.as_str()));
+        let value = value.parse().ok()?;
+        (fits && !since_ever).then_some(Figure { name, plain, labels, kind, value })
+    })
 }
 
 /// Two counters that say more together.
@@ -99,39 +177,27 @@ const PAIRS: &[Pair] = &[
 /// Figures of the text format: gauges as they are, counters as rates, histograms and summaries as the mean since the last
 /// look, counters of hits and misses also as the share of hits.
 fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, seconds: f64) -> Vec<Reading> {
-    let mut kinds: HashMap<&str, &str> = HashMap::new();
     let mut found = Vec::new();
     let mut steps: Vec<(&str, &str, f64)> = Vec::new();
-    for line in text.lines() {
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            kinds.extend(rest.split_once(' '));
+    let mut now = HashMap::new();
+    for Figure { name, plain, labels, kind, value } in figures(text, wanted).take(MOST_FIGURES) {
+        if !value.is_finite() {
             continue;
         }
-        if line.starts_with('#') {
+        if !matches!(kind, "counter" | "summary" | "histogram") {
+            found.push((name.to_owned(), value));
             continue;
         }
-        let Some((name, value)) = line.rsplit_once(' ') else { continue };
-        let (plain, labels) = name.split_at(name.find('{').unwrap_or(name.len()));
-        let base = plain.strip_suffix("_sum").or_else(|| plain.strip_suffix("_count")).unwrap_or(plain);
-        let kind = kinds.get(plain).or_else(|| kinds.get(base)).copied();
-        if !wanted.is_empty() && !wanted.iter().any(|begin| plain.starts_with(begin.as_str())) {
-            continue;
-        }
-        let Some(value) = value.parse::<f64>().ok().filter(|value| value.is_finite()) else { continue };
-        match kind {
-            Some("summary" | "histogram") if base == plain => {}
-            Some("counter" | "summary" | "histogram") => {
-                if let Some(last) = before.insert(name.to_owned(), value).filter(|last| *last <= value) {
-                    steps.push((plain, labels, value - last));
-                    if kind == Some("counter") {
-                        found.push((format!("{name}, each second"), (value - last) / seconds));
-                    }
-                }
+        now.insert(name.to_owned(), value);
+        if let Some(last) = before.get(name).filter(|last| **last <= value) {
+            steps.push((plain, labels, value - last));
+            if kind == "counter" {
+                found.push((format!("{name}, each second"), (value - last) / seconds));
             }
-            Some(_) => found.push((name.to_owned(), value)),
-            None => {}
         }
     }
+    // What is not there any more is forgotten, so that names that are always new do not add up.
+    *before = now;
     for Pair { ends: (one, other), together, called } in PAIRS {
         for (plain, labels, step) in &steps {
             let Some(base) = plain.strip_suffix(one) else { continue };
@@ -159,6 +225,18 @@ mod tests {
         assert_eq!(readings(&text(10), &wanted, &mut before, 1.0), [("open".to_owned(), 5.0)]);
         let second = readings(&text(30), &wanted, &mut before, 2.0);
         assert_eq!(second[0], ("done{a=\"b\"}, each second".to_owned(), 10.0));
+    }
+
+    #[test]
+    fn names_that_are_always_new_do_not_add_up() {
+        let mut before = HashMap::new();
+        for look in 0..20 {
+            let counter = |number| format!("# TYPE new_{look}_{number} counter\nnew_{look}_{number} 1\n");
+            let long = format!("# TYPE {0} gauge\n{0} 1\n", "long".repeat(LONGEST_NAME));
+            let text = long + &(0..5_000).map(counter).collect::<String>();
+            assert_eq!(readings(&text, &[], &mut before, 1.0), []);
+            assert_eq!(before.len(), MOST_FIGURES);
+        }
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use hyper::header;
 
 use super::User;
-use crate::wire::{Answer, Ask, Fault, FaultKind};
+use crate::wire::{Answer, Ask, Fault, FaultKind, excerpt};
 
 /// Most redirects in a row.
 const MOST_REDIRECTS: usize = 5;
 /// Most resources of a page.
 const MOST_RESOURCES: usize = 100;
+/// Most characters of a page that a fault repeats.
+const MOST_SAID: usize = 100;
 
 /// Gets a page with its resources. The page must contain `expected`, so that an error page is noticed whatever its status is.
 pub async fn get(user: &mut User, path: &str, expected: &str) -> Result<Answer, Fault> {
@@ -39,7 +41,7 @@ pub async fn follow(user: &mut User, ask: Ask) -> Result<Answer, Fault> {
 pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<(), Fault> {
     let text = page.text();
     if page.status != 200 {
-        let said: String = text.chars().take(100).collect();
+        let said = excerpt(&text, MOST_SAID);
         return Err(Fault::new(FaultKind::Status, format!("a page answered {}: {said}", page.status)));
     }
     if !text.contains("</html>") {
@@ -47,6 +49,7 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
     }
     if !text.contains(expected) {
         let title = text.split("<title>").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or_default();
+        let title = excerpt(title, MOST_SAID);
         return Err(Fault::content(format!("a page with status 200 (\"{title}\") does not show \"{expected}\"")));
     }
     for path in resources(&text) {

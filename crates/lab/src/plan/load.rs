@@ -5,6 +5,10 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::quantity::Span;
+use crate::error::{Error, Result};
+
+/// Most seconds that are counted: 30 days.
+const MOST_SECONDS: u64 = 30 * 86_400;
 
 /// Most levels that are named one by one.
 const MOST_NAMED: usize = 32;
@@ -148,6 +152,56 @@ impl Load {
         match self.model {
             Model::Closed => self.course().peak().ceil() as u32,
             Model::Open => self.users,
+        }
+    }
+
+    /// Changes the number of users; of steps of users the highest has so many, and the others in proportion.
+    pub fn set_users(&mut self, users: u32) {
+        self.users = users;
+        let highest = self.steps.iter().map(|step| step.level).fold(0.0, f64::max);
+        if self.model == Model::Closed && highest > 0.0 {
+            for step in &mut self.steps {
+                step.level = (step.level * f64::from(users) / highest).round();
+            }
+        }
+    }
+
+    /// Changes the seconds that are counted; steps share them in proportion. Ramp and warm-up last at most half as long each.
+    ///
+    /// # Errors
+    /// When they are too few or too many.
+    pub fn set_seconds(&mut self, seconds: u64) -> Result<()> {
+        let least = self.steps.len().max(1) as u64;
+        if !(least..=MOST_SECONDS).contains(&seconds) {
+            return Err(Error::new(format!(
+                "{seconds} s cannot be counted: this plan takes {least} to {MOST_SECONDS} seconds"
+            )));
+        }
+        self.duration = Span::seconds(seconds);
+        let all: f64 = self.steps.iter().map(|step| step.hold.0.as_secs_f64()).sum();
+        for step in &mut self.steps {
+            let share = step.hold.0.as_secs_f64() / all;
+            step.hold = Span::seconds(((seconds as f64 * share).round() as u64).max(1));
+        }
+        // A short look has no use for a long ramp.
+        let most = Span::seconds(seconds / 2);
+        self.ramp = if self.ramp > most { most } else { self.ramp };
+        self.warmup = if self.warmup > most { most } else { self.warmup };
+        Ok(())
+    }
+
+    /// Refuses times of which figures for each second cannot be kept.
+    ///
+    /// # Errors
+    /// Which of them is not made of whole seconds.
+    pub fn check_seconds(&self) -> Result<()> {
+        let steps = self.steps.iter().map(|step| ("for of a step", step.hold));
+        let times = [("ramp", self.ramp), ("warmup", self.warmup), ("duration", self.duration)];
+        match times.into_iter().chain(steps).find(|(_, time)| time.0.subsec_nanos() != 0) {
+            None => Ok(()),
+            Some((name, time)) => Err(Error::new(format!(
+                "{name} is {time}: ramp, warmup, duration and steps last whole seconds, since figures are kept for each second"
+            ))),
         }
     }
 
@@ -305,6 +359,18 @@ mod tests {
             words(&format!("steps = [{}]", many.join(", "))),
             "closed model, 40 steps from 1 to 40 users without pauses, not all for the same time; 820 s counted"
         );
+    }
+
+    #[test]
+    fn steps_keep_their_proportions_when_users_and_seconds_change() {
+        let text = "steps = [{ level = 10, for = '20s' }, { level = 40, for = '60s' }]\nramp = '9s'";
+        let mut load: Load = toml::from_str(text).unwrap();
+        load.set_users(20);
+        load.set_seconds(8).unwrap();
+        let levels: Vec<_> = load.steps.iter().map(|step| (step.level, step.hold)).collect();
+        assert_eq!(levels, [(5.0, Span::seconds(2)), (20.0, Span::seconds(6))]);
+        assert_eq!(load.ramp, Span::seconds(4));
+        assert!(load.set_seconds(1).is_err() && load.set_seconds(u64::MAX).is_err());
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub use threshold::{Figure, Threshold, Verdict};
 
 /// Most virtual users of one generator: each has a connection of its own.
 const MOST_USERS: u32 = 60_000;
+/// Most characters of a line of a message.
+const LONGEST_LINE: usize = 200;
 /// Most operations each second that a plan may ask for.
 const MOST_RATE: f64 = 1_000_000.0;
 
@@ -180,8 +182,9 @@ impl Plan {
     /// # Errors
     /// What is wrong with it and where; an unknown key with the nearest known one.
     pub fn parse(text: &str) -> Result<Self> {
-        let plan: Self = toml::from_str(text).map_err(|error| Error::new(explain(&error)))?;
-        plan.check()?;
+        let wrong = |why: &str| Error::new(cut(why));
+        let plan: Self = toml::from_str(text).map_err(|error| wrong(&explain(&error)))?;
+        plan.check().map_err(|error| wrong(&error.to_string()))?;
         Ok(plan)
     }
 
@@ -227,6 +230,9 @@ impl Plan {
                 )));
             }
         }
+        if !self.mix.iter().map(|share| share.weight).sum::<f64>().is_finite() {
+            return Err(Error::new("the weights of the mix are too large: only their proportions count"));
+        }
         let labels: Vec<String> = self.mix.iter().map(Share::label).collect();
         if let Some(twice) = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
             return Err(Error::new(format!("\"{}\" is in the mix twice: give one of them a label", twice.1)));
@@ -242,6 +248,7 @@ impl Plan {
 
     fn check_load(&self) -> Result<()> {
         let load = &self.load;
+        load.check_seconds()?;
         let course = load.course();
         if load.model == Model::Open && load.rate.is_none() && load.steps.is_empty() {
             return Err(Error::new("an open load needs a rate (operations each second) or steps"));
@@ -252,12 +259,12 @@ impl Plan {
         if course.steps().is_empty() {
             return Err(Error::new("the load has no duration that is counted"));
         }
+        if load.steps.iter().any(|step| !step.level.is_finite() || step.level < 0.0) {
+            return Err(Error::new("the level of a step is no number from 0 on"));
+        }
         let most = if load.model == Model::Open { MOST_RATE } else { f64::from(MOST_USERS) };
         if !course.peak().is_finite() || course.peak() <= 0.0 || course.peak() > most {
             return Err(Error::new(format!("the load is {}: it must be above 0 and at most {most}", course.peak())));
-        }
-        if load.steps.iter().any(|step| step.level < 0.0) {
-            return Err(Error::new("a step has a level below 0"));
         }
         if load.timeout.0.is_zero() || load.pace.is_some_and(|pace| pace.0.is_zero()) {
             return Err(Error::new("timeout and pace must be above 0"));
@@ -287,16 +294,39 @@ pub fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says that there is no such thing, and which one may have been meant, or else which ones there are.
+/// A text whose lines are short enough to be read: a plan may be one long line, which messages repeat.
+fn cut(text: &str) -> String {
+    text.lines().map(|line| line.chars().take(LONGEST_LINE).collect::<String>()).collect::<Vec<_>>().join("\n")
+}
+
+/// Says that there is no such thing, and which one may have been meant, or else which there are.
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let name = &name.chars().take(LONGEST_LINE / 2).collect::<String>();
     let alike = known.iter().map(|known| (strsim::jaro_winkler(known, name), known));
     match alike.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((alike, nearest)) if alike >= ALIKE => {
             format!("there is no {what} \"{name}\": did you mean \"{nearest}\"?")
         }
-        Some(_) => format!("there is no {what} \"{name}\": there are {}", known.join(", ")),
+        Some(_) => listed(&format!("there is no {what} \"{name}\": there are "), known),
         None => format!("there is no {what} \"{name}\""),
     }
+}
+
+/// As many names as fit the line, and how many are left.
+fn listed(head: &str, names: &[&str]) -> String {
+    let mut room = LONGEST_LINE.saturating_sub(head.chars().count() + " and 1000 more".len());
+    let fits = |name: &&&str| {
+        let needed = name.chars().count() + 2;
+        let fits = needed <= room;
+        room = room.saturating_sub(needed);
+        fits
+    };
+    let shown: Vec<&str> = names.iter().take_while(fits).copied().collect();
+    let end = match names.len() - shown.len() {
+        0 => String::new(),
+        left => format!(" and {left} more"),
+    };
+    format!("{head}{}{end}", shown.join(", "))
 }
 
 /// The message of a reader's error, with the nearest key when it is about an unknown one.

@@ -41,6 +41,13 @@ fn what_makes_no_sense_is_refused() {
         ("users = 2", "users = 100000", "users"),
         ("weight = 1", "weight = 0", "weight"),
         ("weight = 1", "weight = nan", "weight"),
+        ("weight = 1", "weight = 1e308\n[[mix]]\noperation = \"upload\"\nweight = 1e308", "weights"),
+        ("duration = \"1s\"", "steps = [{ level = nan, for = \"1s\" }]", "level"),
+        ("duration = \"1s\"", "steps = [{ level = inf, for = \"1s\" }]", "level"),
+        ("duration = \"1s\"", "steps = [{ level = -1, for = \"1s\" }]", "level"),
+        ("name = \"small\"", "name = \"small\"\nthresholds = [\"errors < inf%\"]", "0.1%"),
+        ("name = \"small\"", "name = \"small\"\nthresholds = [\"errors < nan%\"]", "0.1%"),
+        ("name = \"small\"", "name = \"small\"\nthresholds = [\"rate > -5\"]", "rate such as 100"),
         ("duration = \"1s\"", "duration = \"0s\"", "duration"),
         ("duration = \"1s\"", "model = \"open\"", "rate"),
         ("weight = 1", "weight = 1\nsize = \"1MB\"", "corpus"),
@@ -75,6 +82,25 @@ fn only_a_name_that_is_alike_is_proposed() {
     assert!(said("qiuck").contains("did you mean \"quick\""), "{}", said("qiuck"));
     let said = said("capacity");
     assert!(!said.contains("did you mean") && said.contains("quick, files, rbs-2010"), "{said}");
+    let many = ["download"; 30];
+    let said = unknown("operation", "x", &many);
+    assert!(said.ends_with("download and 16 more") && said.len() <= LONGEST_LINE, "{said}");
+}
+
+#[test]
+fn a_plan_of_one_long_line_is_refused_in_few_words() {
+    let long = "long".repeat(50_000);
+    for wrong in [
+        format!("name = \"{long}"),
+        format!("{long} = 1"),
+        SMALL.replace("users", &long),
+        SMALL.replace("\"download\"", &format!("\"{long}\"")),
+        SMALL.replace("name = \"small\"", &format!("name = \"small\"\nthresholds = [\"{long} p95 < 1s\"]")),
+        SMALL.replace("name = \"small\"", &format!("name = \"small\"\nthresholds = [\"{long}\"]")),
+    ] {
+        let error = Plan::parse(&wrong).unwrap_err().to_string();
+        assert!(error.lines().count() < 10 && error.lines().all(|line| line.len() <= LONGEST_LINE), "{error}");
+    }
 }
 
 #[test]

@@ -76,9 +76,10 @@ impl Threshold {
                 )
             }
         };
+        let number = number.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         let bound = match figure {
-            Figure::Errors => number.parse::<f64>().map_err(|_| wrong("has no share such as 0.1%"))? / 100.0,
-            Figure::Rate => number.parse::<f64>().map_err(|_| wrong("has no rate such as 100"))?,
+            Figure::Errors => number.ok_or_else(|| wrong("has no share such as 0.1%"))? / 100.0,
+            Figure::Rate => number.ok_or_else(|| wrong("has no rate such as 100"))?,
             _ => Span::parse(right).map_err(|_| wrong("has no time such as 500ms"))?.0.as_secs_f64() * 1000.0,
         };
         Ok(Self { text: text.trim().to_owned(), operation, figure, below, bound })

@@ -9,15 +9,19 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::link::Link;
-use super::{Fault, FaultKind, Outgoing, Target};
+use super::{Fault, FaultKind, Outgoing, Target, excerpt};
 use crate::corpus::Verifier;
 
 /// Most bytes of an answer that is read into memory.
 const MOST_TEXT: usize = 8 << 20;
 /// Longest silence between lines.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(15);
-/// Most cookies that a user keeps.
+/// Most cookies that a user keeps, and most bytes of one, as in browsers.
 const MOST_COOKIES: usize = 50;
+const MOST_COOKIE: usize = 4096;
+/// Most characters of an answer, and of where it leads, that a fault repeats.
+const MOST_SAID: usize = 160;
+const MOST_LOCATION: usize = 200;
 
 /// A request.
 #[derive(Clone, Debug)]
@@ -100,8 +104,12 @@ impl Answer {
         if statuses.contains(&self.status.as_u16()) {
             return Ok(self);
         }
-        let said: String = String::from_utf8_lossy(&self.body).chars().take(160).collect();
-        Err(Fault::new(FaultKind::Status, format!("{} answered {}: {said}", self.what, self.status)))
+        let leads = match self.header(header::LOCATION) {
+            to if self.status.is_redirection() => format!(", which leads to {}", excerpt(to, MOST_LOCATION)),
+            _ => String::new(),
+        };
+        let said = excerpt(&self.text(), MOST_SAID);
+        Err(Fault::new(FaultKind::Status, format!("{} answered {}{leads}: {said}", self.what, self.status)))
     }
 
     /// The body as JSON.
@@ -258,7 +266,7 @@ impl Client {
             Ok(answer) => answer,
             Err(error) => {
                 self.link = None;
-                return Err((explain(&error, what), error.is_canceled()));
+                return Err((self.explain(&error, what), error.is_canceled()));
             }
         };
         self.counted.sent += sent;
@@ -275,7 +283,7 @@ impl Client {
                 None => return Ok(None),
                 Some(Err(error)) => {
                     self.link = None;
-                    return Err(explain(&error, what));
+                    return Err(self.explain(&error, what));
                 }
                 Some(Ok(frame)) => {
                     if let Ok(bytes) = frame.into_data() {
@@ -322,20 +330,26 @@ impl Client {
             let content = parts.next().unwrap_or_default();
             let over = parts.any(|part| part.trim().eq_ignore_ascii_case("max-age=0"));
             self.cookies.retain(|(known, _)| known != name);
-            if !over && self.cookies.len() < MOST_COOKIES {
+            let fits = name.len() + content.len() <= MOST_COOKIE && self.cookies.len() < MOST_COOKIES;
+            if fits && !over {
                 self.cookies.push((name.to_owned(), content.to_owned()));
             }
         }
     }
-}
 
-fn explain(error: &hyper::Error, what: &str) -> Fault {
-    let mut said = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        said = format!("{said}: {inner}");
-        cause = inner.source();
+    fn explain(&self, error: &hyper::Error, what: &str) -> Fault {
+        let mut said = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            said = format!("{said}: {inner}");
+            cause = inner.source();
+        }
+        let closed = error.is_canceled() || error.is_closed() || error.is_incomplete_message() || !error.is_parse();
+        if closed {
+            return Fault::new(FaultKind::Closed, format!("{what}: {said}"));
+        }
+        let may_be_tls = self.target.tls.is_none() && !error.is_parse_too_large();
+        let hint = if may_be_tls { ": if the server speaks TLS, write https://" } else { "" };
+        Fault::new(FaultKind::Protocol, format!("{what}: {said}{hint}"))
     }
-    let closed = error.is_canceled() || error.is_closed() || error.is_incomplete_message() || !error.is_parse();
-    Fault::new(if closed { FaultKind::Closed } else { FaultKind::Protocol }, format!("{what}: {said}"))
 }

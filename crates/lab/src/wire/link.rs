@@ -58,7 +58,8 @@ impl Link {
             }
             Some((config, name)) => {
                 let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
-                let wire: Box<dyn Wire> = Box::new(TokioIo::new(stream.map_err(|error| failed(&error))?));
+                let stream = stream.map_err(|error| failed(&format!("{error}{}", hint(&error))))?;
+                let wire: Box<dyn Wire> = Box::new(TokioIo::new(stream));
                 let (sender, connection) = builder.handshake(wire).await.map_err(|error| failed(&error))?;
                 (sender, Driven::Secure(Box::new(connection)))
             }
@@ -101,6 +102,17 @@ impl Link {
     ) -> hyper::Result<hyper::Response<hyper::body::Incoming>> {
         let answer = self.sender.send_request(request);
         wait(&mut self.connection, answer).await
+    }
+}
+
+/// What to do about an error of TLS: whoever answers with something else, or with nothing, may not speak it.
+fn hint(error: &std::io::Error) -> &'static str {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let other = matches!(inner, Some(rustls::Error::InvalidMessage(_)));
+    if other || error.kind() == std::io::ErrorKind::UnexpectedEof {
+        ": if the server does not speak TLS, write http://"
+    } else {
+        ""
     }
 }
 

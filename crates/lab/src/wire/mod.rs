@@ -38,14 +38,22 @@ pub enum FaultKind {
     Content,
 }
 
+/// Most characters of a fault's text.
+const LONGEST_TEXT: usize = 300;
+
+/// The beginning of what a target sent, on one line and without anything that would steer a terminal.
+pub fn excerpt(text: &str, most: usize) -> String {
+    text.chars().take(most).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
 impl Fault {
-    /// A fault of a kind.
-    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+    /// A fault of a kind; of a long text, which may be what a target sent, the beginning.
+    pub fn new(kind: FaultKind, message: impl AsRef<str>) -> Self {
+        Self { kind, message: excerpt(message.as_ref(), LONGEST_TEXT) }
     }
 
     /// The right status with the wrong content.
-    pub fn content(message: impl Into<String>) -> Self {
+    pub fn content(message: impl AsRef<str>) -> Self {
         Self::new(FaultKind::Content, message)
     }
 }

@@ -81,12 +81,12 @@ impl Target {
         let own = addresses.iter().all(|address| address.ip().is_loopback());
         if !own && !in_plan {
             return Err(Error::new(format!(
-                "the plan does not name {host}, so no load is sent there: add it to hosts in [target] of a plan of your own"
+                "the plan does not name {host}, so nothing is sent there: add it to hosts in [target] of a plan of your own"
             )));
         }
         if !own && !confirmed {
             return Err(Error::new(format!(
-                "{host} is another machine: confirm with --yes-this-is-mine that it may be put under load"
+                "{host} is another machine: confirm with --yes-this-is-mine that it is yours and may be put under load"
             )));
         }
         let host_text = if host.contains(':') { format!("[{host}]") } else { host.clone() };
@@ -132,9 +132,15 @@ impl Place {
         if uri.path().len() > 1 || uri.query().is_some() {
             return Err(wrong("it has no path; what lies below a path is named by root in [target], or --root"));
         }
-        let host = uri.host().ok_or_else(|| wrong("it names no host"))?;
-        let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
-        Ok(Self { host, port: uri.port_u16().unwrap_or(if secure { 443 } else { 80 }), secure })
+        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            None | Some("") => Some(if secure { 443 } else { 80 }),
+            // A port that is too large is none to whoever reads addresses.
+            Some(_) => authority.port_u16().filter(|port| *port > 0),
+        };
+        let port = port.ok_or_else(|| wrong("its port is no number from 1 to 65535"))?;
+        let host = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
+        Ok(Self { host, port, secure })
     }
 }
 

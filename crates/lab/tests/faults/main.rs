@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail, with the reason")]
 
+mod agents;
 mod growing;
+mod hostile;
 mod server;
 
 use lab::{Changes, Event, Kind, RunResult, Trouble as Found, Wishes};
@@ -237,9 +239,18 @@ async fn load_goes_only_where_the_plan_and_somebody_say_so() {
     let named = plan(STEADY).replace("[corpus]", "[target]\nhosts = ['192.0.2.1']\n[corpus]");
     let error = lab::run(&named, &wishes(false), |_| {}).await.unwrap_err().to_string();
     assert!(error.contains("--yes-this-is-mine"), "{error}");
-    for wrong in ["ftp://127.0.0.1", "127.0.0.1", "http://a:b@127.0.0.1", "http://127.0.0.1/dav"] {
+    for (wrong, why) in [
+        ("ftp://127.0.0.1", "begins with http"),
+        ("127.0.0.1", "begins with http"),
+        ("http://a:b@127.0.0.1", "--user"),
+        ("http://127.0.0.1/dav", "--root"),
+        ("http://127.0.0.1:99999", "65535"),
+        ("http://[::1]:0", "65535"),
+        ("http://127.0.0.1:", "65535"),
+    ] {
         let wishes = Wishes { target: Some(wrong.to_owned()), ..Wishes::default() };
-        assert!(lab::run(&plan(STEADY), &wishes, |_| {}).await.is_err(), "{wrong}");
+        let error = lab::run(&plan(STEADY), &wishes, |_| {}).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
     }
 }
 
@@ -288,8 +299,13 @@ async fn agents_together_do_what_one_does_and_one_that_is_lost_is_reported() {
     let without = without.await.unwrap();
     assert!(lost.len() == 1 && lost[0].contains("127.0.0.1:1"), "{lost:?}");
     assert!(without.total.done > 0);
+    assert!(!without.valid, "half of the load is not the plan's");
+    let why = without.invalid_because.join("; ");
+    assert!(why.contains("the agent 127.0.0.1:1 is lost after"), "{why}");
     wishes.stop_without_agent = true;
-    assert!(lab::run(&text, &wishes, |_| {}).await.is_err());
+    let stopped = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    let why = stopped.invalid_because.join("; ");
+    assert!(why.contains("it ended early: ") && why.contains("is lost"), "{why}");
 }
 
 #[tokio::test]
@@ -311,6 +327,13 @@ async fn what_cannot_be_watched_is_said_before_the_load() {
         let said = refused(&format!("kind = 'postgresql'\nconnection = '{told}'")).await;
         assert!(said.contains("PGPASSWORD") && !said.contains("secret"), "{said}");
     }
+}
+
+#[tokio::test]
+async fn the_first_operations_are_measured_like_the_others() {
+    let result = run(Trouble::Slow, "users = 8\nduration = '2s'").await;
+    let shortest = result.operations[0].latency.percentile(0.0);
+    assert!(result.operations[0].label == "download" && shortest > 14.0, "{shortest}");
 }
 
 #[tokio::test]

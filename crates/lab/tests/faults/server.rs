@@ -1,6 +1,6 @@
 //! A small WebDAV server in memory that can be told to behave badly.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -43,13 +43,26 @@ pub enum Trouble {
     Hangs,
     /// Each download takes 15 ms longer.
     Slow,
+    /// The first upload to each path is refused for now.
+    Busy,
+    /// Uploads are refused.
+    Refuses,
+    /// Uploads are never answered.
+    Swallows,
+    /// Downloads are redirected to another server.
+    Redirects,
 }
+
+/// Where downloads are redirected to.
+pub const ELSEWHERE: &str = "https://elsewhere.example/sign-in";
 
 struct State {
     trouble: Trouble,
     files: Mutex<HashMap<String, Bytes>>,
+    refused: Mutex<HashSet<String>>,
     begun: OnceLock<Instant>,
     downloads: AtomicU64,
+    uploads: AtomicU64,
     kept: Mutex<Vec<Vec<u8>>>,
     lock: tokio::sync::Mutex<()>,
 }
@@ -68,8 +81,10 @@ impl Server {
         let state = Arc::new(State {
             trouble,
             files: Mutex::default(),
+            refused: Mutex::default(),
             begun: OnceLock::new(),
             downloads: AtomicU64::new(0),
+            uploads: AtomicU64::new(0),
             kept: Mutex::default(),
             lock: tokio::sync::Mutex::new(()),
         });
@@ -85,6 +100,11 @@ impl Server {
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Uploads that were asked for.
+    pub fn uploads(&self) -> u64 {
+        self.state.uploads.load(Ordering::Relaxed)
     }
 
     /// The load begins: from now on the server behaves badly.
@@ -132,7 +152,16 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Served {
     }
     match request.method().as_str() {
         "PUT" => {
+            state.uploads.fetch_add(1, Ordering::Relaxed);
             let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
+            match state.trouble {
+                Trouble::Swallows => return std::future::pending().await,
+                Trouble::Refuses => return Ok(status(StatusCode::FORBIDDEN, "no more")),
+                Trouble::Busy if state.refused.lock().unwrap().insert(path.clone()) => {
+                    return Ok(status(StatusCode::SERVICE_UNAVAILABLE, "not now"));
+                }
+                _ => {}
+            }
             state.files.lock().unwrap().insert(path, body);
             Ok(status(StatusCode::CREATED, ""))
         }
@@ -174,6 +203,11 @@ async fn download(bytes: Bytes, elapsed: Duration, state: &State) -> Served {
     if !wait.is_zero() {
         // sleep: this is how the server behaves badly
         tokio::time::sleep(wait).await;
+    }
+    if state.trouble == Trouble::Redirects {
+        let mut response = status(StatusCode::FOUND, "go and sign in");
+        response.headers_mut().insert("location", ELSEWHERE.parse().unwrap());
+        return Ok(response);
     }
     if number % 10 != 9 {
         return Ok(Response::new(Full::new(bytes)));

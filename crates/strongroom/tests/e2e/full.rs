@@ -207,3 +207,11 @@ async fn a_full_database_stops_uploads_only() {
     let _databases = disk.bind(folder(&data.join("databases")));
     runs_full(&Farm::at(data), &disk, &[12_000, 100]).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_that_holds_the_log_too_stops_uploads_only() {
+    let disk = Disk::tmpfs(64);
+    let mut farm = Farm::at(disk.path().join("data"));
+    farm.log = Some(disk.path().join("log"));
+    runs_full(&farm, &disk, &[1_000_000, 100_000, 12_000, 100]).await;
+}

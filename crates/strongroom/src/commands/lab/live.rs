@@ -28,7 +28,7 @@ impl Live {
 
     /// Takes what happened.
     pub fn take(&mut self, event: Event) {
-        if let Event::Lost(why) | Event::Left(why) = &event {
+        if let Event::Lost(why) | Event::Left(why) | Event::Unwatched(why) = &event {
             match &self.bar {
                 Some(bar) => bar.println(plain(why)),
                 None => eprintln!("{}", plain(why)),
@@ -52,7 +52,7 @@ impl Live {
                 bar.set_message(line(&window));
             }
             Event::Ending => bar.set_message("waiting for the last answers"),
-            Event::Lost(_) | Event::Left(_) => {}
+            Event::Lost(_) | Event::Left(_) | Event::Unwatched(_) => {}
         }
     }
 

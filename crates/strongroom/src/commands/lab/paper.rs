@@ -2,6 +2,7 @@
 //! outside; each served by a process of its own from a scratch directory.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
@@ -41,7 +42,7 @@ pub struct Paper {
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Two empty PostgreSQL databases, which take the content of the farm with documents in the database and of the external one; SQLite
-    /// when absent. They are not emptied at the end
+    /// when absent. Each is emptied again when its farm is done
     #[arg(long, value_name = "postgres://...,postgres://...", value_delimiter = ',')]
     postgresql: Vec<String>,
     /// Directory for the results
@@ -61,11 +62,15 @@ impl Paper {
         {
             return Err(Error::invalid("--postgresql takes two databases, one for each farm: A,B"));
         }
+        for database in &self.postgresql {
+            check_empty(database)?;
+        }
         lab::report::prepare(&self.out).map_err(|error| said(&error))?;
         let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
-        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first()).await?;
-        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last()).await?;
+        let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
+        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first(), &stop).await?;
+        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last(), &stop).await?;
         let text = paper.tables(self.scale, self.engine(), &internal, &external);
         let path = self.out.join(format!("{}{}.md", paper.name, self.ending()));
         lab::report::write(&path, &text).map_err(|error| said(&error))?;
@@ -97,6 +102,7 @@ impl Paper {
         scratch: &Path,
         store: &str,
         postgresql: Option<&String>,
+        stop: &lab::Stop,
     ) -> Result<Configuration> {
         let data = scratch.join(store);
         let mut server = Server::start(&data, postgresql)?;
@@ -120,11 +126,15 @@ impl Paper {
                 changes,
                 login: Some(login),
                 label: Some(format!("{phase}-{store}{}", self.ending())),
+                stop: stop.clone(),
                 ..lab::Wishes::default()
             };
             let mut live = Live::new(self.json);
             let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
             live.end();
+            if stop.asked() {
+                return Err(Error::unavailable(format!("interrupted: there are no tables of {}", paper.name)));
+            }
             lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
             configuration.results.push(result);
         }
@@ -133,6 +143,8 @@ impl Paper {
         configuration.database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
         if let Some(database) = postgresql {
             configuration.database = size_of(database)?;
+            // All that is in it came from this farm: it was empty before.
+            psql(database, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")?;
         }
         configuration.store = bytes_below(&data.join("blobs"), &|_| true);
         // The next one needs the room. What stays is removed with the scratch directory; what was measured is not lost for it.
@@ -182,6 +194,8 @@ impl Server {
             .env("STRONGROOM_LOG", "error")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // What interrupts the lab from a terminal is not for its server, which the lab ends itself.
+            .process_group(0)
             .spawn()
             .map_err(failed)?;
         // On one machine the generator comes first: what waits for a processor is then the server, as in the papers, and
@@ -237,18 +251,35 @@ fn program(data: &Path, words: &[&str]) -> Result<()> {
     Err(Error::unavailable(format!("{} on the scratch farm failed: {said}", words.join(" "))))
 }
 
+/// Refuses a database that holds something: a farm in it would be spoilt, and it is emptied at the end.
+fn check_empty(database: &str) -> Result<()> {
+    let held = psql(database, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")?;
+    if held == "0" {
+        return Ok(());
+    }
+    let name = psql(database, "SELECT current_database()")?;
+    Err(Error::invalid(format!("the database {name} is not empty: --postgresql takes two that hold nothing")))
+}
+
 /// Bytes of a database of PostgreSQL, as it says itself; its log belongs to the whole server.
 fn size_of(database: &str) -> Result<u64> {
+    let size = psql(database, "SELECT pg_database_size(current_database())")?;
+    size.parse().map_err(|_| Error::unavailable(format!("a database does not say how large it is: {size}")))
+}
+
+/// What a database answers to a command.
+fn psql(database: &str, command: &str) -> Result<String> {
     let failed = |e: std::io::Error| {
-        Error::unavailable("psql, which asks how large a database is, cannot be started: install PostgreSQL's client")
+        Error::unavailable("psql, which speaks to the databases, cannot be started: install PostgreSQL's client")
             .with_source(e)
     };
-    let asked = ["-X", "-q", "-A", "-t", "-w", "-c", "SELECT pg_database_size(current_database())", "-d", database];
-    let output = Command::new("psql").args(asked).stdin(Stdio::null()).output().map_err(failed)?;
-    String::from_utf8_lossy(&output.stdout).trim().parse().map_err(|_| {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Error::unavailable(format!("the database of the scratch farm does not say how large it is: {said}"))
-    })
+    let words = ["-X", "-q", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1", "-c", command, "-d", database];
+    let output = Command::new("psql").args(words).stdin(Stdio::null()).output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::unavailable(format!("a database of --postgresql cannot be used: {said}")))
 }
 
 /// Bytes of the files below a directory whose names are wanted; what cannot be read counts nothing.

@@ -29,10 +29,10 @@ pub struct Run {
     /// The share of the plan's corpus
     #[arg(long)]
     scale: Option<f64>,
-    /// Virtual users, instead of the plan's
+    /// Virtual users, instead of the plan's; with steps, those of the highest, and the others in proportion
     #[arg(long)]
     users: Option<u32>,
-    /// Seconds that are counted, instead of the plan's
+    /// Seconds that are counted, instead of the plan's; steps share them in proportion
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Send the load from agents instead of this process
@@ -72,6 +72,7 @@ impl Run {
             agents: self.agents.clone(),
             agent_token: self.token.clone(),
             stop_without_agent: self.stop_without_agent,
+            stop: lab::Stop::on_signals().map_err(|error| said(&error))?,
             ..wishes
         };
         let page = match self.live {

@@ -58,18 +58,27 @@ impl Sweep {
         wishes.changes.scale = self.scale;
         wishes.changes.steps = levels.into_iter().map(|level| (level, self.seconds)).collect();
         wishes.label = Some(format!("sweep-{}", file_name(&self.plan)));
+        let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
+        wishes.stop = stop.clone();
+        let mut judge = lab::sweep::Judge::new(stop, self.p95);
         let mut live = Live::new(self.json);
-        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        let tell = |event| {
+            judge.take(&event);
+            live.take(event);
+        };
+        let result = lab::run(&plan, &wishes, tell).await.map_err(|error| said(&error))?;
         live.end();
-        let found = lab::sweep::evaluate(&result, self.p95);
-        let text = lab::sweep::markdown(&result, &found, self.p95);
+        let found = judge.end();
+        let capacity = found.capacity();
+        let interrupted = found.ended == lab::sweep::Ended::Interrupted;
+        let text = found.markdown(&result);
+        // Before the files: on a full disk it is still said.
+        show(self.json, &json!({ "capacity": capacity, "levels": found.levels, "interrupted": interrupted }), &text);
         if let Some(directory) = &self.out {
             lab::report::save(&result, directory, &file_name(&result.label)).map_err(|error| said(&error))?;
             let path = directory.join("capacity.md");
             lab::report::write(&path, &text).map_err(|error| said(&error))?;
         }
-        let capacity = lab::sweep::capacity(&found);
-        show(self.json, &json!({ "capacity": capacity, "levels": found, "valid": result.valid }), &text);
-        Ok(if capacity.is_some() && result.valid { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        Ok(if capacity.is_some() && !interrupted { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 }

@@ -27,6 +27,8 @@ pub struct Farm {
     /// The data directory.
     pub data: PathBuf,
     arguments: Vec<String>,
+    /// The file that takes the log of servers; the test keeps it when there is none.
+    pub log: Option<PathBuf>,
 }
 
 /// A server or command that ended by itself: its status and all that it said.
@@ -54,7 +56,7 @@ impl Farm {
         }
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
-        Self { _scratch: Some(scratch), data, arguments: Vec::new() }
+        Self { _scratch: Some(scratch), data, arguments: Vec::new(), log: None }
     }
 
     /// A new farm in a directory of its own, with its content and its configuration in these databases of PostgreSQL.
@@ -62,19 +64,19 @@ impl Farm {
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
         let arguments = ["--database", content, "--configuration-database", configuration];
-        Self { _scratch: Some(scratch), data, arguments: arguments.map(str::to_owned).into() }
+        Self { _scratch: Some(scratch), data, arguments: arguments.map(str::to_owned).into(), log: None }
     }
 
     /// A new farm in a directory of its own, with its content in this database of PostgreSQL and its configuration in a file.
     pub fn with_content(content: &str) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
-        Self { _scratch: Some(scratch), data, arguments: vec!["--database".to_owned(), content.to_owned()] }
+        Self { _scratch: Some(scratch), data, arguments: vec!["--database".to_owned(), content.to_owned()], log: None }
     }
 
     /// A new farm on SQLite in a directory of the caller's choice.
     pub fn at(data: impl Into<PathBuf>) -> Self {
-        Self { _scratch: None, data: data.into(), arguments: Vec::new() }
+        Self { _scratch: None, data: data.into(), arguments: Vec::new(), log: None }
     }
 
     fn command(&self) -> Command {
@@ -89,10 +91,14 @@ impl Farm {
 
     /// Starts a server and does not wait for it.
     pub fn spawn(&self) -> Server {
-        let mut child = self.command().spawn().unwrap_or_else(|error| panic!("setpriv does not start: {error}"));
+        let mut command = self.command();
+        if let Some(path) = &self.log {
+            command.stderr(std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap());
+        }
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("setpriv does not start: {error}"));
         let log = Arc::new(Mutex::new(Vec::new()));
         keep(child.stdout.take().unwrap(), Arc::clone(&log));
-        keep(child.stderr.take().unwrap(), Arc::clone(&log));
+        child.stderr.take().into_iter().for_each(|stderr| keep(stderr, Arc::clone(&log)));
         Server { child, log, address: String::new() }
     }
 

@@ -1,6 +1,8 @@
 //! Drives `strongroom lab` as a person would, against a running server of the same program.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
+
+mod interrupted;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -42,6 +44,9 @@ impl Server {
             .arg(data)
             .args(words)
             .env("STRONGROOM_ADMIN_PASSWORD", PASSWORD)
+            // Those of the lab are no settings of a server.
+            .env("STRONGROOM_LAB_PASSWORD", "another")
+            .env("STRONGROOM_LAB_TOKEN", "a word")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -255,10 +260,17 @@ fn a_corpus_that_was_imported_is_what_a_run_expects() {
 
 #[tokio::test]
 async fn a_paper_is_run_on_postgresql() {
-    let databases = [database::testing::fresh_postgres().await, database::testing::fresh_postgres().await].join(",");
+    let databases = [database::testing::fresh_postgres().await, database::testing::fresh_postgres().await];
+    let tables = |database: &str, command: &str| {
+        let psql = Command::new("psql").args(["-X", "-q", "-A", "-t", "-d", database, "-c", command]).output().unwrap();
+        assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
+        String::from_utf8(psql.stdout).unwrap().trim().to_owned()
+    };
+    let count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    let both = databases.join(",");
     let directory = tempfile::tempdir().unwrap();
     let words = ["paper", "rbs-2010", "--scale", "0.0002", "--users", "60", "--seconds", "4"];
-    let more = ["--scratch", ".", "--out", "out", "--postgresql", &databases];
+    let more = ["--scratch", ".", "--out", "out", "--postgresql", &both];
     let output = lab(directory.path(), &[&words[..], &more[..]].concat());
     let text = std::fs::read_to_string(directory.path().join("out/rbs-2010-postgresql.md"));
     let text = text.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into_owned());
@@ -268,6 +280,11 @@ async fn a_paper_is_run_on_postgresql() {
     // What lies in the database makes it larger than the one whose documents lie outside.
     assert!(cells[3] > cells[4] && cells[4] > 0.001, "{sizes}");
     assert!(fault(directory.path(), &["paper", "rbs-2010", "--postgresql", "postgres://a"]).contains("two databases"));
+    assert_eq!(databases.each_ref().map(|database| tables(database, count)), ["0", "0"], "both are empty again");
+    tables(&databases[1], "CREATE TABLE somebody_elses (id int)");
+    let said = fault(directory.path(), &["paper", "rbs-2010", "--postgresql", &both]);
+    assert!(said.contains("is not empty"), "{said}");
+    assert_eq!(tables(&databases[1], count), "1");
 }
 
 #[test]
@@ -288,6 +305,9 @@ fn a_target_is_reached_by_tls_when_its_certificate_is_trusted() {
     let words = ["run", "small.toml", "--target", &server.address, "--user", "admin", "--password", PASSWORD, "--json"];
     let said = fault(path, &words);
     assert!(said.contains("no connection to https://127.0.0.1") && said.contains("certificate"), "{said}");
+    let plain = server.address.replace("https://", "http://");
+    let said = fault(path, &["run", "small.toml", "--target", &plain, "--user", "admin", "--password", PASSWORD]);
+    assert!(said.contains("if the server speaks TLS, write https://"), "{said}");
     let mut trusting = Command::new(PROGRAM);
     trusting.arg("lab").args(words).current_dir(path).env("SSL_CERT_FILE", &certificate);
     let output = trusting.output().unwrap();

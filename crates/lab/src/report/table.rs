@@ -31,7 +31,7 @@ pub fn escape(text: &str) -> String {
 /// A number with as many digits as say something; a dash for what is none.
 pub fn number(value: f64) -> String {
     match value.abs() {
-        magnitude if !magnitude.is_finite() => "-".to_owned(),
+        magnitude if magnitude.is_nan() => "-".to_owned(),
         magnitude if magnitude >= 1e12 => format!("{value:.1e}"),
         magnitude if magnitude >= 100.0 => format!("{value:.0}"),
         magnitude if magnitude >= 10.0 => format!("{value:.1}"),

@@ -143,6 +143,7 @@ fn conduct<'a>(
         let targets = Target::all(&plan.target, given.0, given.1, wishes.login.clone(), wishes.confirmed);
         let (target, twins) = stop.unless_asked(targets).await?;
         let mix = stop.unless_asked(Mix::new(&plan, &target)).await?;
+        let target_version = stop.unless_asked(async { Ok(engine::version(&target).await) }).await?;
         let corpus = Arc::new(Corpus::new(plan.corpus.clone()));
         let loaded = stop.unless_asked(bring(&target, &corpus, &mut *tell)).await?;
         for twin in &twins {
@@ -209,7 +210,7 @@ fn conduct<'a>(
             monitors,
             threads,
             label,
-            target_version: String::new(),
+            target_version,
             enough: stop.is_enough(),
         };
         Ok(RunResult::new(parts))

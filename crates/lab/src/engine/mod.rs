@@ -117,9 +117,9 @@ impl Mix {
 /// Longest time of an answer to a question about the target itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a target says of its version; nothing when it does not.
-#[allow(dead_code)]
+/// What a target says of its version; nothing when it does not, or not at once.
 pub async fn version(target: &Arc<Target>) -> String {
+    const PATIENCE: Duration = Duration::from_secs(5);
     let target = target.clone();
     let asking = on_own_thread(move || async move {
         let mut client = Client::new(target.clone());

@@ -114,6 +114,7 @@ fn every_operation_succeeds_on_a_running_server() {
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     let result = &said["result"];
     assert_eq!(result["faults"].as_array().map(Vec::len), Some(0), "{:#}", result["faults"]);
+    assert_eq!(result["target_version"], format!("Strongroom {}", env!("CARGO_PKG_VERSION")));
     for operation in result["operations"].as_array().unwrap() {
         assert!(operation["done"].as_u64() > Some(0), "{}", operation["label"]);
     }

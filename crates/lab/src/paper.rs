@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::report::{number, table_of};
+use crate::report::{number, table_of, while_counted};
 use crate::result::{OperationResult, RunResult};
 use crate::stats::mean;
 
@@ -132,12 +132,12 @@ impl Row {
     }
 }
 
-/// What a configuration did: results by phase, and what its documents take on disk.
-#[derive(Clone, Debug, Default)]
-pub struct Configuration {
-    /// Results in the order of the phases.
-    pub results: Vec<RunResult>,
-    /// Bytes of the content database with its log.
+/// What a configuration did in a phase, and what its documents take on disk afterwards.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// What was measured.
+    pub result: RunResult,
+    /// Bytes of the content database; with its log, where that is its own.
     pub database: u64,
     /// Bytes of the store.
     pub store: u64,
@@ -159,12 +159,13 @@ impl Paper {
         toml::from_str(text.ok_or_else(none)?).map_err(|error| Error::new(format!("the paper {name}: {error}")))
     }
 
-    /// The paper's tables with our figures beside, as Markdown.
-    pub fn tables(&self, scale: f64, engine: &str, internal: &Configuration, external: &Configuration) -> String {
+    /// The paper's tables with our figures beside, as Markdown: those of the phases with documents in the database, and with
+    /// documents outside.
+    pub fn tables(&self, scale: f64, engine: &str, internal: &[Phase], external: &[Phase]) -> String {
         let mut text =
             format!("# {}: {}\n\nCorpus at a scale of {scale}, databases on {engine}.\n\n", self.name, self.title);
         for (what, configuration) in [("in the database", internal), ("external", external)] {
-            for result in &configuration.results {
+            for result in configuration.iter().map(|phase| &phase.result) {
                 for reason in &result.invalid_because {
                     text += &format!(
                         "**{} {what}: these figures say nothing about the target: {reason}.**\n\n",
@@ -195,9 +196,9 @@ impl Paper {
         text
     }
 
-    fn remarks(&self, configuration: &Configuration) -> String {
+    fn remarks(&self, phases: &[Phase]) -> String {
         let mut text = String::new();
-        for result in configuration.results.iter().filter(|result| !result.missing.is_empty()) {
+        for result in phases.iter().map(|phase| &phase.result).filter(|result| !result.missing.is_empty()) {
             let share: f64 = result.missing.iter().map(|missing| missing.share).sum();
             let names: Vec<String> = result
                 .missing
@@ -218,11 +219,11 @@ impl Paper {
     }
 }
 
-fn line(row: &Row, phase: &str, internal: &Configuration, external: &Configuration) -> Vec<String> {
+fn line(row: &Row, phase: &str, internal: &[Phase], external: &[Phase]) -> Vec<String> {
     let figure = row.figure();
     let (a, b) = (measured(internal, phase, figure), measured(external, phase, figure));
     let label = figure.split_once(':').map_or("", |(_, label)| label);
-    let missing = internal.results.iter().flat_map(|result| &result.missing).any(|missing| missing.label == label);
+    let missing = internal.iter().flat_map(|phase| &phase.result.missing).any(|missing| missing.label == label);
     let none = if missing { "not offered" } else { "none done" };
     let none = if figure.starts_with("monitor:") { "not seen" } else { none };
     let show = |value: Option<f64>| value.map_or(none.to_owned(), number);
@@ -248,15 +249,13 @@ fn ratio(internal: Option<f64>, external: Option<f64>) -> String {
     }
 }
 
-fn measured(of: &Configuration, phase: &str, figure: &str) -> Option<f64> {
+fn measured(phases: &[Phase], phase: &str, figure: &str) -> Option<f64> {
     let (what, label) = figure.split_once(':')?;
+    let of = phases.iter().find(|of| of.result.plan == phase)?;
+    let result = &of.result;
     match what {
         "database-gb" => return Some(of.database as f64 / 1e9),
         "store-gb" => return Some(of.store as f64 / 1e9),
-        _ => {}
-    }
-    let result = of.results.iter().find(|result| result.plan == phase)?;
-    match what {
         "monitor" => return watched(result, label),
         "peak-rate" => return Some(peak_rate(result)),
         _ => {}
@@ -280,11 +279,7 @@ fn measured(of: &Configuration, phase: &str, figure: &str) -> Option<f64> {
 /// The mean of a figure that was watched, while it counted.
 fn watched(result: &RunResult, name: &str) -> Option<f64> {
     let series = result.monitors.iter().find(|series| series.name == name)?;
-    let counted = |at: f64| {
-        let window = result.windows.iter().find(|window| window.second == at as u64);
-        window.is_some_and(|window| window.counted)
-    };
-    let values: Vec<f64> = series.points.iter().filter(|(at, _)| counted(*at)).map(|(_, value)| *value).collect();
+    let values = while_counted(result, series);
     (!values.is_empty()).then(|| mean(&values))
 }
 
@@ -296,9 +291,9 @@ fn peak_rate(result: &RunResult) -> f64 {
     mean(&rates)
 }
 
-fn ours(internal: &Configuration, external: &Configuration) -> String {
+fn ours(internal: &[Phase], external: &[Phase]) -> String {
     let mut rows = Vec::new();
-    for (a, b) in internal.results.iter().zip(&external.results) {
+    for (a, b) in internal.iter().zip(external).map(|(a, b)| (&a.result, &b.result)) {
         for (x, y) in a.operations.iter().chain([&a.total]).zip(b.operations.iter().chain([&b.total])) {
             rows.push(vec![
                 a.plan.clone(),
@@ -371,13 +366,13 @@ mod tests {
                 monitors: vec![series("machine: processors, %", busy)],
                 ..crate::result::sample()
             };
-            Configuration { results: vec![result], ..Configuration::default() }
+            vec![Phase { result, database: 0, store: 0 }]
         };
         let text = Paper::find("rbs-2010-sp1").unwrap().tables(1.0, "SQLite", &with(2000.0, 80.0), &with(1000.0, 90.0));
         assert!(text.contains("| read 1 MB, s | - | - | below 1 | 2.00 | 1.00 | 0.50, as in the paper |"), "{text}");
         assert!(text.contains("| - | - | below 1 | 80.0 | 90.0 | 1.12, not as in the paper |"), "{text}");
         let mut below = with(2000.0, 40.0);
-        below.results[0].plan = "dms-2012-upload".to_owned();
+        below[0].result.plan = "dms-2012-upload".to_owned();
         let text = Paper::find("dms-2012").unwrap().tables(1.0, "SQLite", &below, &below);
         assert!(
             text.contains("| processors, % | below 50.0 | - | - | 40.0 | 40.0 | 1.00, as in the paper |"),

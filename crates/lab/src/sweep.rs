@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::measure::Window;
-use crate::report::{milliseconds, number, table_of};
+use crate::report::{in_markdown, milliseconds, number, table_of};
 use crate::result::{RunResult, is_limit};
 use crate::run::Event;
 use crate::stats::{mean, median, quantile};
@@ -219,7 +219,7 @@ impl Sweep {
             text += "\n**The sweep was interrupted: higher levels were not tried.**\n";
         }
         for finding in &result.findings {
-            text += &format!("\n- {}\n", finding.text);
+            text += &format!("\n- {}\n", in_markdown(&finding.text));
         }
         text
     }

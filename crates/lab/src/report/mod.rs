@@ -17,6 +17,7 @@ pub use markdown::markdown;
 pub use table::{bytes, markdown as table_of, milliseconds, number};
 pub(crate) use text::markdown as in_markdown;
 pub use text::plain;
+pub(crate) use watched::while_counted;
 
 /// Writes `NAME.json`, `NAME.md` and `NAME.html` into a directory, which is made when it is missing.
 ///

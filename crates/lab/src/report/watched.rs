@@ -12,11 +12,8 @@ pub const WATCHED: &[&str] = &["figure", "mean", "least", "most"];
 
 /// Rows of that table: each figure that was seen while it counted.
 pub fn watched(result: &RunResult) -> Vec<Vec<String>> {
-    let counted: HashSet<u64> =
-        result.windows.iter().filter(|window| window.counted).map(|window| window.second).collect();
     let row = |series: &Series| {
-        let points = series.points.iter().filter(|(at, value)| counted.contains(&(*at as u64)) && value.is_finite());
-        let values: Vec<f64> = points.map(|(_, value)| *value).collect();
+        let values = while_counted(result, series);
         let unit = unit(&series.name);
         let least = values.iter().copied().reduce(f64::min)?;
         let most = values.iter().copied().reduce(f64::max)?;
@@ -24,6 +21,14 @@ pub fn watched(result: &RunResult) -> Vec<Vec<String>> {
         Some(std::iter::once(series.name.clone()).chain(figures).collect())
     };
     result.monitors.iter().filter_map(row).collect()
+}
+
+/// What a figure was in the seconds that counted.
+pub fn while_counted(result: &RunResult, series: &Series) -> Vec<f64> {
+    let counted: HashSet<u64> =
+        result.windows.iter().filter(|window| window.counted).map(|window| window.second).collect();
+    let points = series.points.iter().filter(|(at, value)| counted.contains(&(*at as u64)) && value.is_finite());
+    points.map(|(_, value)| *value).collect()
 }
 
 /// The unit of a figure by its name: `B`, `s`, `ms` or `%`, with `/s` behind what is counted each second; nothing for a number.

@@ -16,6 +16,9 @@ use crate::corpus::Verifier;
 const MOST_TEXT: usize = 8 << 20;
 /// Longest silence between lines.
 const SILENCE: std::time::Duration = std::time::Duration::from_secs(15);
+/// A connection that nothing was asked of for so long may be closed by its server at any moment. One in steady use may not, and that is a
+/// fault.
+const UNUSED: std::time::Duration = std::time::Duration::from_secs(1);
 /// Most cookies that a user keeps, and most bytes of one, as in browsers.
 const MOST_COOKIES: usize = 50;
 const MOST_COOKIE: usize = 4096;
@@ -243,12 +246,18 @@ impl Client {
         if !usable {
             self.link = None;
         }
-        let reused = self.link.is_some();
+        let idle = self.link.as_ref().map(Link::idle);
+        let safe = ask.method.is_safe();
         let first = self.attempt(ask.clone(), what).await;
-        let first = match first {
-            // The server had closed the connection before it got anything of the request.
-            Err((fault, true)) if reused && fault.kind == FaultKind::Closed => self.attempt(ask, what).await,
-            other => other,
+        let first = match (first, idle) {
+            // The server had closed the connection before it got anything of the request, or did so while the request was on its way
+            // on a connection that nobody had used for a while: RFC 9112, section 9.3.1, lets clients ask again, as browsers do.
+            (Err((fault, not_taken)), Some(idle))
+                if fault.kind == FaultKind::Closed && (not_taken || safe && idle >= UNUSED) =>
+            {
+                self.attempt(ask, what).await
+            }
+            (other, _) => other,
         };
         first.map_err(|(fault, _)| fault)
     }
@@ -280,7 +289,10 @@ impl Client {
         loop {
             let link = self.link.as_mut().ok_or_else(closed)?;
             match link.wait(body.frame()).await {
-                None => return Ok(None),
+                None => {
+                    link.is_free();
+                    return Ok(None);
+                }
                 Some(Err(error)) => {
                     self.link = None;
                     return Err(self.explain(&error, what));

@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::rt::{Read, Write};
@@ -20,8 +21,9 @@ impl<T: Read + Write + Unpin> Wire for T {}
 
 /// A connection to a target.
 pub struct Link {
-    pub sender: SendRequest<Outgoing>,
+    sender: SendRequest<Outgoing>,
     connection: Option<Driven>,
+    free_since: Instant,
 }
 
 enum Driven {
@@ -64,7 +66,7 @@ impl Link {
                 (sender, Driven::Secure(Box::new(connection)))
             }
         };
-        Ok(Self { sender, connection: Some(connection) })
+        Ok(Self { sender, connection: Some(connection), free_since: Instant::now() })
     }
 
     /// Whether another request can be sent; notices that the server has closed it meanwhile.
@@ -88,6 +90,16 @@ impl Link {
             }
         })
         .await
+    }
+
+    /// An answer has come as a whole.
+    pub fn is_free(&mut self) {
+        self.free_since = Instant::now();
+    }
+
+    /// How long nothing was asked of it.
+    pub fn idle(&self) -> Duration {
+        self.free_since.elapsed()
     }
 
     /// Waits for something that needs the connection to go on.

@@ -164,6 +164,13 @@ async fn a_target_that_closes_connections_is_counted_and_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_not_used_may_be_closed_as_browsers_let_it() {
+    let result = run(Trouble::Closes, "users = 8\nthink = '2500ms'\nwarmup = '3s'\nduration = '9s'").await;
+    assert!(result.total.done >= 20 && result.total.failed == 0, "{:?}", result.faults);
+    assert!(result.total.requests > result.total.done, "none was asked again");
+}
+
+#[tokio::test]
 async fn answers_that_never_end_are_given_up() {
     for trouble in [Trouble::Drips, Trouble::DripsHeads] {
         let started = std::time::Instant::now();

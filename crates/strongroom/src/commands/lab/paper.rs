@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use clap::Args;
-use lab::paper::{Configuration, Paper as Described};
+use lab::paper::{Paper as Described, Phase};
 use model::{Error, Result};
 use serde_json::json;
 
@@ -69,17 +69,20 @@ impl Paper {
         let scratch = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = Scratch::new(scratch.join(format!("strongroom-lab-{}", std::process::id())))?;
         let stop = lab::Stop::on_signals().map_err(|error| said(&error))?;
-        let internal = self.configuration(&paper, &scratch.0, "database", self.postgresql.first(), &stop).await?;
-        let external = self.configuration(&paper, &scratch.0, "files", self.postgresql.last(), &stop).await?;
+        let internal = Configuration { store: "database", postgresql: self.postgresql.first(), scratch: &scratch.0 };
+        let internal = self.phases(&paper, &internal, &stop).await?;
+        let external = Configuration { store: "files", postgresql: self.postgresql.last(), scratch: &scratch.0 };
+        let external = self.phases(&paper, &external, &stop).await?;
         let text = paper.tables(self.scale, self.engine(), &internal, &external);
         let path = self.out.join(format!("{}{}.md", paper.name, self.ending()));
         lab::report::write(&path, &text).map_err(|error| said(&error))?;
-        let valid = internal.results.iter().chain(&external.results).all(|result| result.valid);
+        let valid = internal.iter().chain(&external).all(|phase| phase.result.valid);
+        let results = |phases: &[Phase]| phases.iter().map(|phase| json!(phase.result)).collect::<Vec<_>>();
         let value = json!({
             "paper": paper.name,
             "valid": valid,
-            "in_database": internal.results,
-            "external": external.results,
+            "in_database": results(&internal),
+            "external": results(&external),
             "tables": text,
         });
         show(self.json, &value, &format!("{text}\nwritten: {}\n", path.display()));
@@ -95,62 +98,69 @@ impl Paper {
         if self.postgresql.is_empty() { "" } else { "-postgresql" }
     }
 
-    /// All phases on a new farm whose documents go to a store, with its content in a database of PostgreSQL when one is given.
-    async fn configuration(
-        &self,
-        paper: &Described,
-        scratch: &Path,
-        store: &str,
-        postgresql: Option<&String>,
-        stop: &lab::Stop,
-    ) -> Result<Configuration> {
-        let data = scratch.join(store);
-        let mut server = Server::start(&data, postgresql)?;
-        program(
-            &data,
-            &["blobs", "policy", "set", "--database", "main", "--active", store, "--minimum-size", MINIMUM],
-        )?;
-        let mut configuration = Configuration::default();
+    /// All phases in one configuration.
+    async fn phases(&self, paper: &Described, on: &Configuration<'_>, stop: &lab::Stop) -> Result<Vec<Phase>> {
+        let mut phases = Vec::new();
         for phase in &paper.phases {
-            eprintln!("{phase}, documents in the store \"{store}\"");
-            let plan = lab::read_plan(phase).map_err(|error| said(&error))?;
-            let login = lab::Login { user: "admin".to_owned(), password: server.password.clone() };
-            let changes = lab::Changes {
-                scale: Some(self.scale),
-                users: self.users,
-                seconds: self.seconds,
-                ..lab::Changes::default()
-            };
-            let wishes = lab::Wishes {
-                target: Some(server.address.clone()),
-                changes,
-                login: Some(login),
-                label: Some(format!("{phase}-{store}{}", self.ending())),
-                stop: stop.clone(),
-                ..lab::Wishes::default()
-            };
-            let mut live = Live::new(self.json);
-            let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
-            live.end();
+            phases.push(self.phase(phase, on, stop).await?);
             if stop.asked() {
                 return Err(Error::unavailable(format!("interrupted: there are no tables of {}", paper.name)));
             }
+        }
+        Ok(phases)
+    }
+
+    /// A phase on a new farm, so that it neither finds what the one before it left nor needs the room for it.
+    async fn phase(&self, phase: &str, on: &Configuration<'_>, stop: &lab::Stop) -> Result<Phase> {
+        eprintln!("{phase}, documents in the store \"{}\"", on.store);
+        let data = on.scratch.join(on.store);
+        let mut server = Server::start(&data, on.postgresql)?;
+        program(
+            &data,
+            &["blobs", "policy", "set", "--database", "main", "--active", on.store, "--minimum-size", MINIMUM],
+        )?;
+        let plan = lab::read_plan(phase).map_err(|error| said(&error))?;
+        let changes = lab::Changes {
+            scale: Some(self.scale),
+            users: self.users,
+            seconds: self.seconds,
+            ..lab::Changes::default()
+        };
+        let wishes = lab::Wishes {
+            target: Some(server.address.clone()),
+            changes,
+            login: Some(lab::Login { user: "admin".to_owned(), password: server.password.clone() }),
+            label: Some(format!("{phase}-{}{}", on.store, self.ending())),
+            stop: stop.clone(),
+            ..lab::Wishes::default()
+        };
+        let mut live = Live::new(self.json);
+        let result = lab::run(&plan, &wishes, |event| live.take(event)).await.map_err(|error| said(&error))?;
+        live.end();
+        if !stop.asked() {
             lab::report::save(&result, &self.out, &file_name(&result.label)).map_err(|error| said(&error))?;
-            configuration.results.push(result);
         }
         server.stop();
         // Room that is kept back for a full disk is no content.
-        configuration.database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
-        if let Some(database) = postgresql {
-            configuration.database = size_of(database)?;
+        let mut database = bytes_below(&data.join("databases"), &|name| !name.ends_with("-reserve"));
+        if let Some(of) = on.postgresql {
+            database = size_of(of)?;
             // All that is in it came from this farm: it was empty before.
-            psql(database, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")?;
+            psql(of, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")?;
         }
-        configuration.store = bytes_below(&data.join("blobs"), &|_| true);
-        // The next one needs the room. What stays is removed with the scratch directory; what was measured is not lost for it.
-        let _ = std::fs::remove_dir_all(&data);
-        Ok(configuration)
+        let store = bytes_below(&data.join("blobs"), &|_| true);
+        // The next farm is new and needs the room.
+        let removed = std::fs::remove_dir_all(&data);
+        removed.map_err(|e| Error::unavailable(format!("{} cannot be removed", data.display())).with_source(e))?;
+        Ok(Phase { result, database, store })
     }
+}
+
+/// Where documents go: the store, and the database of PostgreSQL that takes the content, if one does.
+struct Configuration<'a> {
+    store: &'a str,
+    postgresql: Option<&'a String>,
+    scratch: &'a Path,
 }
 
 /// A scratch directory that is removed at the end, however it ends.

@@ -1,5 +1,5 @@
-//! What a drill of a set without BLOBs looks for in the stores of the farm: whether the bytes that its documents need are there. They are not
-//! read; that is what a check does.
+//! What a drill of a set without BLOBs looks for in the stores of the farm: whether the bytes that its documents need are there. Of long
+//! ones only the beginning is read; all of it is what a check reads.
 
 use std::collections::BTreeMap;
 

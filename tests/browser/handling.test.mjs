@@ -127,6 +127,26 @@ test('a click beside an empty value edits it, and selecting moves no row', async
   await page.finish();
 });
 
+test('a menu takes the focus at once and not again', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  await server.put('menu/one.txt', 'one');
+  await page.goto('/browse/Documents/menu');
+  const more = page.getByRole('link', { name: 'More actions for one.txt' });
+  const [first, kept] = await more.evaluate(async (link) => {
+    link.click();
+    const entries = [...document.querySelectorAll('.menu:popover-open a, .menu:popover-open button')];
+    const shown = new Promise((resolve) => { entries[0].closest('.menu').addEventListener('toggle', resolve); });
+    const at = entries.indexOf(document.activeElement);
+    entries[1].focus();
+    await shown;
+    return [at, entries.indexOf(document.activeElement)];
+  });
+  assert.equal(first, 0, 'who types ahead is in the menu already');
+  assert.equal(kept, 1, 'who has gone on in it stays there');
+  await page.finish();
+});
+
 test('the arrows lead into the listing, and the pane follows', async () => {
   const page = await openPage(browser, server);
   await signIn(page);

@@ -83,6 +83,33 @@ test('both are kept, or a file is left out, for all when that is ticked', async 
   await page.finish();
 });
 
+test('what has ended is not taken up again, however slow the browser is to forget it', async () => {
+  const page = await openPage(browser, server);
+  await page.addInitScript(() => {
+    const remove = IDBObjectStore.prototype.delete;
+    IDBObjectStore.prototype.delete = function slowly(key) {
+      for (let read = 0; read < 3000; read += 1) this.getAll();
+      return remove.call(this, key);
+    };
+  });
+  await signIn(page);
+  await openFolder(page, 'forgotten');
+  await page.evaluate(() => { window.before = true; });
+  await page.locator('#upload-files').setInputFiles([file('First.txt', 'first'), file('Second.txt', 'second')]);
+  await reloaded(page);
+  const left = await page.evaluate(() => new Promise((resolve, reject) => {
+    const request = indexedDB.open('strongroom-uploads');
+    request.onsuccess = () => {
+      const all = request.result.transaction('jobs').objectStore('jobs').count();
+      all.onsuccess = () => resolve(all.result);
+    };
+    request.onerror = () => reject(request.error);
+  }));
+  assert.equal(left, 0);
+  assert.deepEqual((await namesIn('forgotten')).toSorted(), ['First.txt', 'Notes.txt', 'Plan.txt', 'Second.txt']);
+  await page.finish();
+});
+
 test('without script the form asks what to do', async () => {
   const page = await openPage(browser, server, { javaScriptEnabled: false });
   await signIn(page);

@@ -30,9 +30,10 @@ function show(button, template) {
   button.closest("td").append(menu);
   menu.addEventListener("toggle", (event) => {
     if (event.newState === "closed") menu.remove();
-    else menu.querySelector("a, button")?.focus({ focusVisible: false });
   });
   menu.showPopover({ source: button });
+  // At once, for who types ahead: the event comes later, and would take the focus back.
+  menu.querySelector("a, button")?.focus({ focusVisible: false });
 }
 
 document.addEventListener("click", (event) => {

@@ -15,14 +15,19 @@ function base() {
   return opened;
 }
 
+/** Resolves once what was done is there for the next page too: a page that leaves earlier takes it back. */
 async function run(mode, work) {
-  const store = (await base()).transaction("jobs", mode).objectStore("jobs");
+  const transaction = (await base()).transaction("jobs", mode);
   return new Promise((resolve, reject) => {
-    const request = work(store);
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+    const request = work(transaction.objectStore("jobs"));
+    transaction.oncomplete = () => resolve(request.result);
+    transaction.onabort = () => reject(transaction.error);
   });
 }
+
+/** What is kept and forgotten, in the order in which it was asked for. */
+let last = Promise.resolve();
+const inTurn = (work) => (last = last.then(work));
 
 /** Whether what is kept is this page's work; held as long as the page lives, and only asked for when there is something. */
 let claimed;
@@ -40,26 +45,24 @@ function turn() {
   return claimed;
 }
 
-/** Keeps what is needed to go on with a job; does nothing where that cannot be. */
-export async function keep(job) {
-  if (job.file.size > LARGEST || !(await turn())) return;
+/** Keeps what is needed to go on with a job that is not over; does nothing where that cannot be. */
+export const keep = (job) => inTurn(async () => {
+  if (job.over || job.file.size > LARGEST || !(await turn())) return;
   job.id ??= `${Date.now()}-${Math.random()}`;
   const { id, file, path, place, ask, taken, address } = job;
   try {
     await run("readwrite", (store) => store.put({ id, file, path, place, ask, taken, address, login }));
     job.kept = true;
-    // It may have come to its end meanwhile.
-    if (job.over) await forget(job);
   } catch {
     // No room, or a private window: the page warns before it is left.
     job.kept = false;
   }
-}
+});
 
-/** Forgets a job. */
-export async function forget(job) {
+/** Forgets a job; resolves once the next page will not find it. */
+export const forget = (job) => inTurn(async () => {
   if (job.id) await run("readwrite", (store) => store.delete(job.id)).catch(() => {});
-}
+});
 
 /** The jobs that another page left behind. */
 export async function kept() {

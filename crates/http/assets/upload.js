@@ -66,15 +66,17 @@ function settle(job, ok, text) {
   tell(job, text, ok ? "done" : "failed");
   jobs.delete(job);
   job.over = true;
-  forget(job);
+  const forgotten = forget(job);
   next();
-  if (jobs.size === 0) finished();
+  if (jobs.size === 0) finished(forgotten);
 }
 
-function finished() {
+/** The listing is shown anew once all is forgotten: the next page would go on with what it still finds. */
+async function finished(forgotten) {
   panel.querySelector("[data-title]").textContent = say.finished;
   const here = target && [...panel.querySelectorAll("li")].some((item) => item.dataset.place === target.dataset.place);
-  if (here && !panel.querySelector(".failed")) location.reload();
+  await forgotten;
+  if (here && jobs.size === 0 && !panel.querySelector(".failed")) location.reload();
 }
 
 function pause(job) {

@@ -1,23 +1,38 @@
-"""The scenario of bench/lab-scenario for locust: eight of ten get one of the documents, two put one."""
+"""The scenario of bench/lab-scenario for locust: eight of ten get one of the documents, two put one. With LAB_COMPARE each document is
+compared with what it must be; LAB_CLIENT says which of locust's clients is used."""
 import itertools
 import os
 import random
 
-from locust import FastHttpUser, constant, events, task
+from urllib.parse import unquote
+
+import locust
+from locust import constant, events, task
 
 with open(os.environ["LAB_PATHS"], encoding="utf-8") as file:
     PATHS = file.read().split()
 NEW = os.environ["LAB_NEW"]
 BODY = b"x" * int(os.environ["LAB_SIZE"])
 NUMBERS = itertools.count()
+CONTENTS = {}
+if os.environ.get("LAB_COMPARE"):
+    for path in PATHS:
+        with open(os.environ["LAB_FILES"] + unquote(path), "rb") as file:
+            CONTENTS[path] = file.read()
 
 
-class Visitor(FastHttpUser):
+class Visitor(getattr(locust, os.environ.get("LAB_CLIENT", "FastHttpUser"))):
     wait_time = constant(0)
 
     @task(8)
     def get(self):
-        self.client.get(random.choice(PATHS), name="get")
+        path = random.choice(PATHS)
+        if not CONTENTS:
+            self.client.get(path, name="get")
+            return
+        with self.client.get(path, name="get", catch_response=True) as answer:
+            if answer.content != CONTENTS[path]:
+                answer.failure("other bytes")
 
     @task(2)
     def put(self):

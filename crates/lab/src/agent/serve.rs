@@ -34,8 +34,8 @@ const MOST_CONNECTIONS: usize = 256;
 const HEAD: Duration = Duration::from_secs(10);
 /// Longest time until an order is there.
 const BODY: Duration = Duration::from_secs(20);
-/// Most bytes of an order.
-const MOST_ORDER: usize = 1 << 20;
+/// Most bytes of an order: the largest plan, written as JSON, and the logins of as many people as a run has.
+const MOST_ORDER: usize = 8 << 20;
 /// Most agents of a run.
 const MOST_AGENTS: u32 = 1_000;
 /// How often an agent says that it is alive.

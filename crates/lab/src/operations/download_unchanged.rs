@@ -5,6 +5,10 @@ use hyper::header::{ETAG, IF_NONE_MATCH};
 
 use crate::wire::Ask;
 
+/// Most entity tags that a user remembers, and the longest of them in bytes.
+const MOST_TAGS: usize = 1_000;
+const LONGEST_TAG: usize = 256;
+
 /// A document that the user has already, asked for by its entity tag.
 pub const OPERATION: Operation = Operation {
     name: "download-unchanged",
@@ -27,7 +31,7 @@ async fn run(user: &mut User, share: &Share) -> Result<(), Fault> {
     }
     let answer = user.client.send(ask).await?.expect(if known.is_some() { &[200, 304] } else { &[200] })?;
     let tag = answer.header(ETAG).to_owned();
-    if user.tags.len() < 1_000 && !tag.is_empty() {
+    if user.tags.len() < MOST_TAGS && (1..=LONGEST_TAG).contains(&tag.len()) {
         user.tags.insert(document.number, tag);
     }
     Ok(())

@@ -9,6 +9,11 @@ use crate::wire::{Answer, Ask, Fault, FaultKind, excerpt};
 const MOST_REDIRECTS: usize = 5;
 /// Most resources of a page.
 const MOST_RESOURCES: usize = 100;
+/// Longest address of a resource that is asked for, in bytes: longer ones no server takes.
+const LONGEST_RESOURCE: usize = 8 * 1024;
+/// Most resources that a user remembers, and most bytes of the address of one: what is beyond is asked for each time.
+const MOST_SEEN: usize = 1_000;
+const LONGEST_SEEN: usize = 1_024;
 /// Most characters of a page that a fault repeats.
 const MOST_SAID: usize = 100;
 
@@ -55,7 +60,9 @@ pub async fn complete(user: &mut User, page: &Answer, expected: &str) -> Result<
     for path in resources(&text) {
         if !user.seen.contains(&path) {
             user.client.send(Ask::get(path.as_str()).like_browser()).await?.expect(&[200, 304])?;
-            user.seen.insert(path);
+            if user.seen.len() < MOST_SEEN && path.len() <= LONGEST_SEEN {
+                user.seen.insert(path);
+            }
         }
     }
     Ok(())
@@ -79,8 +86,8 @@ pub fn resources(page: &str) -> Vec<String> {
         };
         let value = tag.split(attribute).nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
         let value = value.replace("&amp;", "&");
-        if value.starts_with('/') && !value.starts_with("//") && !found.contains(&value) && found.len() < MOST_RESOURCES
-        {
+        let is_asked_for = value.starts_with('/') && !value.starts_with("//") && value.len() <= LONGEST_RESOURCE;
+        if is_asked_for && !found.contains(&value) && found.len() < MOST_RESOURCES {
             found.push(value);
         }
     }
@@ -96,5 +103,7 @@ mod tests {
         let page = r#"<link rel="stylesheet" href="/a.css"><link rel="canonical" href="/x"><script type="module" src="/b.js">
             </script><img alt="" src="/c.svg?a=1&amp;b=2"><img src="//other/d.png"><img src="/c.svg?a=1&amp;b=2"><a href="/e">"#;
         assert_eq!(resources(page), ["/a.css", "/b.js", "/c.svg?a=1&b=2"]);
+        let long = format!(r#"<img src="/{}"><img src="/short">"#, "a".repeat(LONGEST_RESOURCE));
+        assert_eq!(resources(&long), ["/short"]);
     }
 }

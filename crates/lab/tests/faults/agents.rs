@@ -67,6 +67,18 @@ async fn a_part_that_is_none_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn the_largest_plan_reaches_its_agents() {
+    let (server, agent) = (Server::start(Trouble::None).await, agent().await);
+    let text = plan("users = 1\nduration = '1s'") + "\n# ";
+    // Written as JSON it is twice as long.
+    let text = format!("{text}{}\n", "\"".repeat((1 << 20) - text.len() - 1));
+    let (target, agents, agent_token) = (Some(server.url()), vec![agent], TOKEN.to_owned());
+    let wishes = Wishes { target, agents, agent_token, changes: webdav(), ..Wishes::default() };
+    let result = lab::run(&text, &wishes, |_| {}).await.unwrap();
+    assert!(result.total.done > 0 && result.total.failed == 0, "{:?}", result.faults);
+}
+
 /// 0.0.0.0 leads to this machine, and nothing in the address says so.
 #[tokio::test]
 async fn the_word_of_agents_goes_where_the_plan_and_somebody_say_so() {

@@ -168,11 +168,10 @@ fn tls(host: &str) -> Result<(Arc<ClientConfig>, rustls::pki_types::ServerName<'
     Ok((Arc::new(config), name))
 }
 
-/// What stays as it is in a segment of a path.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// What is encoded in a path: all but what may stand in a segment, and what is between segments.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// A path with its segments encoded.
 pub fn encode(path: &str) -> String {
-    let segments = path.split('/').map(|segment| utf8_percent_encode(segment, SEGMENT).to_string());
-    segments.collect::<Vec<_>>().join("/")
+    utf8_percent_encode(path, PATH).collect()
 }

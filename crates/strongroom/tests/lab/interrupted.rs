@@ -146,16 +146,18 @@ fn an_interrupted_paper_leaves_neither_a_server_nor_its_farm() {
         let mut paper = Going::start(directory.path(), &words);
         paper.line("documents in the store \"database\"");
         let id = paper.process.id();
-        let of_paper = || {
-            let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &id.to_string()]).output().unwrap();
-            String::from_utf8(listed.stdout).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
-        };
-        let servers = of_paper();
-        assert_eq!(servers.len(), 1, "{servers:?}");
+        let mut server = None;
+        wait_for("the server of the scratch farm", || {
+            let listed = Command::new("ps").args(["-o", "pid=,args=", "--ppid", &id.to_string()]).output().unwrap();
+            let listed = String::from_utf8(listed.stdout).unwrap();
+            let line = listed.lines().find(|line| line.contains(" serve "));
+            server = line.and_then(|line| line.split_whitespace().next()).map(str::to_owned);
+            server.is_some()
+        });
         paper.signal(signal);
         let (status, printed, said) = paper.end();
         assert!(status == Some(2) && said.contains("interrupted"), "{status:?} {printed}{said}");
-        assert!(!Path::new("/proc").join(&servers[0]).exists(), "the server of the scratch farm goes on");
+        assert!(!Path::new("/proc").join(server.unwrap()).exists(), "the server of the scratch farm goes on");
         let left: Vec<_> =
             std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lab-results"], "the scratch farm is gone");

@@ -3,7 +3,6 @@ compared with what it must be; LAB_CLIENT says which of locust's clients is used
 import itertools
 import os
 import random
-
 from urllib.parse import unquote
 
 import locust

@@ -290,7 +290,7 @@ impl Client {
             let link = self.link.as_mut().ok_or_else(closed)?;
             match link.wait(body.frame()).await {
                 None => {
-                    link.is_free();
+                    link.mark_free();
                     return Ok(None);
                 }
                 Some(Err(error)) => {

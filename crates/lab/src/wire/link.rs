@@ -93,7 +93,7 @@ impl Link {
     }
 
     /// An answer has come as a whole.
-    pub fn is_free(&mut self) {
+    pub fn mark_free(&mut self) {
         self.free_since = Instant::now();
     }
 

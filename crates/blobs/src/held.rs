@@ -104,6 +104,10 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         self.inner.verify(reporter)
     }
 
+    fn look_over(&self) -> Pending<'_, Vec<String>> {
+        self.inner.look_over()
+    }
+
     fn usage(&self) -> Pending<'_, Usage> {
         self.inner.usage()
     }

@@ -9,6 +9,8 @@ mod asked;
 mod cache;
 mod coding;
 mod directory;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hasher;
 mod held;
 mod locator;

@@ -171,6 +171,11 @@ pub trait Provider: Send + Sync + 'static {
         })
     }
 
+    /// Tells of each place in the store's files that is not as it must be although no BLOB lies there, for a person. Reads no BLOBs.
+    fn look_over(&self) -> Pending<'_, Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// What the store holds. MAY take long on a large store.
     fn usage(&self) -> Pending<'_, Usage>;
 

@@ -119,6 +119,11 @@ impl BlobStore {
         Verification::start(self.provider.clone())
     }
 
+    /// Looks over what lies around the BLOBs in the store's files. Tells of each place that is not as it must be, for a person.
+    pub async fn look_over(&self) -> Result<Vec<String>> {
+        self.provider.look_over().await
+    }
+
     /// What the store holds and takes.
     pub async fn usage(&self) -> Result<Usage> {
         self.provider.usage().await

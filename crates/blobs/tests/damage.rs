@@ -234,3 +234,27 @@ async fn deletions_survive_the_loss_of_the_index() {
     assert_eq!(get(&store, &all[1].0).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(store.enumerate(None, 10).await.unwrap().entries.len(), 2);
 }
+
+#[tokio::test]
+async fn what_is_garbled_around_blobs_is_told_and_costs_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let bytes = random_bytes(1, 5000);
+    let stored = put(&store, &bytes).await;
+    assert!(store.look_over().await.unwrap().is_empty());
+    store.close().await;
+    let segment = segment_files(dir.path(), "seg").remove(0);
+    let good = std::fs::read(&segment).unwrap();
+    for at in [0, 200, good.len() - 1] {
+        let mut garbled = good.clone();
+        garbled[at] ^= 0x10;
+        std::fs::write(&segment, &garbled).unwrap();
+        let store = open(dir.path()).await;
+        let told = store.look_over().await.unwrap();
+        assert!(told.len() == 1 && told[0].contains(".seg"), "byte {at}: {told:?}");
+        assert!(get(&store, &stored).await.unwrap() == bytes[..]);
+        store.close().await;
+    }
+    std::fs::write(&segment, &good).unwrap();
+    assert!(open(dir.path()).await.look_over().await.unwrap().is_empty());
+}

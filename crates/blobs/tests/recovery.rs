@@ -29,6 +29,36 @@ async fn crashed(dir: &Path, sizes: &[usize]) -> Vec<(Stored, Bytes)> {
 }
 
 #[tokio::test]
+async fn damage_that_a_later_batch_proves_to_be_none_of_a_crash_is_kept_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    // Each is a batch of its own.
+    let all = crashed(dir.path(), &[5000, 300, 3000, 200]).await;
+    let segment = segment_files(dir.path(), "seg").remove(0);
+    let mut bytes = fs::read(&segment).unwrap();
+    for (stored, _) in &all[1..] {
+        let at = record_offset(&bytes, &stored.digest);
+        bytes[at + 128 + 50] ^= 1;
+    }
+    fs::write(&segment, &bytes).unwrap();
+    let store = open(dir.path()).await;
+    assert!(get(&store, &all[0].0).await.unwrap() == all[0].1[..]);
+    for (stored, _) in &all[1..3] {
+        assert_eq!(get(&store, stored).await.unwrap_err().kind(), ErrorKind::Corrupt, "it was acknowledged once");
+        assert_eq!(get_by_digest(&store, stored.digest, stored.size).await.unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    assert_eq!(
+        get_by_digest(&store, all[3].0.digest, 200).await.unwrap_err().kind(),
+        ErrorKind::NotFound,
+        "a torn tail"
+    );
+    let named: Vec<_> = damage(&store).await.into_keys().flatten().collect();
+    assert!(named.len() == 2 && all[1..3].iter().all(|(stored, _)| named.contains(&stored.digest)), "{named:?}");
+    let kept = fs::read(&segment).unwrap();
+    let end = record_offset(&bytes, &all[2].0.digest) + 128 + 3000;
+    assert!(kept[..end] == bytes[..end], "what is there is evidence");
+}
+
+#[tokio::test]
 async fn a_last_record_that_is_cut_anywhere_is_dropped_alone() {
     let origin = tempfile::tempdir().unwrap();
     let all = crashed(origin.path(), &[5000, 300, 30]).await;

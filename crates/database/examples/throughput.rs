@@ -36,7 +36,7 @@ async fn main() -> Result<()> {
             continue;
         }
         let fresh = fresh_database(engine).await;
-        let db = Database::open(&fresh.location, Schema::Content, &Options::default()).await?;
+        let db = Database::make(&fresh.location, Schema::Content, &Options::default()).await?;
         db.write(|t| TABLES.iter().try_for_each(|sql| t.execute(*sql, &[]).map(drop))).await?;
         let next = Arc::new(AtomicI64::new(1));
         for callers in [1, 16, 64] {

@@ -11,6 +11,11 @@ pub mod content;
 mod copy;
 mod dialect;
 mod engine;
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    //! What fuzz targets call.
+    pub use crate::engine::sqlite::fuzzing::pages;
+}
 #[cfg(test)]
 mod every_statement;
 mod migrate;

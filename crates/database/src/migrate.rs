@@ -78,14 +78,17 @@ impl Schema {
 }
 
 /// What a migration of one database needs to know.
+#[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) schema: Schema,
     pub(crate) known: &'static [Migration],
+    /// Whether the database is made when nothing is in its place.
+    pub(crate) makes: bool,
 }
 
 impl Plan {
     pub(crate) fn new(schema: Schema, engine: Engine) -> Self {
-        Self { schema, known: schema.migrations(engine) }
+        Self { schema, known: schema.migrations(engine), makes: false }
     }
 
     /// The next step to take, or none when the schema is up to date.
@@ -120,6 +123,18 @@ pub(crate) fn foreign(database: &str) -> Error {
     .with_code("schema_foreign")
 }
 
+/// Code of the error for a database that is not in its place.
+pub(crate) const MISSING: &str = "database_missing";
+
+/// The error for a database that holds nothing where one with content is expected.
+pub(crate) fn empty(database: &str) -> Error {
+    Error::unavailable(format!(
+        "the database {database} is empty, where one with content is expected: look whether its disk is mounted, or restore it from \
+         a backup. Nothing was changed"
+    ))
+    .with_code("database_empty")
+}
+
 /// The error for a step that the engine refused.
 pub(crate) fn failed(database: &str, step: &Migration, error: Error) -> Error {
     let (kind, code) = (error.kind(), error.code());
@@ -149,7 +164,7 @@ mod tests {
 
     #[test]
     fn steps_are_taken_in_order_until_the_last() {
-        let plan = Plan { schema: Schema::Content, known: STEPS };
+        let plan = Plan { schema: Schema::Content, known: STEPS, makes: false };
         assert_eq!(plan.next(&[], "x").unwrap().unwrap().version, 1);
         assert_eq!(plan.next(&applied(&[1]), "x").unwrap().unwrap().version, 2);
         assert!(plan.next(&applied(&[1, 2]), "x").unwrap().is_none());
@@ -157,9 +172,9 @@ mod tests {
 
     #[test]
     fn newer_and_other_schemas_are_refused() {
-        let plan = Plan { schema: Schema::Content, known: STEPS };
+        let plan = Plan { schema: Schema::Content, known: STEPS, makes: false };
         assert_eq!(plan.next(&applied(&[1, 2, 3]), "x").unwrap_err().code(), "schema_newer");
-        let other = Plan { schema: Schema::Configuration, known: STEPS };
+        let other = Plan { schema: Schema::Configuration, known: STEPS, makes: false };
         assert_eq!(other.next(&applied(&[1]), "x").unwrap_err().code(), "schema_other");
     }
 

@@ -55,6 +55,11 @@ pub async fn fresh_postgres() -> String {
     server.address(&name)
 }
 
+/// A connection to a SQLite file of the program, past the program: what it writes has the checksums that the program looks for.
+pub fn open_file(path: &std::path::Path) -> rusqlite::Connection {
+    crate::engine::open_file(path).unwrap()
+}
+
 /// Runs the test on a fresh database of each engine, one after the other.
 pub async fn each_engine<F, Fut>(schema: Schema, test: F)
 where
@@ -65,7 +70,7 @@ where
         // Shown with a failure, to tell which engine it happened on.
         println!("on {}", engine.as_str());
         let fresh = fresh_database(engine).await;
-        let database = Database::open(&fresh.location, schema, &Options::default()).await.unwrap();
+        let database = Database::make(&fresh.location, schema, &Options::default()).await.unwrap();
         test(database.clone()).await;
         database.close().await;
     }

@@ -291,7 +291,7 @@ async fn more_work_than_fits_is_refused_in_bounded_time() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let fresh = fresh_database(engine).await;
         let options = Options { queue: 2, connections: 2, patience: Duration::from_millis(300), ..Options::default() };
-        let db = Database::open(&fresh.location, Schema::Content, &options).await.unwrap();
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
         with_things(&db, 1).await;
         let running = Arc::new(AtomicU32::new(0));
         let (release, held) = mpsc::channel::<()>();
@@ -351,14 +351,14 @@ async fn a_newer_schema_and_the_other_schema_are_refused() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let fresh = fresh_database(engine).await;
         let options = Options::default();
-        let db = Database::open(&fresh.location, Schema::Content, &options).await.unwrap();
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
         db.close().await;
-        let other = Database::open(&fresh.location, Schema::Configuration, &options).await.err().unwrap();
+        let other = Database::make(&fresh.location, Schema::Configuration, &options).await.err().unwrap();
         assert_eq!((other.kind(), other.code()), (ErrorKind::Invalid, "schema_other"));
-        let db = Database::open(&fresh.location, Schema::Content, &options).await.unwrap();
+        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
         db.write(|t| t.execute(NEWER, &[])).await.unwrap();
         db.close().await;
-        let newer = Database::open(&fresh.location, Schema::Content, &options).await.err().unwrap();
+        let newer = Database::make(&fresh.location, Schema::Content, &options).await.err().unwrap();
         assert_eq!((newer.kind(), newer.code()), (ErrorKind::Invalid, "schema_newer"));
         assert!(newer.message().contains("9999") && newer.message().contains("newer version"), "{newer}");
     }

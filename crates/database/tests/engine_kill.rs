@@ -29,13 +29,13 @@ async fn what_was_acknowledged_survives_a_kill() {
     }
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let fresh = fresh_database(engine).await;
-        let db = Database::open(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
+        let db = Database::make(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
         db.write(|t| t.execute(CREATE, &[])).await.unwrap();
         db.close().await;
         let mut acknowledged = BTreeSet::new();
         for round in 0..ROUNDS {
             acknowledged.extend(kill_after(100 + 150 * round as usize, round, &address(&fresh.location)));
-            let db = Database::open(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
+            let db = Database::make(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
             let present = db.read_long(|r| r.query(IDS, &[], |row| row.get::<i64>(0))).await.unwrap();
             db.close().await;
             let present: BTreeSet<i64> = present.into_iter().collect();
@@ -70,7 +70,7 @@ fn kill_after(count: usize, round: i64, address: &str) -> Vec<i64> {
 async fn write_until_killed(address: &str) {
     let round: i64 = std::env::var("DATABASE_TEST_ROUND").unwrap().parse().unwrap();
     let location = Location::parse(address).unwrap();
-    let db = Database::open(&location, Schema::Content, &Options::default()).await.unwrap();
+    let db = Database::make(&location, Schema::Content, &Options::default()).await.unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..8i64 {
         let db = db.clone();

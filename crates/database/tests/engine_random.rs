@@ -138,7 +138,7 @@ fn both_engines_tell_the_same_story() {
 }
 
 async fn open(fresh: &Fresh) -> Database {
-    let db = Database::open(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
+    let db = Database::make(&fresh.location, Schema::Content, &Options::default()).await.unwrap();
     let thing = match db.engine() {
         Engine::Sqlite => CREATE_THING_SQLITE,
         Engine::Postgres => CREATE_THING_POSTGRES,

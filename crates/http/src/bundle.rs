@@ -11,8 +11,10 @@ use futures_util::stream;
 use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result, Timestamp};
 use repository::{Content, Item, Session, Sort, Target, VersionChoice};
 
+use crate::crowd::Place;
 use crate::protocol::disposition;
 use crate::protocol::zip::{Headers, Names};
+use crate::request;
 
 /// Most documents and folders of one archive.
 const MOST_ENTRIES: usize = 10_000;
@@ -31,6 +33,7 @@ struct Entry {
 /// # Errors
 /// Exhausted with code `archive_too_large`, when there are more than 10,000 items or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
+    let place = request::costly()?;
     let (entries, name) = gather(session, ids).await?;
     let state = Sending {
         session: session.clone(),
@@ -39,6 +42,7 @@ pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
         open: None,
         missing: Vec::new(),
         ended: false,
+        _place: place,
     };
     let parts = stream::unfold(Some(state), |state| async {
         let mut state = state?;
@@ -113,6 +117,8 @@ struct Sending {
     open: Option<Open>,
     missing: Vec<String>,
     ended: bool,
+    /// Among the costly requests of the person, while the archive is sent.
+    _place: Option<Place<String>>,
 }
 
 impl Sending {
@@ -145,7 +151,9 @@ impl Sending {
 
     async fn more(&mut self) -> Result<Bytes> {
         let Some(open) = &mut self.open else { return Ok(Bytes::new()) };
-        let chunk = match open.content.try_whole().filter(|_| open.left > 0 && open.left == open.content.size()) {
+        // What is delivered at once is taken from what is still to be delivered: it is asked for at the beginning only.
+        let at_once = if open.left == open.content.size() { open.content.try_whole() } else { None };
+        let chunk = match at_once {
             Some(whole) => Some(whole?),
             None => open.content.next_chunk().await?,
         };

@@ -9,28 +9,34 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Error, Result};
 
+use crate::client::Arrival;
 use crate::error::Problem;
 
 /// A layer that refuses changes which a browser says come from another site, whatever credentials they carry.
 pub async fn same_origin(request: Request, next: Next) -> Response {
-    if is_reading(request.method()) || is_ours(request.headers()) {
+    let set = Arrival::of(request.extensions()).filter(|arrival| arrival.origin_is_set);
+    if is_reading(request.method()) || is_ours(request.headers(), set.map(|arrival| arrival.origin.as_str())) {
         return next.run(request).await;
     }
     Problem::from(foreign()).into_response()
 }
 
-fn is_reading(method: &Method) -> bool {
+/// Whether a method changes nothing.
+pub fn is_reading(method: &Method) -> bool {
     matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "SEARCH" | "TRACE")
 }
 
-/// `Sec-Fetch-Site` decides where a browser sends it; otherwise `Origin` must name this host. Clients that are not
-/// browsers send neither.
-fn is_ours(headers: &HeaderMap) -> bool {
+/// `Sec-Fetch-Site` decides where a browser sends it; otherwise `Origin` must be the one that is set, or name this host.
+/// Clients that are not browsers send neither.
+fn is_ours(headers: &HeaderMap, set: Option<&str>) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin" || site == "none";
     }
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let origin = origin.to_str().unwrap_or_default();
+    if let Some(set) = set {
+        return origin.eq_ignore_ascii_case(set);
+    }
     let host = headers.get(header::HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
     let origin_host = origin.split_once("://").map(|(_, host)| host);
     !host.is_empty() && origin_host.is_some_and(|o| o.eq_ignore_ascii_case(host))
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn only_our_own_pages_and_programs_may_change() {
         let ours = |fields: &[(&'static str, &'static str)]| {
-            is_ours(&fields.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect())
+            is_ours(&fields.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect(), None)
         };
         assert!(ours(&[("host", "a.example")]));
         assert!(ours(&[("host", "a.example:8080"), ("origin", "http://a.example:8080")]));
@@ -105,6 +111,19 @@ mod tests {
             &[("host", "a.example"), ("origin", "http://a.example"), ("sec-fetch-site", "same-site")],
         ] {
             assert!(!ours(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn where_the_public_address_is_set_the_host_decides_nothing() {
+        let ours = |origin: &str| {
+            let fields = [("host", "evil.example"), ("origin", origin)];
+            let headers = fields.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap())).collect();
+            is_ours(&headers, Some("https://a.example"))
+        };
+        assert!(ours("https://a.example") && ours("https://A.example"));
+        for bad in ["https://evil.example", "http://a.example", "https://a.example:8443", "null"] {
+            assert!(!ours(bad), "{bad}");
         }
     }
 }

@@ -5,23 +5,31 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use model::Error;
 
+use crate::client::Arrival;
 use crate::error::Problem;
 use crate::health::REQUESTS;
 use crate::request::{REQUEST_ID, RequestContext};
-use crate::{secure, unread};
+use crate::state::AppState;
+use crate::{secure, sending, unread};
 
 /// Most bytes of the header fields of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
 
 /// The outermost layer of the router.
-pub async fn around(request: Request, next: Next) -> Response {
+pub async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
+    guarded(request, next).await
+}
+
+/// The same for a request whose arrival is settled.
+pub async fn guarded(request: Request, next: Next) -> Response {
     let start = Instant::now();
     let context = RequestContext::of(request.headers());
     let method = request.method().clone();
@@ -51,7 +59,7 @@ pub async fn around(request: Request, next: Next) -> Response {
     }
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     note(&method, route, response.status(), start, &context);
-    response
+    sending::watch(response, route, &context)
 }
 
 /// A request that took longer is worth a line in the log.
@@ -128,7 +136,7 @@ mod tests {
     }
 
     fn app() -> Router {
-        Router::new().route("/burst", get(burst)).route("/calm", get(|| async { "calm" })).layer(from_fn(around))
+        Router::new().route("/burst", get(burst)).route("/calm", get(|| async { "calm" })).layer(from_fn(guarded))
     }
 
     async fn text(response: Response) -> String {

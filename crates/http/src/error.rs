@@ -69,13 +69,16 @@ pub fn status(error: &Error) -> StatusCode {
     match (error.kind(), error.code()) {
         (_, "precondition_failed") => StatusCode::PRECONDITION_FAILED,
         (_, "unauthenticated" | "bad_credentials" | "sign_in_failed") => StatusCode::UNAUTHORIZED,
+        // Not "gone": it comes back with the next repair, and what synchronizes must not take its own copy for needless.
+        (ErrorKind::Corrupt, "content_missing" | "content_damaged") => StatusCode::SERVICE_UNAVAILABLE,
         (_, "too_large" | "document_too_large") => StatusCode::PAYLOAD_TOO_LARGE,
-        (_, "too_many_attempts" | "sign_in_busy") => StatusCode::TOO_MANY_REQUESTS,
+        (_, "too_many_attempts" | "sign_in_busy" | "too_many_requests") => StatusCode::TOO_MANY_REQUESTS,
         (ErrorKind::Invalid, "unsupported_media_type") => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         (ErrorKind::Invalid, "not_readable") => StatusCode::UNPROCESSABLE_ENTITY,
         (ErrorKind::Invalid, "unsupported_version") => StatusCode::PRECONDITION_FAILED,
         (ErrorKind::Invalid, "range_not_satisfiable") => StatusCode::RANGE_NOT_SATISFIABLE,
         (ErrorKind::Invalid, "headers_too_large") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        (ErrorKind::Forbidden, "metrics_token") => StatusCode::UNAUTHORIZED,
         (ErrorKind::Invalid, "method_not_allowed") => StatusCode::METHOD_NOT_ALLOWED,
         // Defined by tus 1.0, extension "checksum".
         (ErrorKind::Invalid, "checksum_mismatch") => StatusCode::from_u16(460).unwrap_or(StatusCode::BAD_REQUEST),
@@ -97,7 +100,7 @@ pub fn status(error: &Error) -> StatusCode {
 /// What the caller may read: the message, except where it would tell of the server's insides.
 pub fn public_message(error: &Error) -> &str {
     match error.kind() {
-        ErrorKind::Corrupt if !["internal", "content_missing"].contains(&error.code()) => {
+        ErrorKind::Corrupt if !["internal", "content_missing", "content_damaged"].contains(&error.code()) => {
             "stored data is damaged; an administrator finds the details in the log under the request id"
         }
         _ => error.message(),

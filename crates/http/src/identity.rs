@@ -2,19 +2,20 @@
 //!
 //! The repository decides whose a credential is; this module only finds it in the request.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use model::{Error, Result};
 use repository::{Caller, Client, Credential, Session};
 
-use crate::cookies;
+use crate::client::Arrival;
 use crate::error::Problem;
 use crate::protocol::credentials::{self, Credentials};
 use crate::request;
 use crate::state::AppState;
+use crate::{cookies, csrf};
 
 /// The name of the session cookie. The prefix binds it to this host and to TLS.
 pub fn session_cookie(secure: bool) -> &'static str {
@@ -41,14 +42,23 @@ fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
     if tokens.len() > MOST_TOKENS { Err(bad()) } else { Ok(tokens) }
 }
 
-/// The other end of the connection and what it calls itself.
+/// The name of the cookie by which an account knows a browser that signed in before.
+pub fn device_cookie(secure: bool) -> &'static str {
+    if secure { "__Host-strongroom_device" } else { "strongroom_device" }
+}
+
+/// The same as [`client`], with the device that the browser shows.
+pub fn client_of(state: &AppState, parts: &Parts) -> Client {
+    Client { device: cookies::get(&parts.headers, device_cookie(state.is_secure())), ..client(parts) }
+}
+
+/// Where the request comes from, as far as that can be believed, and what the client calls itself.
 pub fn client(parts: &Parts) -> Client {
-    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Client {
-        // Every served connection has an address; only a router that is called directly has none.
-        address: peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip()),
+        address: Arrival::of(&parts.extensions).map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |arrival| arrival.address),
         agent: agent.chars().take(300).collect(),
+        device: None,
     }
 }
 
@@ -62,7 +72,7 @@ pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option
     let Some(secret) = session_secret(state, headers) else { return Ok(None) };
     let caller = state.repository().caller_from_session(&secret).await?;
     if let Some(caller) = &caller {
-        request::note_principal(&caller.principal.login);
+        request::note_principal(&caller.principal.login)?;
     }
     Ok(caller)
 }
@@ -80,14 +90,14 @@ pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Call
     let caller = match credentials::parse(field.as_bytes())? {
         Credentials::Bearer(token) => state.repository().caller_from_token(&token).await?,
         Credentials::Basic { login, secret } => {
-            require_private_line(state, &parts.headers, &client)?;
+            require_private_line(state, parts)?;
             from_basic(state, &login, &secret, &client).await?
         }
     };
     let caller = caller.ok_or_else(|| {
         Error::forbidden("the login, password or token is wrong, or no longer valid").with_code("bad_credentials")
     })?;
-    request::note_principal(&caller.principal.login);
+    request::note_principal(&caller.principal.login)?;
     Ok(Some(caller))
 }
 
@@ -100,15 +110,37 @@ async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client
     state.repository().caller_from_password(login, secret, client).await
 }
 
-/// Basic credentials are readable on the way: TLS or this very machine only. A proxy on this machine that came by plain
-/// HTTP itself says so.
-fn require_private_line(state: &AppState, headers: &HeaderMap, client: &Client) -> Result<()> {
-    let forwarded_plain = headers.get("x-forwarded-proto").is_some_and(|proto| proto != "https");
-    if state.is_secure() || (client.address.is_loopback() && !forwarded_plain) {
+/// Basic credentials are readable on the way: TLS, a trusted proxy that speaks it, or this very machine only. A proxy that was
+/// reached by plain HTTP itself says so.
+fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
+    if state.ends_tls() {
         return Ok(());
     }
-    Err(Error::forbidden("Basic credentials are taken over TLS only; use https, or a bearer token")
-        .with_code("basic_needs_tls"))
+    let mut protocols = parts.headers.get_all("x-forwarded-proto").iter();
+    let plain = protocols.any(|proto| !proto.as_bytes().trim_ascii().eq_ignore_ascii_case(b"https"));
+    let arrival = Arrival::of(&parts.extensions);
+    let by_proxy = arrival.is_some_and(|arrival| arrival.through_proxy);
+    let local = arrival.is_some_and(|arrival| arrival.from_here);
+    if !plain && (local || by_proxy && state.behind_tls_proxy()) {
+        return Ok(());
+    }
+    let text = if state.behind_tls_proxy() && !by_proxy {
+        "Basic credentials are taken over TLS only, through a proxy that the setting trusted_proxies names; use https, or a \
+         bearer token"
+    } else {
+        "Basic credentials are taken over TLS only; use https, or a bearer token"
+    };
+    Err(Error::forbidden(text).with_code("basic_needs_tls"))
+}
+
+/// Refuses a change by a token that is for reading alone. What else its scopes take away, the repository decides; this also
+/// holds for what belongs to the account and to no item, such as preferences.
+fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
+    if caller.principal.limits.scopes.changes() || csrf::is_reading(method) {
+        return Ok(());
+    }
+    Err(Error::forbidden("this token is for reading only: make one with the scope write, manage or farm")
+        .with_code("token_scope"))
 }
 
 /// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.
@@ -127,6 +159,7 @@ impl FromRequestParts<AppState> for Authenticated {
             Error::forbidden("sign in first: send a bearer token, Basic credentials or a session cookie")
                 .with_code("unauthenticated")
         })?;
+        require_scope(&caller, &parts.method)?;
         let mut session = state.repository().as_caller(caller.principal);
         if parts.headers.contains_key(LOCK_TOKEN) {
             session = session.with_lock_tokens(lock_tokens(&parts.headers)?);

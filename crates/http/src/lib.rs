@@ -4,33 +4,42 @@
 //! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
 
 mod bundle;
+mod client;
 mod content;
 mod converter;
 mod cookies;
 mod courtesy;
+mod crowd;
 mod csrf;
 #[cfg(test)]
 mod damage;
 mod edge;
 mod error;
 mod figures;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod health;
 mod identity;
+mod intake;
 mod place;
 mod preface;
 mod protocol;
+mod proxy;
 mod request;
 mod rest;
 mod router;
 mod secure;
+mod sending;
 mod server;
 mod stall;
 mod state;
+mod tls;
 mod traffic;
 mod ui;
 mod unread;
 mod webdav;
 
+pub use client::{AddressSource, PublicUrl, Trust};
 pub use converter::Converter;
 pub use health::record_metrics;
-pub use server::{Options, TlsFiles, serve};
+pub use server::{Limits, Options, TlsFiles, serve};

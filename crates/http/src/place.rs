@@ -1,12 +1,37 @@
-//! Places in listings as one opaque word, alike for pages and REST.
+//! Places in listings as one opaque word, alike for pages and REST: sealed, since what lies at the end of a page may be
+//! hidden.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Error, Id, Result, Timestamp};
-use repository::SortKey;
+use repository::{Session, SortKey};
 
 use crate::protocol::cursor;
 
+/// Longest word that is looked at.
+const LONGEST: usize = 8_192;
+
+/// Seals the place.
+pub async fn seal(session: &Session, place: &SortKey) -> Result<String> {
+    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&write(place)).await?))
+}
+
+/// Opens what [`seal`] made; anything else is an error with the code `invalid_cursor`.
+pub async fn open(session: &Session, text: &str) -> Result<SortKey> {
+    let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
+    match session.open_place(&sealed.unwrap_or_default()).await? {
+        Some(place) => read(&place),
+        None => Err(bad()),
+    }
+}
+
+fn bad() -> Error {
+    Error::invalid("the cursor is not one that this server gave; start again at the first page")
+        .with_code("invalid_cursor")
+}
+
 /// Writes the place.
-pub fn write(place: &SortKey) -> String {
+pub(crate) fn write(place: &SortKey) -> String {
     let two = |kind: &str, first: &str, second: &str| cursor::encode([kind, first, second]);
     match place {
         SortKey::Container(name) => two("c", name, ""),
@@ -24,9 +49,8 @@ pub fn write(place: &SortKey) -> String {
 }
 
 /// Reads what [`write()`] wrote; anything else is an error with the code `invalid_cursor`.
-pub fn read(text: &str) -> Result<SortKey> {
+pub(crate) fn read(text: &str) -> Result<SortKey> {
     let [kind, first, second] = cursor::decode::<3>(text)?;
-    let bad = || Error::invalid("the cursor cannot be read; start again at the first page").with_code("invalid_cursor");
     let integer = |text: &str| text.parse::<i64>().map_err(|_| bad());
     let id = |text: &str| integer(text).map(Id::new);
     Ok(match kind.as_str() {

@@ -1,8 +1,12 @@
-//! What is known about the request under way: its identifier, and who asks.
+//! What is known about the request under way: its identifier, who asks, and the places that it takes.
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::http::HeaderMap;
+use model::Result;
+
+use crate::crowd::{Crowds, Place};
 
 /// Identity of one request, in the answer (`x-request-id`), in error documents and in every line of the log.
 #[derive(Clone, Debug)]
@@ -12,6 +16,9 @@ pub struct RequestContext(Arc<Inner>);
 struct Inner {
     id: String,
     principal: OnceLock<String>,
+    /// Who is counted, and the place of the address among them.
+    crowds: OnceLock<(Crowds, Option<Place<IpAddr>>)>,
+    user: OnceLock<Place<String>>,
 }
 
 tokio::task_local! {
@@ -26,7 +33,7 @@ impl RequestContext {
     pub fn of(headers: &HeaderMap) -> Self {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| is_plain(id));
         let id = given.map_or_else(fresh, ToOwned::to_owned);
-        Self(Arc::new(Inner { id, principal: OnceLock::new() }))
+        Self(Arc::new(Inner { id, principal: OnceLock::new(), crowds: OnceLock::new(), user: OnceLock::new() }))
     }
 
     /// The identifier.
@@ -50,10 +57,40 @@ pub fn current_id() -> String {
     CURRENT.try_with(|context| context.id().to_owned()).unwrap_or_default()
 }
 
-/// Notes for the log who asks. The first call counts.
-pub fn note_principal(login: &str) {
-    // Outside of a request there is no line to note it for.
-    let _ = CURRENT.try_with(|context| context.0.principal.set(login.to_owned()));
+/// Keeps the place of the request's address until the answer was sent, and the crowds in which its person gets one.
+pub fn note_crowds(crowds: Crowds, address: Option<Place<IpAddr>>) {
+    // Only the edge calls this, once and inside of the request.
+    let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
+}
+
+/// Notes who asks, for the log and among the requests of this person that are under way. The first call counts.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests`.
+pub fn note_principal(login: &str) -> Result<()> {
+    let noted = CURRENT.try_with(|context| {
+        if context.0.principal.set(login.to_owned()).is_ok()
+            && let Some((crowds, _)) = context.0.crowds.get()
+        {
+            // Nobody else sets it.
+            let _ = context.0.user.set(crowds.user(login)?);
+        }
+        Ok(())
+    });
+    // Outside of a request there is no line to note it for, and nobody to count.
+    noted.unwrap_or(Ok(()))
+}
+
+/// A place for a costly request of the person who asks; none where nobody is counted.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests`.
+pub fn costly() -> Result<Option<Place<String>>> {
+    let place = CURRENT.try_with(|context| {
+        let known = context.principal().zip(context.0.crowds.get());
+        known.map(|(login, (crowds, _))| crowds.costly(login)).transpose()
+    });
+    place.unwrap_or(Ok(None))
 }
 
 fn is_plain(id: &str) -> bool {
@@ -92,8 +129,8 @@ mod tests {
     async fn the_request_under_way_is_known_inside_of_its_scope_only() {
         let context = RequestContext::of(&HeaderMap::new());
         let seen = context.clone().scope(async {
-            note_principal("anna");
-            note_principal("bert");
+            note_principal("anna").unwrap();
+            note_principal("bert").unwrap();
             current_id()
         });
         assert_eq!(seen.await, context.id());

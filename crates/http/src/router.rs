@@ -1,20 +1,11 @@
 //! Puts the routes of all protocols together under the layers that they share.
 
-use std::time::Duration;
-
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::get;
-use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::state::AppState;
-use crate::{csrf, edge, health, rest, ui, webdav};
-
-/// Longest silence inside a request body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Most bytes of a body that a handler reads into memory: forms and JSON. Documents are streamed and not bound by this.
-const MEMORY_BODY: usize = 2 * 1024 * 1024;
+use crate::{crowd, csrf, edge, health, intake, rest, secure, ui, webdav};
 
 /// All routes of the server.
 pub fn router(state: AppState) -> Router {
@@ -29,10 +20,11 @@ pub fn router(state: AppState) -> Router {
         .merge(webdav::routes())
         .fallback(ui::fallback)
         .method_not_allowed_fallback(ui::no_such_method)
-        .layer(DefaultBodyLimit::max(MEMORY_BODY))
-        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
+        .layer(middleware::from_fn_with_state(state.least_body_rate(), intake::bound))
         .layer(middleware::from_fn(ui::in_language))
         .layer(middleware::from_fn(csrf::same_origin))
-        .layer(middleware::from_fn(edge::around))
+        .layer(middleware::from_fn_with_state(state.crowds().clone(), crowd::admit))
+        .layer(middleware::from_fn_with_state(state.clone(), edge::around))
+        .layer(middleware::from_fn_with_state(state.is_secure(), secure::insist))
         .with_state(state)
 }

@@ -1,9 +1,14 @@
 //! Header fields that keep answers from doing harm in a browser.
 
+use axum::extract::{Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use model::{Error, Result};
 
 /// For our own pages: nothing inline, nothing foreign, no frames.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
@@ -35,6 +40,37 @@ pub fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
+/// Two years, as those ask who keep lists of such hosts.
+const ONLY_TLS: HeaderValue = HeaderValue::from_static("max-age=63072000");
+
+/// The layer that has browsers come by TLS alone from now on, where TLS is what they came by.
+pub async fn insist(State(over_tls): State<bool>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    if over_tls {
+        response.headers_mut().entry(STRICT_TRANSPORT_SECURITY).or_insert(ONLY_TLS);
+    }
+    response
+}
+
+/// What stored bytes are never used as, whichever page of this site asks for them.
+const NEVER: [&str; 9] =
+    ["script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet", "style", "xslt", "manifest"];
+
+/// Refuses stored bytes to a browser that would run them, or draw a page by them.
+///
+/// # Errors
+/// Forbidden with code `not_as_script`.
+pub fn require_harmless_use(headers: &HeaderMap) -> Result<()> {
+    let used_as = headers.get("sec-fetch-dest").and_then(|value| value.to_str().ok());
+    match used_as.filter(|used_as| NEVER.contains(used_as)) {
+        None => Ok(()),
+        Some(used_as) => Err(Error::forbidden(format!(
+            "what people have stored is never used as {used_as}: download it, or show it in place"
+        ))
+        .with_code("not_as_script")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +83,20 @@ mod tests {
         assert_eq!(headers[CONTENT_SECURITY_POLICY], CONTENT_POLICY);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[CACHE_CONTROL], "no-store");
+    }
+
+    #[test]
+    fn content_is_refused_as_anything_that_runs() {
+        let used_as = |value: &'static str| {
+            let headers = [("sec-fetch-dest".parse().unwrap(), HeaderValue::from_static(value))].into_iter().collect();
+            require_harmless_use(&headers).map_err(|error| error.code())
+        };
+        for harmless in ["document", "image", "video", "empty", "object"] {
+            assert_eq!(used_as(harmless), Ok(()), "{harmless}");
+        }
+        for harmful in NEVER {
+            assert_eq!(used_as(harmful), Err("not_as_script"), "{harmful}");
+        }
     }
 
     #[test]

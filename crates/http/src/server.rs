@@ -1,10 +1,9 @@
-//! Listening, TLS, timeouts and an orderly end. Knows sockets and hyper; knows no route.
+//! Listening, timeouts and an orderly end. Knows sockets and hyper; knows no route.
 
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::middleware::from_fn_with_state;
@@ -15,18 +14,19 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use model::{Error, Result};
 use repository::Repository;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::client::{PublicUrl, Trust};
+use crate::crowd::CrowdAcceptor;
 use crate::edge::MAX_HEAD;
 use crate::figures;
 use crate::health;
 use crate::preface::PrefaceGuard;
+use crate::proxy::ProxyAcceptor;
 use crate::rest;
 use crate::router::router;
 use crate::stall::{self, StallAcceptor};
 use crate::state::AppState;
+use crate::tls;
 use crate::traffic::CountingAcceptor;
 
 /// Longest wait for the head of a request, and the longest idle time of a kept connection.
@@ -47,12 +47,48 @@ pub struct Options {
     pub grace: Duration,
     /// How long a client may take nothing of an answer before it is given up.
     pub stall: Duration,
-    /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted.
+    /// Whether a proxy in front ends TLS: cookies are then `Secure` and Basic credentials are accepted from trusted proxies.
     pub behind_tls_proxy: bool,
+    /// Which proxies are believed about clients, and what they tell.
+    pub trust: Trust,
+    /// Scheme and host of links, redirects, cookies and our own origin; without it the field `Host` of each request decides.
+    pub public_url: Option<PublicUrl>,
     /// Whether `PROPFIND` answers `Depth: infinity` with the whole tree; otherwise it is refused.
     pub webdav_depth_infinity: bool,
+    /// What programs show to read `/metrics`; without it only those on this very machine may.
+    pub metrics_token: Option<String>,
+    /// What clients may take of the server at a time.
+    pub limits: Limits,
     /// The program that makes pages of office documents; without it their text is shown alone. See [`crate::Converter::find`].
     pub converter: Option<PathBuf>,
+}
+
+/// What clients may take of the server at a time; 0 is no limit. What comes from this very machine is not limited by
+/// its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most open connections.
+    pub connections: usize,
+    /// Most open connections of one address; of IPv6, of one network of 64 bits.
+    pub connections_per_address: usize,
+    /// Most requests under way of one address.
+    pub requests_per_address: usize,
+    /// Most requests under way of one person.
+    pub requests_per_user: usize,
+    /// Fewest bytes a second of a body, after half a minute in which it may be slower.
+    pub body_rate: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8_192,
+            connections_per_address: 256,
+            requests_per_address: 512,
+            requests_per_user: 256,
+            body_rate: 500,
+        }
+    }
 }
 
 /// A certificate chain and its private key, both in PEM files.
@@ -73,7 +109,11 @@ impl Options {
             grace: Duration::from_secs(10),
             stall: stall::LIMIT,
             behind_tls_proxy: false,
+            trust: Trust::default(),
+            public_url: None,
             webdav_depth_infinity: false,
+            metrics_token: None,
+            limits: Limits::default(),
             converter: None,
         }
     }
@@ -99,9 +139,12 @@ fn run(
 ) -> BoxFuture<'static, Result<()>> {
     Box::pin(async move {
         let state = AppState::new(repository, &options);
+        let trust = options.trust.clone();
         let listener = bind(options.listen)?;
         let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
-        let tls = options.tls.as_ref().map(tls_config).transpose()?;
+        let tls = options.tls.as_ref().map(tls::read).transpose()?.map(RustlsConfig::from_config);
+        let renewing = options.tls.clone().zip(tls.clone());
+        let renewing = renewing.map(|(files, config)| tokio::spawn(tls::keep_fresh(files, config)));
         let handle = Handle::new();
         let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
         let upkeep = tokio::spawn(async {
@@ -113,18 +156,25 @@ fn run(
         let sampling = tokio::spawn(figures::keep(state.clone()));
         let tidying = tokio::spawn(rest::keep_tidy(state.repository().clone()));
         ready(address);
+        let crowds = state.crowds().clone();
         let app = router(state).layer(from_fn_with_state(options.stall, stall::watch));
         let accept = CountingAcceptor::new(StallAcceptor(options.stall));
         let service = app.into_make_service_with_connect_info::<SocketAddr>();
         let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
         tune(server.http_builder());
         let result = match tls {
-            None => server.acceptor(PrefaceGuard::new(accept, HEAD_TIMEOUT)).serve(service).await,
+            None => {
+                let plain = PrefaceGuard::new(accept, HEAD_TIMEOUT);
+                let announced = ProxyAcceptor::new(plain, trust.clone(), HEAD_TIMEOUT);
+                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
+            }
             Some(config) => {
-                let secure = RustlsAcceptor::new(config).acceptor(accept);
-                server.acceptor(PrefaceGuard::new(secure, HEAD_TIMEOUT)).serve(service).await
+                let secure = PrefaceGuard::new(RustlsAcceptor::new(config).acceptor(accept), HEAD_TIMEOUT);
+                let announced = ProxyAcceptor::new(secure, trust.clone(), HEAD_TIMEOUT);
+                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
             }
         };
+        renewing.into_iter().for_each(|task| task.abort());
         waiter.abort();
         upkeep.abort();
         sampling.abort();
@@ -150,6 +200,9 @@ async fn end_on(shutdown: BoxFuture<'static, ()>, handle: Handle<SocketAddr>, st
     shutdown.await;
     state.begin_shutdown();
     handle.graceful_shutdown(Some(grace));
+    if let Ok(sandbox) = state.repository().sandbox() {
+        sandbox.end_all().await;
+    }
 }
 
 fn bind(address: SocketAddr) -> Result<TcpListener> {
@@ -166,24 +219,6 @@ fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
         _ => "choose another address with --listen",
     };
     Error::unavailable(format!("cannot listen on {address}: {advice}")).with_source(error)
-}
-
-fn tls_config(files: &TlsFiles) -> Result<RustlsConfig> {
-    let chain = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
-        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
-    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| bad_pem("private key", &files.key, e))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(RustlsConfig::from_config(Arc::new(config)))
-}
-
-fn bad_pem(what: &str, file: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid(format!("the {what} in {} cannot be used: {error}", file.display())).with_source(error)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ mod corpus;
 mod diagnosis;
 mod engine;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod live;
 mod measure;
 mod monitor;

@@ -7,6 +7,11 @@
 mod backup;
 mod clean_up;
 mod export;
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    //! What fuzz targets call.
+    pub use crate::backup::fuzzing::{codec, parts, set};
+}
 mod import;
 pub mod jobs;
 mod posix;

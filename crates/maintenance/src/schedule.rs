@@ -10,9 +10,11 @@ use database::configuration::farm;
 use futures_util::future::BoxFuture;
 use model::{Result, TierBasis, Timestamp};
 use repository::{
-    CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
+    CheckWork, CollectWork, DATABASE_AWAY, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::jobs::resume_deletions;
 
 /// Time between two looks at what is due.
 const LOOK: Duration = Duration::from_secs(60);
@@ -45,6 +47,13 @@ async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Res
     let storage = session.storage().await?;
     storage.write_accesses().await?;
     report_health(&session, health).await;
+    match resume_deletions(&storage).await {
+        // The health rules tell of a database that is away.
+        Err(error) if error.code() != DATABASE_AWAY => {
+            tracing::warn!(error = error.report(), "deletions that were begun cannot be taken up");
+        }
+        _ => {}
+    }
     if is_due(&storage, "schedule.collect", DAY).await? {
         let collect = CollectWork { time_limit: Some(COLLECT_LIMIT), ..CollectWork::default() };
         session.start_job(Work::Collect(collect)).await?;
@@ -81,13 +90,15 @@ async fn report_health(session: &Session, last: &mut Option<Instant>) {
 async fn is_due(storage: &Storage, name: &'static str, every: Duration) -> Result<bool> {
     let known = storage.configuration().read(move |reader| farm::setting(reader, name)).await?;
     let last = |text: Option<String>| text.and_then(|text| text.parse().ok()).map(Timestamp::from_micros);
-    if last(known).is_some_and(|last| last > Timestamp::now().before(every)) {
+    // A beginning that is still to come was noted by a clock that was ahead: nobody waits for it.
+    let is_early = move |last: Timestamp, now: Timestamp| last > now.before(every) && last <= now.after(LOOK);
+    if last(known).is_some_and(|last| is_early(last, Timestamp::now())) {
         return Ok(false);
     }
     let claim = move |transaction: &mut Transaction<'_>| {
         let last = last(farm::setting(transaction, name)?);
         let now = Timestamp::now();
-        if last.is_some_and(|last| last > now.before(every)) {
+        if last.is_some_and(|last| is_early(last, now)) {
             return Ok(false);
         }
         farm::put_setting(transaction, name, &now.micros().to_string())?;
@@ -144,6 +155,11 @@ mod tests {
         let past = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.x", &yesterday);
         storage.configuration().write(past).await.unwrap();
         assert!(is_due(&storage, "schedule.x", DAY).await.unwrap());
+        assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
+        let next_year = Timestamp::now().after(365 * DAY).micros().to_string();
+        let ahead = move |transaction: &mut Transaction<'_>| farm::put_setting(transaction, "schedule.x", &next_year);
+        storage.configuration().write(ahead).await.unwrap();
+        assert!(is_due(&storage, "schedule.x", DAY).await.unwrap(), "a clock that was ahead stops nothing for a year");
         assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());
 
         let tier = NamedTier { basis: TierBasis::Access, days: 90, store: "files".to_owned() };

@@ -1,8 +1,9 @@
 //! Farm-wide identifiers.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Error, Result};
@@ -28,6 +29,11 @@ impl Id {
     /// The stored value.
     pub const fn get(self) -> i64 {
         self.0
+    }
+
+    /// Its time, in milliseconds since the epoch of identifiers.
+    pub const fn time(self) -> i64 {
+        self.0 >> 22
     }
 
     /// Whether this is [`Id::NONE`].
@@ -59,30 +65,73 @@ impl FromStr for Id {
     }
 }
 
-/// Hands out identifiers in one process. Two processes must have different server numbers.
+/// Hands out identifiers in one process, from ranges of milliseconds that are granted to it alone. What the clock says moves it on within
+/// its range and never out of it, so that no clock makes an identifier twice, or one before those that there are.
 pub struct IdSource {
     server: i64,
-    last: AtomicI64,
+    state: Mutex<Granted>,
+}
+
+/// Milliseconds since [`Id`]'s epoch, the last one excluded.
+pub type IdRange = Range<i64>;
+
+struct Granted {
+    range: IdRange,
+    /// Milliseconds, and 12 bits of sequence.
+    last: i64,
 }
 
 impl IdSource {
-    /// A source for the server with this number; only its low 10 bits count.
-    pub fn new(server: i64) -> Self {
-        Self { server: server & 0x3ff, last: AtomicI64::new(0) }
+    /// A source for the server with this number, of which only the low 10 bits count, with its first range.
+    pub fn new(server: i64, range: IdRange) -> Self {
+        let last = (range.start << 12) - 1;
+        Self { server: server & 0x3ff, state: Mutex::new(Granted { range, last }) }
     }
 
-    /// The next identifier. Never goes back in this process, whatever the clock does.
+    /// The next identifier. Never goes back, whatever the clock does.
     pub fn next(&self) -> Id {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64);
-        let floor = (now - EPOCH_MS).max(1) << 12;
-        let step = |last: i64| Some(floor.max(last + 1));
-        // The closure never returns None, so both arms hold the previous value.
-        let last = match self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step) {
-            Ok(last) | Err(last) => last,
-        };
-        let tick = floor.max(last + 1);
+        let mut state = self.lock();
+        // The second half of a range is for a clock that runs while no new range can be had.
+        let follows = id_time() < middle(&state.range);
+        let floor = if follows { id_time() << 12 } else { 0 };
+        let tick = floor.max(state.last + 1);
+        // A process that is given no new range can write nothing either, and a range has room for 200 million more identifiers.
+        assert!(tick >> 12 < state.range.end, "no identifiers are left: the configuration database grants none");
+        state.last = tick;
         Id(((tick >> 12) << 22) | (self.server << 12) | (tick & 0xfff))
     }
+
+    /// The range that it hands out from, if the clock says that it needs another one soon.
+    pub fn needs(&self) -> Option<IdRange> {
+        Some(self.lock().range.clone()).filter(|range| id_time() >= middle(range))
+    }
+
+    /// Goes on in another range. It begins where the last one ends, or behind it.
+    pub fn grant(&self, range: IdRange) {
+        let mut state = self.lock();
+        state.last = state.last.max((range.start << 12) - 1);
+        state.range = range;
+    }
+
+    /// The range, and the millisecond from which on nothing was handed out.
+    pub fn unused(&self) -> (IdRange, i64) {
+        let state = self.lock();
+        (state.range.clone(), (state.last >> 12) + 1)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Granted> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn middle(range: &IdRange) -> i64 {
+    range.start + (range.end - range.start) / 2
+}
+
+/// The present in milliseconds since [`Id`]'s epoch, as this machine's clock says.
+pub fn id_time() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64);
+    (now - EPOCH_MS).max(1)
 }
 
 #[cfg(test)]
@@ -91,13 +140,32 @@ mod tests {
 
     #[test]
     fn identifiers_rise_and_differ_by_server() {
-        let (one, two) = (IdSource::new(1), IdSource::new(2));
+        let range = id_time()..id_time() + 60_000;
+        let (one, two) = (IdSource::new(1, range.clone()), IdSource::new(2, range));
         let mut last = Id::NONE;
         for _ in 0..20_000 {
             let id = one.next();
             assert!(id > last);
             last = id;
             assert_ne!(id.get() >> 12 & 0x3ff, two.next().get() >> 12 & 0x3ff);
+        }
+    }
+
+    #[test]
+    fn no_clock_leads_out_of_the_range() {
+        for start in [id_time() + 1_000_000, id_time() - 1_000_000] {
+            let source = IdSource::new(7, start..start + 100);
+            let mut last = Id::NONE;
+            for _ in 0..100_000 {
+                let id = source.next();
+                assert!(id > last && (start..start + 100).contains(&id.time()), "{id}");
+                last = id;
+            }
+            assert_eq!(source.needs().is_some(), start < id_time(), "the clock is behind it, or far before it");
+            let (range, unused) = source.unused();
+            assert_eq!((range, unused), (start..start + 100, last.time() + 1));
+            source.grant(start + 500..start + 600);
+            assert_eq!(source.next().time(), start + 500);
         }
     }
 

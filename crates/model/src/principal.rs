@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Error, Id, Result};
+use crate::{Error, Id, Limits, Proof, Result};
 
 /// Kind of a principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,12 +41,18 @@ pub struct Principal {
     pub login: String,
     /// The name that people see.
     pub display_name: String,
-    /// Whether the user administers the farm.
+    /// Whether the user administers the farm, and the credential does not take that away.
     pub farm_administrator: bool,
+    /// Whether all content is open to the user as to those who administer the farm, within the limits.
+    pub everywhere: bool,
     /// Groups that the user is in, sorted.
     pub groups: Vec<Id>,
     /// Changes with every change of users, groups or roles; part of the key of cached rights.
     pub directory_version: i64,
+    /// What the credential takes away from what the user may do.
+    pub limits: Limits,
+    /// How the user proved who they are.
+    pub proof: Proof,
 }
 
 impl Principal {

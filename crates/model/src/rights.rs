@@ -112,6 +112,12 @@ impl Rights {
         Self(self.0 | other.0)
     }
 
+    /// What is in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Rights) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Whether every right of `other` is in this set.
     pub const fn contains(self, other: Rights) -> bool {
         self.0 & other.0 == other.0

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use database::Reader;
 use database::content::{node, scope};
-use model::{Id, Principal, Result, Right, Rights, Role};
+use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
 
 use crate::map::Map;
 
@@ -17,6 +17,8 @@ pub(crate) struct Access {
     tree_version: i64,
     directory_version: i64,
     everything: bool,
+    /// What the caller's credential leaves of any right.
+    mask: Rights,
     scopes: HashMap<Id, Rights>,
     /// Items on the way to something that the caller may see, which itself they may not: only their names show.
     passages: HashSet<Id>,
@@ -25,7 +27,8 @@ pub(crate) struct Access {
 impl Access {
     /// The caller's rights on items of a scope.
     pub(crate) fn rights(&self, scope: Id) -> Rights {
-        if self.everything { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() }
+        let rights = if self.everything { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() };
+        rights.intersection(self.mask)
     }
 
     /// Whether the caller may open items of a scope.
@@ -44,17 +47,18 @@ impl Access {
     }
 }
 
-/// Rights by site collection and user.
+/// Rights by site collection, user, and what the credential is for.
 #[derive(Default)]
 pub(crate) struct AccessCache {
-    entries: Mutex<HashMap<(Id, Id), Arc<Access>>>,
+    entries: Mutex<HashMap<(Id, Id, TokenScopes), Arc<Access>>>,
 }
 
 impl AccessCache {
     /// The caller's rights in `collection`, if they are in memory for that version of the tree.
     pub(crate) fn known(&self, collection: Id, tree_version: i64, principal: &Principal) -> Option<Arc<Access>> {
         let entries = self.entries();
-        entries.get(&(collection, principal.id)).filter(|access| access.is_current(tree_version, principal)).cloned()
+        let key = (collection, principal.id, principal.limits.scopes);
+        entries.get(&key).filter(|access| access.is_current(tree_version, principal)).cloned()
     }
 
     /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep` must not be set
@@ -79,11 +83,11 @@ impl AccessCache {
         if entries.len() >= MOST_CACHED {
             entries.clear();
         }
-        entries.insert((collection, principal.id), access.clone());
+        entries.insert((collection, principal.id, principal.limits.scopes), access.clone());
         Ok(access)
     }
 
-    fn entries(&self) -> std::sync::MutexGuard<'_, HashMap<(Id, Id), Arc<Access>>> {
+    fn entries(&self) -> std::sync::MutexGuard<'_, HashMap<(Id, Id, TokenScopes), Arc<Access>>> {
         self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -98,7 +102,8 @@ fn compute(
     let mut access = Access {
         tree_version,
         directory_version: principal.directory_version,
-        everything: principal.farm_administrator,
+        everything: principal.everywhere,
+        mask: principal.limits.scopes.rights(),
         scopes: HashMap::new(),
         passages: HashSet::new(),
     };

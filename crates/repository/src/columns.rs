@@ -188,17 +188,16 @@ impl Session {
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
         let ValuesChange { values, expected, content_type } = change;
         let located = self.locate(target).await?;
-        located.require(Right::Edit)?;
+        let guard = self.guard([(&located, Right::Edit)])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
             return Err(Error::conflict("columns belong to documents and folders").with_code("wrong_kind"));
         }
         self.require_not_held(&located).await?;
         self.require_people(&values).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             refuse_overtaken(transaction, id, &expected)?;
             let before = column::values(transaction, id)?;
@@ -263,9 +262,8 @@ impl Session {
         mut change: impl FnMut(&mut Transaction<'_>, Id, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
         let located = self.locate(library).await?;
-        located.require(Right::ManageLibraries)?;
+        let guard = self.guard([(&located, Right::ManageLibraries)])?;
         located.require_kind(NodeKind::Library)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::ManageLibraries)]);
         let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;

@@ -1,21 +1,36 @@
 //! Content databases of the farm: adding one, writing one anew, and whether they answer.
 
+use std::time::{Duration, Instant};
+
 use database::configuration::event;
 use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::collection;
-use database::{Location, Transaction};
+use database::{Alone, Location, Transaction};
+use futures_util::future::join_all;
 use model::{Error, Id, Name, Result, Timestamp};
-use tokio::task::JoinSet;
 
-use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE};
-use crate::{Repository, Session, Storage};
+use crate::attach::DAMAGED;
+use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE, Inner};
+use crate::{Repository, Session, Storage, attach};
+
+/// The right to delete copies of BLOBs.
+pub const DELETING: &str = "deleting";
+/// How long whoever has that right may keep it from somebody who adds a database.
+const DELETES_AT_MOST: Duration = Duration::from_secs(60);
+/// Time between two questions for it.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a database may take to show that it is there.
+const ANSWERS: Duration = Duration::from_millis(1_500);
 
 impl Session {
-    /// Adds a content database, which is created when it is not there: at `location` (a path, relative to the data
-    /// directory, or a PostgreSQL URL), or as a SQLite file of that name in the data directory.
+    /// Adds a content database, which is made: at `location` (a path, relative to the data directory, or a PostgreSQL URL), or as a
+    /// SQLite file of that name in the data directory.
+    ///
+    /// It has the right to delete copies of BLOBs meanwhile: whoever deletes asks all databases that there are, and one that is added in the
+    /// middle would not be asked.
     ///
     /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or location; `Conflict` when the
-    /// farm has one of that name or place; `Unavailable` when it cannot be opened.
+    /// farm has one of that name or place, or a database of a farm is there; `Unavailable` when it cannot be opened.
     pub async fn create_content_database(&self, name: &str, location: Option<&str>) -> Result<()> {
         self.require_farm_administrator("add content databases")?;
         let name = Name::new(name)?;
@@ -30,9 +45,10 @@ impl Session {
             minimum_size: DEFAULT_MINIMUM_SIZE,
         };
         let map = self.map().await?;
-        refuse_known(&map.databases.iter().map(|content| content.row.clone()).collect::<Vec<_>>(), &row)?;
-        // Opening makes the schema, and shows whether the place can be used, before the farm relies on it.
-        self.repository.inner.open_content(&row).await?.close().await;
+        refuse_known(&map.database_rows().cloned().collect::<Vec<_>>(), &row)?;
+        let alone = self.repository.inner.alone_to_delete().await?;
+        // Shows whether the place can be used, before the farm relies on it.
+        self.repository.inner.make_content(&row).await?.close().await;
         let actor = self.principal.id;
         let insert = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -41,31 +57,85 @@ impl Session {
             let detail = format!("{} at {parsed}", row.name);
             event::record(transaction, Timestamp::now(), actor, "database.create", &row.name, &detail)
         };
+        alone.require().await?;
         self.repository.inner.configuration.write(insert).await?;
+        drop(alone);
         self.repository.refresh_map().await
     }
 }
 
+impl Inner {
+    /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time.
+    async fn alone_to_delete(&self) -> Result<Alone> {
+        let begun = Instant::now();
+        loop {
+            if let Some(alone) = self.configuration.alone(DELETING).await? {
+                return Ok(alone);
+            }
+            if begun.elapsed() > DELETES_AT_MOST {
+                return Err(Error::unavailable(
+                    "copies of BLOBs are being deleted for too long, and no content database can be added meanwhile: try again later, or \
+                     pause the job that does it",
+                )
+                .with_code("busy"));
+            }
+            // sleep: the other process does not tell when it has done
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// What of the farm's databases works, in words that anybody may read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// Whether requests can be served: while one content database of several is away, the sites of the others can.
+    pub is_ready: bool,
+    /// What does not work, and why.
+    pub troubles: Vec<String>,
+}
+
 impl Repository {
-    /// Whether the configuration database and at least one content database answer: while one content database of several is away, the
-    /// sites of the others can be served. May wait as long as a database takes to answer.
-    pub async fn databases_answer(&self) -> bool {
-        if self.inner.configuration.read_one(farm::find).await.is_err() {
-            return false;
+    /// Asks all databases of the farm whether they work. Waits a moment for each that is silent, all at once.
+    pub async fn readiness(&self) -> Readiness {
+        let configuration = answers(self.inner.configuration.read_one(farm::find)).await;
+        let map = match configuration {
+            Ok(_) => self.map().await,
+            Err(error) => Err(error),
+        };
+        let map = match map {
+            Ok(map) => map,
+            Err(error) => {
+                let trouble = format!("the configuration database: {}", attach::reason(error.kind(), error.code()));
+                return Readiness { is_ready: false, troubles: vec![trouble] };
+            }
+        };
+        let asked = map
+            .databases
+            .iter()
+            .map(|content| answers(content.database.read_one(|reader| collection::find(reader, Id::NONE))));
+        let asked = join_all(asked).await;
+        let named = |name: &str, why: &str| format!("the content database \"{name}\": {why}");
+        let mut troubles = Vec::new();
+        if self.inner.configuration.damage().is_some() {
+            troubles.push(format!("the configuration database: {DAMAGED}"));
         }
-        let Ok(map) = self.map().await else { return false };
-        let mut asked = JoinSet::new();
-        for content in &map.databases {
-            let database = content.database.clone();
-            asked.spawn(async move { database.read_one(|reader| collection::find(reader, Id::NONE)).await.is_ok() });
-        }
-        while let Some(answer) = asked.join_next().await {
-            if matches!(answer, Ok(true)) {
-                return true;
+        troubles.extend(map.absent.iter().map(|one| named(one.name(), one.reason())));
+        let is_ready = asked.iter().any(Result::is_ok);
+        for (content, answer) in map.databases.iter().zip(asked) {
+            match answer {
+                Err(error) => troubles.push(named(&content.row.name, attach::reason(error.kind(), error.code()))),
+                Ok(_) if content.database.damage().is_some() => troubles.push(named(&content.row.name, DAMAGED)),
+                Ok(_) => {}
             }
         }
-        map.databases.is_empty()
+        Readiness { is_ready, troubles }
     }
+}
+
+/// What is answered within a moment.
+async fn answers<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+    let in_time = tokio::time::timeout(ANSWERS, asked).await;
+    in_time.unwrap_or_else(|_| Err(Error::unavailable("a database does not answer")))
 }
 
 impl Storage {

@@ -6,11 +6,15 @@ use database::content::library;
 use database::content::node::NodeRow;
 use model::{Id, MAX_PAGE, Result, Right, Timestamp, Versioning};
 
+use crate::detail::{Detail, Sight};
 use crate::items::Page;
 use crate::{Session, Target};
 
 /// Events that one call looks at, whether they match or not.
 const LOOKED_AT: i64 = 200_000;
+/// Events of an item that one statement brings, and how many such steps there are at most.
+const BATCH: usize = 1_000;
+const STEPS: usize = 20;
 
 /// Everything that the audit log of a site collection can say.
 pub const AUDIT_ACTIONS: [&str; 45] = [
@@ -71,18 +75,23 @@ const ABOUT_DRAFTS: [&str; 6] = [
     "version.restore",
 ];
 
-/// Stands behind the path where what was stored is a working copy.
-pub(crate) const WORKING_COPY: &str = " as working copy";
+/// Tells that what was stored is a working copy.
+pub(crate) const WORKING_COPY: &str = "as working copy";
+/// The download of a document by somebody who has a link. Earlier events name who made the link.
+const BY_LINK: &str = "link.use";
 
 /// Whether readers who may not see drafts hear of an event: not of drafts and working copies, but of everything that made
 /// a version for all.
-pub(crate) fn is_for_all(event: &Event, node: &NodeRow, drafts: bool) -> bool {
+pub(crate) fn is_for_all(event: &EventRow, node: &NodeRow, drafts: bool) -> bool {
+    let detail = Detail::read(&event.detail);
     match event.action.as_str() {
         action if !ABOUT_DRAFTS.contains(&action) => true,
         // A draft may be left from the time when the library had them.
-        "document.replace" => !drafts && node.version_id == node.published_id && !event.detail.ends_with(WORKING_COPY),
+        "document.replace" => {
+            !drafts && node.version_id == node.published_id && !detail.ending().ends_with(WORKING_COPY)
+        }
         // The number of the new version stands at the end.
-        "document.check-in" | "version.restore" => !drafts || event.detail.ends_with(".0"),
+        "document.check-in" | "version.restore" => !drafts || detail.ending().ends_with(".0"),
         _ => !drafts,
     }
 }
@@ -103,27 +112,33 @@ pub struct Event {
     pub sequence: i64,
     /// When.
     pub at: Timestamp,
-    /// Who.
+    /// Who; [`Id::NONE`] for somebody who has a link.
     pub actor: Id,
     /// The item.
     pub item: Id,
     /// What, such as `document.replace`.
     pub action: String,
-    /// The item's path at that time, and what else matters.
+    /// Particulars, as far as the reader's rights reach: the item's path at that time only for who manages the site
+    /// collection.
     pub detail: String,
 }
 
-impl From<EventRow> for Event {
-    fn from(row: EventRow) -> Self {
+impl Event {
+    fn shown(row: EventRow, sight: Sight) -> Self {
         Self {
             sequence: row.sequence,
             at: row.at,
-            actor: row.actor_id,
+            actor: actor(&row),
             item: row.node_id,
+            detail: Detail::read(&row.detail).shown(sight),
             action: row.action,
-            detail: row.detail,
         }
     }
+}
+
+/// Returns who did it; [`Id::NONE`] for somebody who has a link.
+pub(crate) fn actor(row: &EventRow) -> Id {
+    if row.action == BY_LINK { Id::NONE } else { row.actor_id }
 }
 
 impl Session {
@@ -134,16 +149,23 @@ impl Session {
         let (_, listed) = self
             .inspect(target, move |reader, located| {
                 located.require(Right::ViewVersions)?;
-                let rows = event::of_node(reader, located.node().id, before, limit + 1)?;
-                let mut listed = page(rows, limit);
-                let sees_drafts = located.sees_drafts(located.node());
-                let drafts = has_drafts(reader, located.node())?;
-                let reads_show = located.rights().has(Right::ManageSite);
-                listed.items.retain(|event| match event.action.as_str() {
-                    "document.read" => reads_show || event.actor == located.caller,
-                    _ => sees_drafts || is_for_all(event, located.node(), drafts),
-                });
-                Ok(listed)
+                let (node, rights) = (located.node(), located.rights());
+                let (sees_drafts, drafts) = (located.sees_drafts(node), has_drafts(reader, node)?);
+                let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.caller) };
+                let sight = if located.knows_totals() { Sight::WHOLE } else { Sight::of(rights) };
+                let batch = if sees_drafts { limit + 1 } else { BATCH };
+                let (mut items, mut place) = (Vec::new(), before);
+                for _ in 0..STEPS {
+                    let rows = event::of_node(reader, node.id, place, reads_of, batch)?;
+                    let is_last = rows.len() < batch;
+                    place = rows.last().map(|row| row.sequence).or(place);
+                    items.extend(rows.into_iter().filter(|row| sees_drafts || is_for_all(row, node, drafts)));
+                    if is_last || items.len() > limit {
+                        return Ok(page(items, limit, sight));
+                    }
+                }
+                let listed = page(items, limit, sight);
+                Ok(Page { next: listed.next.or(place), ..listed })
             })
             .await?;
         Ok(listed)
@@ -162,16 +184,17 @@ impl Session {
     ) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
-            .inspect(&collection.into(), move |reader, located| {
-                located.require(Right::ManageSite)?;
+            .inspect_root(collection, move |reader, root| {
+                root.require(Right::ManageSite)?;
                 let end = match before {
                     Some(before) => before,
                     None => event::last(reader)?.saturating_add(1),
                 };
                 let start = end.saturating_sub(LOOKED_AT).max(0);
-                let (id, action) = (located.collection.id, filter.action.as_deref());
-                let rows = event::of_collection(reader, id, start..end, filter.actor, action, limit + 1)?;
-                let mut listed = page(rows, limit);
+                let rows = root.events(reader, start..end, filter.actor, filter.action.as_deref(), limit + 1)?;
+                // What is said of who has a link says nothing of the one whose name earlier events have.
+                let mut listed = page(rows, limit, Sight::WHOLE);
+                listed.items.retain(|event| filter.actor.is_none_or(|actor| event.actor == actor));
                 listed.next = listed.next.or(Some(start).filter(|start| *start > 0));
                 Ok(listed)
             })
@@ -186,8 +209,8 @@ pub(crate) fn has_drafts(reader: &mut Reader<'_>, node: &NodeRow) -> Result<bool
     Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
 }
 
-fn page(mut rows: Vec<EventRow>, limit: usize) -> Page<Event, i64> {
+fn page(mut rows: Vec<EventRow>, limit: usize, sight: Sight) -> Page<Event, i64> {
     let next = (rows.len() > limit).then(|| rows[limit - 1].sequence);
     rows.truncate(limit);
-    Page { items: rows.into_iter().map(Into::into).collect(), next }
+    Page { items: rows.into_iter().map(|row| Event::shown(row, sight)).collect(), next }
 }

@@ -1,12 +1,14 @@
 //! The farm: opening or creating it, and what all callers share.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use blobs::DirectoryOptions;
+use blobs::{DirectoryOptions, STORE_MARK};
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::content::version;
 use database::{Database, Location, Schema};
-use model::{Error, Id, IdSource, Principal, Result, Timestamp};
+use model::{Error, Id, IdSource, Principal, Result, Timestamp, id_time};
+use search::sandbox::Sandbox;
 
 use crate::access::AccessCache;
 use crate::activity::Activity;
@@ -14,7 +16,7 @@ use crate::gauge::Gauges;
 use crate::map::MapCell;
 use crate::people::{Identities, password};
 use crate::ways::Ways;
-use crate::{Session, sites};
+use crate::{Session, attach, sites};
 
 /// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
@@ -41,11 +43,18 @@ pub struct Options {
 }
 
 impl Options {
+    /// Where the configuration database is.
+    fn place_of_configuration(&self) -> Location {
+        let embedded = || Location::Sqlite(self.directory.join(CONFIGURATION));
+        self.configuration.clone().unwrap_or_else(embedded)
+    }
+
     /// Judges what a new farm would be made with, before anything of it is made. A farm that is there has its administrator,
     /// and the password is not looked at.
     ///
     /// # Errors
-    /// Invalid with code `invalid_password`.
+    /// Invalid with code `invalid_password`; NotFound when there is no farm and none may be made; Conflict with code
+    /// `configuration_missing` when one was there.
     pub fn check_new_farm(&self) -> Result<()> {
         let present = match &self.configuration {
             None => self.directory.join(CONFIGURATION).try_exists().unwrap_or(true),
@@ -53,8 +62,11 @@ impl Options {
             // Only the server can tell, and where nothing can be told nothing is made: the password is judged again before the farm's rows are made.
             Some(Location::Postgres(_)) => true,
         };
+        if !present {
+            require_new_farm(self)?;
+        }
         match &self.administrator_password {
-            Some(password) if self.create && !present => password::check(password),
+            Some(password) if self.create && !present => password::check(password, &[]),
             _ => Ok(()),
         }
     }
@@ -93,7 +105,15 @@ pub(crate) struct Inner {
     pub(crate) accesses: crate::accesses::Accesses,
     pub(crate) activity: Activity,
     pub(crate) noting: crate::faults::Noting,
+    pub(crate) place_key: crate::sealed::PlaceKey,
+    /// Where documents are opened, in a process that does that.
+    pub(crate) sandbox: OnceLock<Sandbox>,
 }
+
+/// Milliseconds of identifiers that are granted at once: 4,096 of them each.
+const GRANTED: i64 = 2 * 60 * 1000;
+/// Time between two looks whether more are needed.
+const LOOK_FOR_IDENTIFIERS: std::time::Duration = std::time::Duration::from_secs(20);
 
 impl Repository {
     /// Opens the farm for serving requests, and creates it first when there is none and `options.create` is set.
@@ -119,25 +139,24 @@ impl Repository {
         serving: bool,
     ) -> Result<(Repository, Option<Created>)> {
         options.check_new_farm()?;
-        let location = match &options.configuration {
-            Some(location) => location.clone(),
-            None => embedded(&options.directory, CONFIGURATION, options.create)?,
-        };
-        let configuration = Database::open(&location, Schema::Configuration, &database::Options::default()).await?;
+        let configuration = open_configuration(options).await?;
         let existing = configuration.read(farm::find).await?;
         let fresh = existing.is_none();
-        if fresh && !options.create {
-            return Err(no_farm(&options.directory));
-        }
         if fresh {
-            options.administrator_password.as_deref().map_or(Ok(()), password::check)?;
+            require_new_farm(options)?;
+            options.administrator_password.as_deref().map_or(Ok(()), |password| password::check(password, &[]))?;
             // Asked before its address is written down for good: a mistake in it can still be mended.
-            if let Some(location @ Location::Postgres(_)) = &options.content {
-                Database::open(location, Schema::Content, &database::Options::default()).await?.close().await;
+            if let Some(location) = &options.content {
+                let beside = |path: &PathBuf| Location::Sqlite(options.directory.join(path));
+                let place = if let Location::Sqlite(path) = location { beside(path) } else { location.clone() };
+                attach::require_unused(&place).await?;
             }
             create(&configuration, options).await?;
         }
-        let server = configuration.write_vital(farm::next_server).await?;
+        let begin = |transaction: &mut database::Transaction<'_>| {
+            Ok((farm::next_server(transaction)?, farm::grant_identifiers(transaction, None, id_time(), GRANTED)?))
+        };
+        let (server, range) = configuration.write_vital(begin).await?;
         let (row, holder) = configuration.read(|reader| Ok((farm::find(reader)?, farm::holder(reader)?))).await?;
         let row = row.ok_or_else(|| no_farm(&options.directory))?;
         let inner = Inner {
@@ -145,7 +164,7 @@ impl Repository {
             farm_id: row.id,
             server: Id::new(server),
             holder,
-            ids: Arc::new(IdSource::new(server)),
+            ids: Arc::new(IdSource::new(server, range)),
             configuration,
             map: MapCell::default(),
             access: AccessCache::default(),
@@ -157,8 +176,12 @@ impl Repository {
             accesses: crate::accesses::Accesses::default(),
             activity: Activity::default(),
             noting: crate::faults::Noting::default(),
+            place_key: crate::sealed::PlaceKey::default(),
+            sandbox: OnceLock::new(),
         };
         let repository = Repository { inner: Arc::new(inner) };
+        repository.go_beyond_identifiers().await?;
+        repository.keep_identifiers();
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;
         repository.map().await?;
@@ -172,6 +195,19 @@ impl Repository {
         Session::new(self.clone(), principal)
     }
 
+    /// Has documents opened in these children from now on. Only the first time counts.
+    pub fn open_documents_in(&self, sandbox: Sandbox) {
+        self.inner.sandbox.get_or_init(|| sandbox);
+    }
+
+    /// The children in which documents are opened.
+    ///
+    /// # Errors
+    /// Unavailable in a process that opens none.
+    pub fn sandbox(&self) -> Result<&Sandbox> {
+        self.inner.sandbox.get().ok_or_else(|| Error::unavailable("documents are not opened here"))
+    }
+
     /// The identifier of the farm.
     pub fn farm_id(&self) -> Id {
         self.inner.farm_id
@@ -182,7 +218,53 @@ impl Repository {
         if let Ok(map) = self.map().await {
             map.close().await;
         }
+        let (range, unused) = self.inner.ids.unused();
+        let give_back =
+            move |transaction: &mut database::Transaction<'_>| farm::return_identifiers(transaction, &range, unused);
+        if let Err(error) = self.inner.configuration.write_vital(give_back).await {
+            tracing::debug!(error = error.report(), "identifiers that are left over stay unused");
+        }
         self.inner.configuration.close().await;
+    }
+
+    /// Leaves all identifiers behind that the content databases hold: those of a farm whose clock was ahead once.
+    async fn go_beyond_identifiers(&self) -> Result<()> {
+        let (mut newest, map) = (0, self.map().await?);
+        for content in &map.databases {
+            match content.database.read(version::newest_id).await {
+                Ok(id) => newest = newest.max(id.map_or(0, Id::time)),
+                // Whatever needs it says so.
+                Err(error) => tracing::debug!(error = error.report(), "a content database tells no identifiers"),
+            }
+        }
+        if newest >= self.inner.ids.unused().1 {
+            let grant = move |transaction: &mut database::Transaction<'_>| {
+                farm::grant_identifiers(transaction, None, newest + 1, GRANTED)
+            };
+            self.inner.ids.grant(self.inner.configuration.write_vital(grant).await?);
+        }
+        Ok(())
+    }
+
+    /// Has new identifiers granted before those that there are run out, for as long as the farm is open.
+    fn keep_identifiers(&self) {
+        let weak = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            let mut tick = tokio::time::interval(LOOK_FOR_IDENTIFIERS);
+            tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                tick.tick().await;
+                let Some(inner) = weak.upgrade() else { return };
+                let Some(mine) = inner.ids.needs() else { continue };
+                let grant = move |transaction: &mut database::Transaction<'_>| {
+                    farm::grant_identifiers(transaction, Some(mine.clone()), id_time(), GRANTED)
+                };
+                match inner.configuration.write_vital(grant).await {
+                    Ok(range) => inner.ids.grant(range),
+                    Err(error) => tracing::warn!(error = error.report(), "no new identifiers were granted"),
+                }
+            }
+        });
     }
 
     pub(crate) fn next_id(&self) -> Id {
@@ -192,24 +274,68 @@ impl Repository {
 
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
-        "there is no farm in {}: start `strongroom serve --data {}` once to create it",
-        directory.display(),
+        "there is no farm in {0}: if there should be one, look whether its disk is mounted; `strongroom serve --data {0}` makes a new one",
         directory.display()
     ))
 }
 
-/// The place of an embedded database, whose directory is made when `create` is set.
-fn embedded(directory: &Path, file: &str, create: bool) -> Result<Location> {
-    let path = directory.join(file);
-    if create {
-        let folder = path.parent().unwrap_or(directory);
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::unavailable(format!("the folder {} cannot be created: {error}", folder.display())).with_source(error)
-        })?;
-    } else if !path.exists() {
-        return Err(no_farm(directory));
+/// Opens the configuration database, which is made only where nothing speaks of a farm that has lost it.
+async fn open_configuration(options: &Options) -> Result<Database> {
+    let (location, limits) = (options.place_of_configuration(), database::Options::default());
+    match Database::open(&location, Schema::Configuration, &limits).await {
+        Err(error) if matches!(error.code(), "database_missing" | "database_empty") => {
+            require_new_farm(options)?;
+            std::fs::create_dir_all(&options.directory).map_err(|error| {
+                let folder = options.directory.display();
+                Error::unavailable(format!("the folder {folder} cannot be created: {error}")).with_source(error)
+            })?;
+            Database::make(&location, Schema::Configuration, &limits).await
+        }
+        opened => opened,
     }
-    Ok(Location::Sqlite(path))
+}
+
+/// Refuses to make a farm unless that was asked for, and over what is left of another one.
+fn require_new_farm(options: &Options) -> Result<()> {
+    let left = remains(&options.directory)?;
+    if !left.is_empty() {
+        return Err(Error::conflict(format!(
+            "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: look whether its \
+             disk is mounted, or restore it from a backup. Nothing was made in its place; a new farm needs a directory of its own",
+            options.directory.display(),
+            left.join(", "),
+            options.place_of_configuration()
+        ))
+        .with_code("configuration_missing"));
+    }
+    if options.create { Ok(()) } else { Err(no_farm(&options.directory)) }
+}
+
+/// What lies in a data directory that only a farm leaves there.
+fn remains(directory: &Path) -> Result<Vec<String>> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
+    };
+    let mut left = Vec::new();
+    for name in [crate::seal::FILE.to_owned(), format!("blobs/{STORE_MARK}")] {
+        let path = directory.join(&name);
+        if path.try_exists().map_err(|error| failed(&path, error))? {
+            left.push(name);
+        }
+    }
+    let databases = directory.join("databases");
+    let entries = match std::fs::read_dir(&databases) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(left),
+        entries => entries.map_err(|error| failed(&databases, error))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(&databases, error))?;
+        let data = entry.metadata().map_err(|error| failed(&entry.path(), error))?;
+        if data.is_file() && data.len() > 0 && entry.path().extension().is_some_and(|kind| kind == "sqlite") {
+            left.push(format!("databases/{}", entry.file_name().display()));
+        }
+    }
+    Ok(left)
 }
 
 /// Makes the rows of a new farm, all in one transaction.
@@ -219,7 +345,7 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
         Some(Location::Sqlite(path)) => path.display().to_string(),
         None => "databases/main.sqlite".to_owned(),
     };
-    let ids = IdSource::new(0);
+    let ids = IdSource::new(0, id_time()..id_time() + GRANTED);
     let (farm_id, database_id) = (ids.next(), ids.next());
     configuration
         .write(move |transaction| {
@@ -249,6 +375,7 @@ async fn create(configuration: &Database, options: &Options) -> Result<()> {
                 active_store_id: FILES_STORE,
                 minimum_size: DEFAULT_MINIMUM_SIZE,
             };
+            farm::set_to_make(transaction, database_id)?;
             farm::insert_database(transaction, &database, now)
         })
         .await
@@ -261,14 +388,5 @@ impl Inner {
             Location::Sqlite(path) => Location::Sqlite(self.directory.join(path)),
             location => location,
         })
-    }
-
-    /// Opens a content database; a relative path is below the data directory.
-    pub(crate) async fn open_content(&self, row: &ContentDatabaseRow) -> Result<Database> {
-        let location = match Location::parse(&row.location)? {
-            Location::Sqlite(path) if path.is_relative() => embedded(&self.directory, &path.to_string_lossy(), true)?,
-            location => location,
-        };
-        Database::open(&location, Schema::Content, &database::Options::default()).await
     }
 }

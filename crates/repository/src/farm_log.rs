@@ -21,7 +21,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// Everything that the audit log of the farm can say.
-pub const FARM_ACTIONS: [&str; 41] = [
+pub const FARM_ACTIONS: [&str; 44] = [
     "account.change",
     "account.create",
     "account.delete",
@@ -33,6 +33,7 @@ pub const FARM_ACTIONS: [&str; 41] = [
     "backup.start",
     "blob.accept-loss",
     "blob.repair",
+    "clock.accept",
     "database.compact",
     "database.create",
     "database.rebuild_indexes",
@@ -52,6 +53,7 @@ pub const FARM_ACTIONS: [&str; 41] = [
     "role.delete",
     "session.end",
     "sign-in.failure",
+    "sign-in.proof",
     "sign-in.success",
     "sign-out",
     "storage.policy",
@@ -62,6 +64,7 @@ pub const FARM_ACTIONS: [&str; 41] = [
     "store.state",
     "store.take_over",
     "token.create",
+    "token.limit",
     "token.revoke",
 ];
 

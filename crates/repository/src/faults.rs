@@ -66,7 +66,11 @@ impl Session {
                 let rows = whole_groups(fault::list(reader, after, limit + MOST_STORES)?, limit);
                 rows.into_iter().map(|row| Ok((blob::documents_of(reader, &row.digest, NAMED)?, row))).collect()
             };
-            let rows: Vec<(Vec<(Id, String)>, FaultRow)> = database.database.read_long(read).await?;
+            let rows: Vec<(Vec<(Id, String)>, FaultRow)> = match database.database.read_long(read).await {
+                // It is named as a whole.
+                Err(_) if database.database.damage().is_some() => continue,
+                rows => rows?,
+            };
             for (documents, row) in rows {
                 faults.push(BlobFault {
                     database: database.name.clone(),
@@ -137,6 +141,7 @@ impl Session {
             accepted += database.database.write_vital(write).await?;
         }
         if accepted == 0 {
+            storage.all_databases()?;
             return Err(no_fault(digest));
         }
         audit(&storage, "blob.accept-loss", digest, "").await

@@ -35,6 +35,9 @@ impl Session {
         let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };
         let (collection, caller) = (glance.collection.clone(), self.principal.id);
         let folder = Located { map, content, collection, access, caller, chain: way };
+        if !folder.is_within(&self.principal) {
+            return Ok(None);
+        }
         Ok(Some(Seen { folder, glance }))
     }
 }

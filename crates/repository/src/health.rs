@@ -10,8 +10,9 @@ use model::{ErrorKind, Id, Result, Timestamp, counted};
 
 use crate::gauge::Reading;
 use crate::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
+use crate::map::ContentDatabase;
 use crate::view::size;
-use crate::{Figures, Session};
+use crate::{Figures, Lack, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -87,14 +88,19 @@ impl fmt::Display for HealthSubject {
 }
 
 /// All rules, as metrics and programs name them.
-pub const HEALTH_RULES: [&str; 10] = [
+pub const HEALTH_RULES: [&str; 15] = [
+    "addresses-shared",
     "backup-overdue",
     "blobs-damaged",
+    "clock-ahead",
+    "database-away",
+    "database-damaged",
     "database-fragmented",
     "database-large",
     "job-failed",
     "orphans",
     "retention-mismatch",
+    "sandbox-open",
     "store-away",
     "store-full",
     "store-taken-over",
@@ -111,6 +117,9 @@ impl Session {
         self.look_at_stores(&mut findings).await?;
         self.look_at_backups(&mut findings).await?;
         self.look_at_jobs(&mut findings).await?;
+        self.look_at_addresses(&mut findings).await?;
+        self.look_at_clock(&mut findings).await?;
+        self.look_at_sandbox(&mut findings).await;
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
         Ok(findings)
     }
@@ -119,49 +128,33 @@ impl Session {
         let (largest, free_percent) =
             (self.health_limit(&DATABASE_BYTES).await?, self.health_limit(&FREE_PERCENT).await?);
         let most_orphans = self.health_limit(&ORPHANS).await?;
-        for content in &self.map().await?.databases {
+        let map = self.map().await?;
+        for absent in &map.absent {
+            let message = format!(
+                "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is there again. Mount its \
+                 disk, start its server, or restore it with `strongroom restore --content-database {}`.",
+                absent.message(),
+                absent.name()
+            );
+            let subject = HealthSubject::Database(absent.name().to_owned());
+            let told = told!("database-away", absent.message(), absent.name());
+            findings.push(critical("database-away", &subject, message, told));
+        }
+        let limits = [largest, free_percent, most_orphans];
+        for content in &map.databases {
+            let looked = look_at_database(content, limits, findings).await;
+            let told = match (&looked, content.database.damage()) {
+                (_, Some(damage)) => damage.to_owned(),
+                (Err(error), None) => error.report(),
+                (Ok(()), None) => continue,
+            };
             let subject = HealthSubject::Database(content.row.name.clone());
-            let bytes = content.database.size_bytes().await?;
-            if bytes > largest {
-                let message = format!(
-                    "It has {} GiB, more than the {} GiB that are recommended: move BLOBs out of it, or put new site \
-                     collections into another content database.",
-                    bytes / GIB,
-                    largest / GIB
-                );
-                let told = told!("database-large", bytes / GIB, largest / GIB);
-                findings.push(warning("database-large", &subject, message, told));
-            }
-            let free = content.database.free_bytes().await?;
-            if free > SMALL && free * 100 > bytes * free_percent {
-                let message = format!(
-                    "{} of its {} MiB are empty: a collection gives them back while people work, `site database compact` all of them while \
-                     nobody can change anything.",
-                    free >> 20,
-                    bytes >> 20
-                );
-                let told = told!("database-fragmented", free >> 20, bytes >> 20);
-                findings.push(warning("database-fragmented", &subject, message, told));
-            }
-            let faults = size(content.database.read(fault::count).await?);
-            if faults > 0 {
-                let (are, them) = if faults == 1 { ("is", "it") } else { ("are", "them") };
-                let message = format!(
-                    "{} {are} missing or damaged: bring {them} back from another store or a backup, or accept the loss.",
-                    counted(faults, "BLOB")
-                );
-                findings.push(critical("blobs-damaged", &subject, message, told!("blobs-damaged", faults)));
-            }
-            let pending = content.database.read_long(reclaim::totals).await?;
-            let orphans: u64 =
-                pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| size(row.blobs)).sum();
-            if orphans > most_orphans {
-                let message = format!(
-                    "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
-                     database was restored to an older state."
-                );
-                findings.push(warning("orphans", &subject, message, told!("orphans-waiting", orphans)));
-            }
+            let name = &content.row.name;
+            let message = format!(
+                "It does not work as it must: {told}. What it says is missing may be there. Restore it with `strongroom restore \
+                 --content-database {name}`, or mend what it runs on."
+            );
+            findings.push(critical("database-damaged", &subject, message, told!("database-damaged", told, name)));
         }
         Ok(())
     }
@@ -264,6 +257,50 @@ impl Session {
         Ok(())
     }
 
+    async fn look_at_clock(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let days = self.clock_ahead().await?.as_secs() / DAY.as_secs();
+        if days > 0 {
+            let message = format!(
+                "The clock went {} ahead of time: what is deleted for good after a time waits so much longer. Set the clock right; if it \
+                 is right, run `strongroom clock accept`.",
+                counted(days, "day")
+            );
+            findings.push(critical("clock-ahead", &HealthSubject::Farm, message, told!("clock-ahead", days)));
+        }
+        Ok(())
+    }
+
+    /// A process that opens no documents has nothing to tell of it.
+    async fn look_at_sandbox(&self, findings: &mut Vec<HealthFinding>) {
+        let Ok(sandbox) = self.repository.sandbox() else { return };
+        let lacks = match sandbox.lacks().await {
+            Ok(lacks) => lacks,
+            Err(error) => {
+                let message = format!("Documents are shown without preview: {}.", error.message());
+                let told = told!("sandbox-broken", error.message());
+                findings.push(warning("sandbox-open", &HealthSubject::Farm, message, told));
+                return;
+            }
+        };
+        for lack in lacks {
+            let (message, told) = match lack {
+                // Many systems are older, and what is open to a child there is little.
+                Lack::Signals => continue,
+                Lack::Files => (
+                    "This system has no Landlock: a faulty document that takes over LibreOffice could read the data directory. Use Linux 5.13 \
+                     or newer with Landlock, or set `converter = \"none\"`.",
+                    told!("sandbox-files"),
+                ),
+                Lack::Calls => (
+                    "This system has no seccomp filters: a faulty document that takes over LibreOffice could use the network. Use a kernel with \
+                     them, or set `converter = \"none\"`.",
+                    told!("sandbox-calls"),
+                ),
+            };
+            findings.push(warning("sandbox-open", &HealthSubject::Farm, message.to_owned(), told));
+        }
+    }
+
     async fn look_at_jobs(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         let most_orphans = self.health_limit(&ORPHANS).await?;
         let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
@@ -286,6 +323,70 @@ impl Session {
         }
         Ok(())
     }
+
+    async fn look_at_addresses(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        for (address, accounts) in self.shared_addresses().await? {
+            let message = format!(
+                "{accounts} people signed in from the private address {address}, which looks like a proxy: wrong passwords of \
+                 one slow all of them down, and the audit log does not tell them apart. Name it in trusted_proxies, and set \
+                 client_address."
+            );
+            let told = told!("addresses-shared", accounts, address);
+            findings.push(warning("addresses-shared", &HealthSubject::Farm, message, told));
+        }
+        Ok(())
+    }
+}
+
+/// What there is to say of one content database that is open.
+async fn look_at_database(
+    content: &ContentDatabase,
+    [largest, free_percent, most_orphans]: [u64; 3],
+    findings: &mut Vec<HealthFinding>,
+) -> Result<()> {
+    let subject = HealthSubject::Database(content.row.name.clone());
+    let bytes = content.database.size_bytes().await?;
+    if bytes > largest {
+        let message = format!(
+            "It has {} GiB, more than the {} GiB that are recommended: move BLOBs out of it, or put new site \
+             collections into another content database.",
+            bytes / GIB,
+            largest / GIB
+        );
+        let told = told!("database-large", bytes / GIB, largest / GIB);
+        findings.push(warning("database-large", &subject, message, told));
+    }
+    let free = content.database.free_bytes().await?;
+    if free > SMALL && free * 100 > bytes * free_percent {
+        let message = format!(
+            "{} of its {} MiB are empty: a collection gives them back while people work, `site database compact` all of them while \
+             nobody can change anything.",
+            free >> 20,
+            bytes >> 20
+        );
+        let told = told!("database-fragmented", free >> 20, bytes >> 20);
+        findings.push(warning("database-fragmented", &subject, message, told));
+    }
+    let faults = size(content.database.read(fault::count).await?);
+    if faults > 0 {
+        let (are, them) = if faults == 1 { ("is", "it") } else { ("are", "them") };
+        let message = format!(
+            "{} {are} missing or damaged: bring {them} back from another store or a backup, or accept the loss.",
+            counted(faults, "BLOB")
+        );
+        findings.push(critical("blobs-damaged", &subject, message, told!("blobs-damaged", faults)));
+    }
+    let pending = content.database.read_long(reclaim::totals).await?;
+    let orphans: u64 =
+        pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| size(row.blobs)).sum();
+    if orphans > most_orphans {
+        let message = format!(
+            "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
+             database was restored to an older state."
+        );
+        findings.push(warning("orphans", &subject, message, told!("orphans-waiting", orphans)));
+    }
+    Ok(())
 }
 
 /// What the last collection, or its dry run, says of BLOBs that no database knows when there are more than `most`, whatever became of them

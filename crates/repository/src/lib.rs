@@ -7,15 +7,20 @@ mod access;
 mod accesses;
 mod activity;
 mod address;
+mod attach;
 mod clean_up;
+mod clock;
 mod columns;
 mod database_store;
 mod databases;
+mod detail;
 mod documents;
 mod events;
 mod farm;
 mod farm_log;
 mod faults;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gauge;
 mod glance;
 mod health;
@@ -40,11 +45,14 @@ mod recycle;
 mod repair;
 mod repetition;
 mod resumable;
+mod root;
 mod saved_views;
 mod seal;
+mod sealed;
 mod servers;
 mod session;
 mod sharing;
+mod shred;
 mod signs;
 mod sites;
 mod status;
@@ -55,8 +63,10 @@ mod ways;
 
 pub use activity::{SERVER_LOCK, Watch};
 pub use address::Target;
+pub use attach::{AbsentDatabase, DATABASE_AWAY};
 pub use clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use columns::{Column, ColumnChange, ContentType, ValuesChange};
+pub use databases::{DELETING, Readiness};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
@@ -90,13 +100,14 @@ pub use repair::{Repair, Repairs};
 pub use resumable::{Part, Resumable};
 pub use saved_views::{NewView, SavedView};
 pub use search::extract::{Content as TextContent, Extract as TextExtract, Format as TextFormat};
+pub use search::sandbox::{Lack, Program, Sandbox, Turn};
 pub use servers::Server;
 pub use session::Session;
 pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
 pub use signs::{
     BACKUP_MARK, Marked, Sign, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
 };
-pub use sites::{SiteCollection, SiteUsage};
+pub use sites::{SiteChange, SiteCollection, SiteUsage};
 pub use status::{DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};
 pub use stores::{NewStore, StoreState};

@@ -26,9 +26,8 @@ impl Session {
             return Err(Error::invalid(format!("at most {MOST} versions can be asked for; 0 keeps all")));
         }
         let located = self.locate(target).await?;
-        located.require(Right::ManageLibraries)?;
+        let guard = self.guard([(&located, Right::ManageLibraries)])?;
         located.require_kind(NodeKind::Library)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::ManageLibraries)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;

@@ -25,6 +25,27 @@ pub(crate) struct Located {
     pub(crate) chain: Way,
 }
 
+fn sees_drafts(access: &Access, caller: Id, node: &NodeRow) -> bool {
+    let rights = access.rights(node.scope_id);
+    rights.has(Right::Publish) || rights.has(Right::Edit) || node.created_by == caller
+}
+
+fn visible_version(access: &Access, caller: Id, node: &NodeRow) -> Option<Id> {
+    if node.holder_id == Some(caller) && node.working_id.is_some() {
+        node.working_id
+    } else if sees_drafts(access, caller, node) {
+        node.version_id
+    } else {
+        node.published_id
+    }
+}
+
+/// Returns whether a caller with these rights may know of an item that is in its place.
+pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
+    access.may_know(node.id, node.scope_id)
+        && (node.kind != NodeKind::Document || visible_version(access, caller, node).is_some())
+}
+
 pub(crate) fn no_item() -> Error {
     Error::not_found("there is no such item, or you may not see it")
 }
@@ -57,6 +78,16 @@ impl Located {
         self.access.rights(self.node().scope_id)
     }
 
+    /// Returns whether the caller may know what the whole site collection holds: they manage its root site.
+    pub(crate) fn knows_totals(&self) -> bool {
+        self.chain.first().is_some_and(|root| self.access.rights(root.scope_id).has(Right::ManageSite))
+    }
+
+    /// Whether the item exists for the caller's credential.
+    pub(crate) fn is_within(&self, principal: &Principal) -> bool {
+        principal.limits.reach(self.chain.iter().map(|node| node.id))
+    }
+
     /// Refuses unless the caller has `right` on the item: as if it were not there when they may not even open it.
     pub(crate) fn require(&self, right: Right) -> Result<()> {
         let rights = self.rights();
@@ -79,27 +110,19 @@ impl Located {
             .with_code("wrong_kind"))
     }
 
-    /// Whether the caller sees drafts of documents with this scope.
+    /// Whether the caller sees drafts of a document.
     pub(crate) fn sees_drafts(&self, node: &NodeRow) -> bool {
-        let rights = self.access.rights(node.scope_id);
-        rights.has(Right::Publish) || rights.has(Right::Edit) || node.created_by == self.caller
+        sees_drafts(&self.access, self.caller, node)
     }
 
     /// The version of a document that the caller sees: their working copy, the latest draft, or the published one.
     pub(crate) fn visible_version(&self, node: &NodeRow) -> Option<Id> {
-        if node.holder_id == Some(self.caller) && node.working_id.is_some() {
-            node.working_id
-        } else if self.sees_drafts(node) {
-            node.version_id
-        } else {
-            node.published_id
-        }
+        visible_version(&self.access, self.caller, node)
     }
 
     /// Whether the caller may know of a child of this item.
     pub(crate) fn may_know(&self, node: &NodeRow) -> bool {
-        self.access.may_know(node.id, node.scope_id)
-            && (node.kind != NodeKind::Document || self.visible_version(node).is_some())
+        knows(&self.access, self.caller, node)
     }
 
     /// The version that the caller sees, with the place of its bytes.
@@ -121,6 +144,10 @@ pub(crate) struct Finder {
 }
 
 /// Finds the item at a path. Names that the caller may not know and names that do not exist give the same error.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is found is asked for in the end, and nothing is told of it before"
+)]
 pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
     let (collection, used) = finder.map.collection_of(path).ok_or_else(|| nothing_at(path))?;
     let mut located = begin(reader, finder, collection.id)?;
@@ -142,7 +169,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
         ways.keep(Some(&key), version, &located.chain);
     }
-    if !located.may_know(located.node()) {
+    if !located.may_know(located.node()) || !located.is_within(&finder.principal) {
         return Err(nothing_at(path));
     }
     Ok(located)
@@ -173,7 +200,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     if finder.keep && new_container {
         finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
     }
-    if !located.may_know(located.node()) {
+    if !located.may_know(located.node()) || !located.is_within(&finder.principal) {
         return Err(no_item());
     }
     Ok(located)

@@ -15,6 +15,7 @@ use model::{Error, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
 use crate::Repository;
+use crate::attach::{AbsentDatabase, DAMAGED, Looking, needs_all};
 use crate::database_store::DatabaseStore;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::placement::{Policies, Policy};
@@ -30,7 +31,10 @@ pub(crate) struct ContentDatabase {
 /// Everything that requests need to find their way, as of one version.
 pub(crate) struct Map {
     version: i64,
+    /// Content databases that are open, oldest first.
     pub(crate) databases: Vec<Arc<ContentDatabase>>,
+    /// Those that are not.
+    pub(crate) absent: Vec<AbsentDatabase>,
     pub(crate) stores: Vec<(StoreRow, Option<BlobStore>)>,
     pub(crate) collections: Vec<SiteCollectionRow>,
     by_address: HashMap<String, usize>,
@@ -44,6 +48,7 @@ pub(crate) struct Map {
 pub(crate) struct MapCell {
     current: RwLock<Option<Arc<Map>>>,
     reading: Mutex<()>,
+    pub(crate) looking: Looking,
 }
 
 impl Map {
@@ -71,8 +76,40 @@ impl Map {
 
     /// The content database with this identifier.
     pub(crate) fn database(&self, id: Id) -> Result<&Arc<ContentDatabase>> {
-        let found = self.databases.iter().find(|database| database.row.id == id);
-        found.ok_or_else(|| Error::unavailable("the content database of this site is not attached to the farm"))
+        if let Some(found) = self.databases.iter().find(|database| database.row.id == id) {
+            return Ok(found);
+        }
+        let absent = self.absent.iter().find(|absent| absent.row.id == id).map(AbsentDatabase::error);
+        Err(absent
+            .unwrap_or_else(|| Error::unavailable("the content database of this site is not attached to the farm")))
+    }
+
+    /// The content database of this name; that with the oldest entry when there is no name.
+    pub(crate) fn database_named(&self, name: Option<&str>) -> Result<&Arc<ContentDatabase>> {
+        let mut rows: Vec<&ContentDatabaseRow> = self.database_rows().collect();
+        rows.sort_unstable_by_key(|row| row.id);
+        let found = rows.iter().find(|row| name.is_none_or(|name| row.name == name));
+        let found = found.ok_or_else(|| {
+            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            let name = name.unwrap_or_default();
+            Error::not_found(format!("there is no content database \"{name}\"; there are: {}", names.join(", ")))
+        });
+        self.database(found?.id)
+    }
+
+    /// What the farm knows of its content databases, whether they are open or not.
+    pub(crate) fn database_rows(&self) -> impl Iterator<Item = &ContentDatabaseRow> {
+        self.databases.iter().map(|content| &content.row).chain(self.absent.iter().map(|absent| &absent.row))
+    }
+
+    /// Refuses what would take the silence of a database that is away for an answer.
+    ///
+    /// # Errors
+    /// Unavailable with code `database_away`, naming those that are not open or are damaged.
+    pub(crate) fn require_all(&self) -> Result<()> {
+        let absent = self.absent.iter().map(|absent| (absent.name(), absent.reason()));
+        let damaged = self.databases.iter().filter(|content| content.database.damage().is_some());
+        needs_all(absent.chain(damaged.map(|content| (content.row.name.as_str(), DAMAGED))))
     }
 
     /// The store with this identifier, as the content database `database` sees it.
@@ -138,6 +175,7 @@ impl Repository {
     /// The map, read again when it is older than `version`.
     pub(crate) async fn map_at(&self, version: i64) -> Result<Arc<Map>> {
         if let Some(map) = self.current_map().filter(|map| map.version >= version) {
+            self.look_for_absent(&map.absent);
             return Ok(map);
         }
         let _one_reader = self.inner.map.reading.lock().await;
@@ -174,9 +212,12 @@ impl Repository {
             })
             .await?;
         let version = farm_row.map_or(0, |row| row.directory_version);
-        let mut databases = Vec::new();
+        let (mut databases, mut absent) = (Vec::new(), Vec::new());
         for row in database_rows {
-            databases.push(self.keep_or_open_database(previous.as_deref(), row).await?);
+            match self.keep_or_open_database(previous.as_deref(), row.clone()).await? {
+                Ok(open) => databases.push(open),
+                Err(error) => absent.push(error),
+            }
         }
         let stores = join_all(store_rows.into_iter().map(|row| self.keep_or_attach(previous.as_deref(), row))).await;
         let stores = stores.into_iter().collect::<Result<_>>()?;
@@ -185,8 +226,17 @@ impl Repository {
         let wants_accesses = crate::accesses::are_wanted(&policies);
         let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
         let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
-        let map =
-            Arc::new(Map { version, databases, stores, collections, by_address, roles, policies, wants_accesses });
+        let map = Arc::new(Map {
+            version,
+            databases,
+            absent,
+            stores,
+            collections,
+            by_address,
+            roles,
+            policies,
+            wants_accesses,
+        });
         *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
         Ok(map)
     }
@@ -227,24 +277,44 @@ impl Repository {
         &self,
         previous: Option<&Map>,
         row: ContentDatabaseRow,
-    ) -> Result<Arc<ContentDatabase>> {
+    ) -> Result<std::result::Result<Arc<ContentDatabase>, AbsentDatabase>> {
         let open = previous.and_then(|map| map.databases.iter().find(|database| database.row.id == row.id));
         if let Some(open) = open
             && open.row.active_store_id == row.active_store_id
             && open.row.minimum_size == row.minimum_size
         {
-            return Ok(open.clone());
+            return Ok(Ok(open.clone()));
         }
-        let database = match open {
-            Some(open) => open.database.clone(),
-            None => self.inner.open_content(&row).await?,
+        let known = previous.and_then(|map| map.absent.iter().find(|absent| absent.row.id == row.id));
+        let opened = match (open, self.inner.map.looking.take(row.id), known) {
+            (Some(open), ..) => Ok(open.database.clone()),
+            (None, Some(found), _) => Ok(found),
+            // It is looked for by itself, so that nobody waits for one that is away.
+            (None, None, Some(known)) => return Ok(Err(known.clone().with_row(row))),
+            (None, None, None) => self.inner.open_content(&row).await,
+        };
+        let database = match opened {
+            Ok(database) => database,
+            // Which version the farm is of is nothing that comes and goes.
+            Err(error) if previous.is_none() && error.code() == "schema_newer" => return Err(error),
+            Err(error) => {
+                let absent = AbsentDatabase::new(row, &error);
+                tracing::error!(
+                    database = absent.name(),
+                    error = error.report(),
+                    "a content database is not open; its sites cannot be used, and nothing is deleted meanwhile"
+                );
+                return Ok(Err(absent));
+            }
         };
         let provider = DatabaseStore::new(database.clone(), self.inner.ids.clone());
-        if open.is_none() {
-            provider.remove_abandoned().await?;
+        if open.is_none()
+            && let Err(error) = provider.remove_abandoned().await
+        {
+            tracing::warn!(database = row.name, error = error.report(), "what uploads left cannot be removed now");
         }
         let own_store = BlobStore::from_provider(Arc::new(provider));
-        Ok(Arc::new(ContentDatabase { row, database, own_store }))
+        Ok(Ok(Arc::new(ContentDatabase { row, database, own_store })))
     }
 }
 

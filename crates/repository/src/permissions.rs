@@ -7,6 +7,7 @@ use database::content::{collection, node, tree};
 use database::{Reader, Transaction};
 use model::{Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
 
+use crate::detail::Detail;
 use crate::locate::Located;
 use crate::map::Map;
 use crate::{Session, Target};
@@ -64,8 +65,10 @@ impl Session {
         Ok(table)
     }
 
-    /// Gives an item permissions of its own: a copy of what it inherited, or (`copy` unset) full control for the caller only.
+    /// Gives an item permissions of its own: a copy of what it inherited, or (`copy` unset) for the caller alone what
+    /// they may do with it already.
     pub async fn break_inheritance(&self, target: &Target, copy: bool) -> Result<()> {
+        let principal = self.principal.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             let id = located.node().id;
             if scope::of_node(transaction, id)?.is_some() {
@@ -77,13 +80,10 @@ impl Session {
             if copy {
                 scope::copy(transaction, current, own, guard.caller(), now)?;
             } else {
-                let grant = GrantRow {
-                    principal_id: guard.caller(),
-                    role_id: Role::FULL_CONTROL,
-                    granted_at: now,
-                    granted_by: guard.caller(),
-                };
-                scope::grant(transaction, own, &grant)?;
+                for role_id in roles_of(transaction, &principal, current)? {
+                    let (principal_id, granted_by) = (guard.caller(), guard.caller());
+                    scope::grant(transaction, own, &GrantRow { principal_id, role_id, granted_at: now, granted_by })?;
+                }
             }
             tree::set_scope(transaction, id, current, own)?;
             guard.record(transaction, id, "permissions.break", located.path())
@@ -129,7 +129,7 @@ impl Session {
                 granted_by: guard.caller(),
             };
             scope::grant(transaction, own, &grant)?;
-            let detail = format!("{}: {} to {name}", located.path(), wanted.name);
+            let detail = Detail::from(located.path()).grant(format!("{} to {name}", wanted.name));
             guard.record(transaction, located.node().id, "permissions.grant", detail)
         })
         .await
@@ -142,7 +142,7 @@ impl Session {
             if scope::revoke(transaction, own, principal, role)? == 0 {
                 return Err(Error::not_found("there is no such grant on this item"));
             }
-            let detail = format!("{}: role {role} from {principal}", located.path());
+            let detail = Detail::from(located.path()).grant(format!("role {role} from {principal}"));
             guard.record(transaction, located.node().id, "permissions.revoke", detail)
         })
         .await
@@ -173,17 +173,32 @@ impl Session {
         target: &Target,
         mut change: impl FnMut(&mut Transaction<'_>, &crate::session::Guard, &Located) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let located = self.locate(target).await?;
-        located.require(Right::ManagePermissions)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::ManagePermissions)]);
-        let content = located.content.clone();
+        let found = self.locate(target).await?;
+        let guard = self.guard([(&found, Right::ManagePermissions)])?;
+        let (id, content) = (found.node().id, found.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check_alone(transaction)?;
+            // What the caller may grant is compared with what they may do now, where the item is now.
+            let located = guard.find(transaction, id)?;
+            located.require(Right::ManagePermissions)?;
             change(transaction, &guard, &located)?;
             collection::change_tree(transaction, located.collection.id)
         };
         content.database.write_vital(write).await
     }
+}
+
+/// The roles that a caller has by the grants of a scope, each once; full control for an administrator of the farm.
+fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
+    if principal.farm_administrator {
+        return Ok(vec![Role::FULL_CONTROL]);
+    }
+    let grants = scope::grants(reader, scope)?;
+    let own = grants.iter().filter(|grant| principal.ids().any(|id| id == grant.principal_id));
+    let mut roles: Vec<Id> = own.map(|grant| grant.role_id).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    Ok(roles)
 }
 
 fn inherits() -> Error {

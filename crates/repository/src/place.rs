@@ -104,9 +104,9 @@ impl Session {
         let stores = map.stores.iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
         let stores = stores.map(|row| (row.name.clone(), base.join(&row.location))).collect();
         let mut databases = Vec::new();
-        for content in &map.databases {
-            if let Location::Sqlite(file) = self.repository.inner.place_of(&content.row)? {
-                databases.push((content.row.name.clone(), file));
+        for row in map.database_rows() {
+            if let Location::Sqlite(file) = self.repository.inner.place_of(row)? {
+                databases.push((row.name.clone(), file));
             }
         }
         let ground = Ground { base, stores, databases };

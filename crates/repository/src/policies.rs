@@ -91,15 +91,16 @@ impl Session {
         let map = self.map().await?;
         let mut found: Vec<Found> =
             map.databases.iter().map(|content| in_database(content.row.id, &content.row.name)).collect();
-        for collection in map.collections.iter().filter(|row| map.policies.contains_key(&row.id)) {
+        let is_open = |row: &&site_collection::SiteCollectionRow| map.database(row.database_id).is_ok();
+        for collection in map.collections.iter().filter(|row| map.policies.contains_key(&row.id)).filter(is_open) {
             found.push(in_collection(collection));
         }
-        for (id, _) in map.policies.iter().filter(|(id, _)| map.collection(**id).is_err()) {
-            if map.database(*id).is_ok() {
-                continue;
-            }
+        let is_library = |id: &Id| map.collection(*id).is_err() && map.database(*id).is_err();
+        let mut libraries: Vec<Id> = map.policies.keys().copied().filter(is_library).collect();
+        libraries.sort_unstable();
+        for id in libraries {
             // A library that was deleted has no place any more; its policy goes with its next change.
-            if let Ok(library) = self.policy_library(&(*id).into()).await {
+            if let Ok(library) = self.policy_library(&id.into()).await {
                 found.push(library);
             }
         }
@@ -205,13 +206,7 @@ impl Session {
         let map = self.map().await?;
         match target {
             PolicyTarget::Database(name) => {
-                let found = map.databases.iter().find(|content| content.row.name == *name).ok_or_else(|| {
-                    let names: Vec<&str> = map.databases.iter().map(|content| content.row.name.as_str()).collect();
-                    Error::not_found(format!(
-                        "there is no content database \"{name}\"; there are: {}",
-                        names.join(", ")
-                    ))
-                })?;
+                let found = map.database_named(Some(name))?;
                 Ok(in_database(found.row.id, &found.row.name))
             }
             PolicyTarget::SiteCollection(path) => match map.collection_of(path) {
@@ -331,14 +326,15 @@ fn words(change: &PolicyChange) -> String {
 /// Names of what still relies on a store for new BLOBs, for whoever wants to close it.
 pub(crate) fn users_of(map: &Map, store: Id) -> Vec<String> {
     let mut users = Vec::new();
-    for content in map.databases.iter().filter(|content| content.row.active_store_id == store) {
-        users.push(format!("the content database \"{}\"", content.row.name));
+    for row in map.database_rows().filter(|row| row.active_store_id == store) {
+        users.push(format!("the content database \"{}\"", row.name));
     }
     for (id, policy) in &map.policies {
         let tiers = policy.rules.tiers.as_deref().unwrap_or_default();
         if policy.store == Some(store) || tiers.iter().any(|tier| tier.store == store) {
             let collection = map.collection(*id).ok().map(|row| format!("the site collection \"{}\"", row.path));
-            let database = map.database(*id).ok().map(|content| format!("the tiers of \"{}\"", content.row.name));
+            let database = map.database_rows().find(|row| row.id == *id);
+            let database = database.map(|row| format!("the tiers of \"{}\"", row.name));
             users.push(collection.or(database).unwrap_or_else(|| format!("the library {id}")));
         }
     }

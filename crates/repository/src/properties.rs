@@ -1,7 +1,6 @@
 //! Dead properties: what clients keep with items and the server hands back without understanding it.
 
 use database::Transaction;
-use database::content::node;
 use database::content::property::{self, PropertyRow};
 use model::{Error, NodeKind, Result, Right};
 
@@ -47,7 +46,7 @@ impl Session {
     /// `Exhausted` with the code `too_many_properties` beyond 500 properties or 262,144 characters on one item.
     pub async fn change_properties(&self, target: &Target, changes: Vec<PropertyChange>) -> Result<()> {
         let located = self.locate(target).await?;
-        located.require(Right::Edit)?;
+        let guard = self.guard([(&located, Right::Edit)])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
             return Err(Error::forbidden("properties are kept with documents and folders only").with_code("wrong_kind"));
         }
@@ -55,11 +54,10 @@ impl Session {
             return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
         }
         self.require_not_held(&located).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             for change in &changes {
                 match change {

@@ -5,11 +5,12 @@ use database::content::{collection, node, scope, tree};
 use database::{Reader, Transaction};
 use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::Session;
 use crate::documents::{explain, held_parent};
 use crate::items::{Page, above, free_name, refuse_depth};
-use crate::locate::Located;
+use crate::root::Root;
+use crate::session::{Checked, Guard};
 use crate::view::{Item, size};
+use crate::{Session, shred};
 
 /// Which recycle bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +75,11 @@ impl Session {
         let limit = limit.clamp(1, MAX_PAGE);
         let caller = self.principal.id;
         let (_, mut rows) = self
-            .inspect(&collection.into(), move |reader, located| match bin {
-                Bin::Mine => recycle::of_person(reader, collection, caller, before, limit + 1),
+            .inspect_root(collection, move |reader, root| match bin {
+                Bin::Mine => recycle::of_person(reader, root.id(), caller, before, limit + 1),
                 Bin::Site => {
-                    located.require(Right::ManageSite)?;
-                    recycle::of_site(reader, collection, before, limit + 1)
+                    root.require(Right::ManageSite)?;
+                    root.recycled(reader, before, limit + 1)
                 }
             })
             .await?;
@@ -91,7 +92,7 @@ impl Session {
     ///
     /// Errors: `Conflict` with code `parent_missing` when the folder that held it is gone.
     pub async fn restore(&self, collection: Id, entry: Id) -> Result<Item> {
-        let (root, row) = self.entry(collection, entry).await?;
+        let (_, row) = self.entry(collection, entry).await?;
         let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
             model::ErrorKind::NotFound => Error::conflict(format!(
                 "the place of \"{}\" ({}) is not there any more: restore or create it first",
@@ -105,12 +106,11 @@ impl Session {
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Add,
         };
-        parent.require(right)?;
-        let guard = self.guard(&root, &[(parent.node().id, right)]);
-        let (to, caller) = (parent.node().id, self.clone_view(&root));
+        let guard = self.guard([(&parent, right)])?;
+        let (to, content) = (parent.node().id, parent.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_alone(transaction)?;
-            let row = caller.entry(transaction, entry)?;
+            let (row, _) = decide(transaction, &guard, &checked, entry)?;
             let parent = held_parent(transaction, to)?;
             guard.require_unlocked(transaction, &checked, &parent)?;
             let above = above(transaction, &parent)?;
@@ -126,34 +126,35 @@ impl Session {
             guard.record(transaction, item.id, "item.restore", row.path)?;
             guard.item(transaction, item.id)
         };
-        root.content.database.write(write).await.map_err(explain)
+        content.database.write(write).await.map_err(explain)
     }
 
     /// Takes an entry out of a bin. Out of the site's, it is gone for good; out of one's own, what oneself deleted goes on to the site's.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
-        let (root, row) = self.entry(collection, entry).await?;
-        let manages = root.rights().has(Right::ManageSite);
-        let final_stage =
-            row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != self.principal.id);
-        let guard = self.guard(&root, &[]);
-        let caller = self.clone_view(&root);
+        let (root, _) = self.entry(collection, entry).await?;
+        let guard = self.undecided(&root);
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_alone(transaction)?;
-            let row = caller.entry(transaction, entry)?;
-            if !final_stage {
+            let (row, manages) = decide(transaction, &guard, &checked, entry)?;
+            let is_final =
+                row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
+            if !is_final {
                 recycle::to_site(transaction, entry)?;
-                return guard.record(transaction, row.node_id, "recycle.empty", row.path);
+                guard.record(transaction, row.node_id, "recycle.empty", row.path)?;
+                return Ok(None);
             }
             // The lock makes a restoration that runs at the same moment come before this, or fail.
             let item = node::lock(transaction, row.node_id)?;
-            item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
-            let (bytes, documents) = tree::totals(transaction, row.node_id)?;
-            tree::delete(transaction, row.node_id)?;
+            let item = item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
+            shred::condemn(transaction, &item)?;
             recycle::delete(transaction, entry)?;
-            collection::add_usage(transaction, checked.collection.id, row.id, -bytes, -documents)?;
-            guard.record(transaction, row.node_id, "recycle.purge", row.path)
+            guard.record(transaction, item.id, "recycle.purge", row.path)?;
+            Ok(Some(item.id))
         };
-        root.content.database.write_vital(write).await
+        match root.content.database.write_vital(write).await? {
+            Some(item) => shred::shred(self, &root.content, item).await,
+            None => Ok(()),
+        }
     }
 
     /// Takes every entry out of a bin, as [`Session::purge`] does; returns how many there were.
@@ -172,38 +173,32 @@ impl Session {
     }
 
     /// The entry, if the caller may deal with it, and the root site of its collection.
-    async fn entry(&self, collection: Id, entry: Id) -> Result<(Located, RecycledRow)> {
-        let view = EntryView { caller: self.principal.id, collection, manages: false };
-        self.inspect(&collection.into(), move |reader, located| {
-            let manages = located.rights().has(Right::ManageSite);
-            EntryView { manages, ..view }.entry(reader, entry)
+    async fn entry(&self, collection: Id, entry: Id) -> Result<(Root, RecycledRow)> {
+        let caller = self.principal.id;
+        self.inspect_root(collection, move |reader, root| {
+            find(reader, root.id(), entry, caller, root.rights().has(Right::ManageSite))
         })
         .await
     }
-
-    fn clone_view(&self, root: &Located) -> EntryView {
-        EntryView {
-            caller: self.principal.id,
-            collection: root.collection.id,
-            manages: root.rights().has(Right::ManageSite),
-        }
-    }
 }
 
-/// Decides which entries a caller may deal with.
-#[derive(Clone, Copy)]
-struct EntryView {
-    caller: Id,
-    collection: Id,
-    manages: bool,
+/// The entry, if the caller may deal with it at this point of the transaction, and whether they manage the site
+/// collection.
+fn decide(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    checked: &Checked,
+    entry: Id,
+) -> Result<(RecycledRow, bool)> {
+    let root = node::find(transaction, guard.collection())?.ok_or_else(gone)?;
+    let manages = checked.access.rights(root.scope_id).has(Right::ManageSite);
+    Ok((find(transaction, root.id, entry, guard.caller(), manages)?, manages))
 }
 
-impl EntryView {
-    fn entry(&self, reader: &mut Reader<'_>, id: Id) -> Result<RecycledRow> {
-        let row = recycle::find(reader, id)?.filter(|row| row.collection_id == self.collection).ok_or_else(gone)?;
-        let own = row.deleted_by == self.caller && row.stage == Stage::Person;
-        if own || self.manages { Ok(row) } else { Err(gone()) }
-    }
+fn find(reader: &mut Reader<'_>, collection: Id, entry: Id, caller: Id, manages: bool) -> Result<RecycledRow> {
+    let row = recycle::find(reader, entry)?.filter(|row| row.collection_id == collection).ok_or_else(gone)?;
+    let own = row.deleted_by == caller && row.stage == Stage::Person;
+    if own || manages { Ok(row) } else { Err(gone()) }
 }
 
 fn gone() -> Error {

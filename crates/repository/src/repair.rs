@@ -105,7 +105,11 @@ impl Storage {
                 repairs.needed.push(Repair { storage, database, fault, reference, to, target });
             }
         }
-        if has_fault { Ok(repairs) } else { Err(no_fault(digest)) }
+        if has_fault {
+            return Ok(repairs);
+        }
+        self.all_databases()?;
+        Err(no_fault(digest))
     }
 }
 

@@ -69,12 +69,11 @@ impl Session {
         }
         let located = self.locate(target).await?;
         let right = if view.shared { Right::ManageLibraries } else { Right::View };
-        located.require(right)?;
+        let guard = self.guard([(&located, right)])?;
         let library = located.node().library_id;
         if library.is_none() {
             return Err(Error::conflict("views belong to libraries").with_code("wrong_kind"));
         }
-        let guard = self.guard(&located, &[(located.node().id, right)]);
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             let owner_id = if view.shared { Id::NONE } else { guard.caller() };
@@ -118,7 +117,7 @@ impl Session {
             return Err(gone());
         }
         let right = if shared { Right::ManageLibraries } else { Right::View };
-        let guard = self.guard(&located, &[(located.node().id, right)]);
+        let guard = self.guard([(&located, right)])?;
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             saved_view::delete(transaction, id)?;

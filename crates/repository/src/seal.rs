@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use model::{Error, Result};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-const FILE: &str = "farm.key";
+pub(crate) const FILE: &str = "farm.key";
 const FORMAT: u8 = 1;
-const KEY: usize = 32;
+pub(crate) const KEY: usize = 32;
 
 /// Seals `plain` for the thing called `subject`. Makes the farm's key at first use. Blocks.
 pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
@@ -26,6 +26,24 @@ pub(crate) fn seal(directory: &Path, subject: &str, plain: &[u8]) -> Result<Vec<
 /// Errors: `Unavailable` when that is no key.
 pub(crate) fn seal_with(key_file: &[u8], subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
     seal_by(&key_of(key_file)?, subject, plain)
+}
+
+/// Seals it with a key that is kept elsewhere.
+pub(crate) fn seal_by_key(key: &[u8; KEY], subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
+    seal_by(&usable(key, Path::new(FILE))?, subject, plain)
+}
+
+/// Opens what [`seal_by_key`] made with the same key and subject; none for anything else.
+pub(crate) fn open_by_key(key: &[u8; KEY], subject: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    let path = Path::new(FILE);
+    unseal(&usable(key, path).ok()?, path, subject, sealed).ok()
+}
+
+/// A new key in hexadecimal.
+pub(crate) fn new_key() -> Result<String> {
+    let mut bytes = [0; KEY];
+    random(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn seal_by(key: &LessSafeKey, subject: &str, plain: &[u8]) -> Result<Vec<u8>> {
@@ -101,7 +119,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() != 2 * KEY || !text.is_ascii() {
         return None;
     }
@@ -110,9 +128,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 
 /// Makes the key file, whole or not at all; another process may have been faster.
 fn make(directory: &Path, path: &Path) -> Result<()> {
-    let mut bytes = [0; KEY];
-    random(&mut bytes)?;
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = new_key()?;
     let fresh: PathBuf = directory.join(format!("{FILE}.{}", std::process::id()));
     let write = || {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;

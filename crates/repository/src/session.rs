@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use database::content::event::{self, EventRow};
 use database::content::glance::{self, ShelfRow};
-use database::content::node::NodeRow;
+use database::content::node::{self, NodeRow};
 use database::content::{collection, collection::CollectionRow};
 use database::{Reader, Transaction};
-use model::{Error, Id, NodeKind, Principal, Result, Right, Timestamp};
+use model::{
+    Error, Id, LibrarySettings, Name, NodeKind, Principal, Result, Right, Timestamp, VersionNumber, Versioning,
+};
 
 use crate::access::Access;
-use crate::documents::require_free;
+use crate::detail::Detail;
+use crate::documents::{require_free, taken, taken_unseen};
 use crate::events::AUDIT_ACTIONS;
-use crate::locate::{Finder, Located, locate_id, locate_path};
+use crate::locate::{Finder, Located, knows, locate_id, locate_path, no_item};
 use crate::map::{ContentDatabase, Map};
 use crate::repetition::Repetition;
 use crate::view::Item;
@@ -37,10 +40,21 @@ pub(crate) struct Guard {
     collection_id: Id,
     tree_version: i64,
     access: Arc<Access>,
-    needs: Vec<(Id, Right)>,
+    needs: Vec<Need>,
+    /// Set when the caller may know what the whole site collection holds.
+    pub(crate) knows_totals: bool,
     pub(crate) repetition: Repetition,
     /// Tokens of locks that the request shows.
     pub(crate) tokens: Arc<[String]>,
+}
+
+/// A right that the caller was found to have on an item, and the place where it was found.
+#[derive(Clone, Copy)]
+struct Need {
+    node: Id,
+    right: Right,
+    /// Parent and scope of the item when the right was found; none where they were not looked at.
+    place: Option<(Id, Id)>,
 }
 
 /// What the transaction found.
@@ -48,6 +62,63 @@ pub(crate) struct Checked {
     pub(crate) collection: CollectionRow,
     /// The caller's rights as of this transaction.
     pub(crate) access: Arc<Access>,
+    caller: Id,
+}
+
+/// A name in a folder, and what has it as far as the caller may know.
+#[expect(clippy::large_enum_variant, reason = "it lives for a moment, and an upload shall not allocate for it")]
+pub(crate) enum Child {
+    /// The name is free.
+    Free,
+    /// The caller may know of the item.
+    Known(NodeRow),
+    /// The name is taken, and the caller may know no more than that.
+    Hidden,
+}
+
+impl Child {
+    /// Refuses a name that is taken, and tells of what has it no more than the caller may know.
+    pub(crate) fn require_free(self, name: &Name) -> Result<()> {
+        match self {
+            Self::Free => Ok(()),
+            Self::Known(row) => Err(taken(&row.name, row.kind)),
+            Self::Hidden => Err(taken_unseen(name)),
+        }
+    }
+}
+
+impl Checked {
+    /// Looks at a name in `parent`.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that sorts out what it found")]
+    pub(crate) fn child(&self, reader: &mut Reader<'_>, parent: Id, name: &Name) -> Result<Child> {
+        let found = node::find_child(reader, parent, &name.folded())?;
+        Ok(found.map_or(Child::Free, |row| self.sort_out(row)))
+    }
+
+    /// Refuses to make a version of a document with this number when that publishes it and the caller may not. Where no
+    /// drafts are kept, every version is for all, and there is nothing to publish.
+    pub(crate) fn require_publish(
+        &self,
+        settings: &LibrarySettings,
+        row: &NodeRow,
+        number: VersionNumber,
+    ) -> Result<()> {
+        let publishes = settings.versioning == Versioning::MajorMinor && number.is_major();
+        if !publishes || self.access.rights(row.scope_id).has(Right::Publish) {
+            return Ok(());
+        }
+        Err(Error::lacking(Right::Publish, &row.name))
+    }
+
+    /// Returns whether the caller may know of an item.
+    pub(crate) fn knows(&self, row: &NodeRow) -> bool {
+        knows(&self.access, self.caller, row)
+    }
+
+    /// Sorts out an item that has a name already.
+    pub(crate) fn sort_out(&self, row: NodeRow) -> Child {
+        if self.knows(&row) { Child::Known(row) } else { Child::Hidden }
+    }
 }
 
 impl Session {
@@ -121,7 +192,7 @@ impl Session {
             }
             Target::Id(id) => *id,
         };
-        if let [only] = map.databases.as_slice() {
+        if let ([only], []) = (map.databases.as_slice(), map.absent.as_slice()) {
             return Ok(only.clone());
         }
         for content in &map.databases {
@@ -129,12 +200,32 @@ impl Session {
                 return Ok(content.clone());
             }
         }
-        Err(crate::locate::no_item())
+        // It may be in one that nobody can ask.
+        map.absent.first().map_or_else(|| Err(crate::locate::no_item()), |absent| Err(absent.error()))
     }
 
-    /// What a transaction on the place of `located` checks again: that the items are still there and that the caller
-    /// still has these rights on them.
-    pub(crate) fn guard(&self, located: &Located, needs: &[(Id, Right)]) -> Guard {
+    /// Asks for these rights, and makes the guard by which a transaction asks again: that the items are still there, and
+    /// that the caller still has the rights on them. All items are in the site collection of the first.
+    ///
+    /// # Errors
+    /// Those of [`Located::require`], for a right that the caller does not have even now.
+    pub(crate) fn guard<'a>(&self, needs: impl IntoIterator<Item = (&'a Located, Right)>) -> Result<Guard> {
+        let (mut first, mut found) = (None, Vec::new());
+        for (located, right) in needs {
+            located.require(right)?;
+            if located.collection.id != first.get_or_insert(located).collection.id {
+                return Err(
+                    Error::conflict("the items are in different site collections").with_code("other_collection")
+                );
+            }
+            let node = located.node();
+            found.push(Need { node: node.id, right, place: Some((node.parent_id, node.scope_id)) });
+        }
+        Ok(Guard { needs: found, ..self.undecided(first.ok_or_else(no_item)?) })
+    }
+
+    /// Makes a guard for a transaction that decides itself what the caller may do in the site collection of `located`.
+    pub(crate) fn undecided(&self, located: &Located) -> Guard {
         Guard {
             repository: self.repository.clone(),
             principal: self.principal.clone(),
@@ -142,7 +233,8 @@ impl Session {
             collection_id: located.collection.id,
             tree_version: located.collection.tree_version,
             access: located.access.clone(),
-            needs: needs.to_vec(),
+            needs: Vec::new(),
+            knows_totals: located.knows_totals(),
             repetition: self.repetition.clone(),
             tokens: self.tokens.clone(),
         }
@@ -150,9 +242,28 @@ impl Session {
 }
 
 impl Guard {
-    /// The same decision for other items of the same site collection.
-    pub(crate) fn for_needs(&self, needs: &[(Id, Right)]) -> Self {
-        Self { needs: needs.to_vec(), ..self.clone() }
+    /// The decision for an item below, on which a transaction of this guard found that the caller has these rights.
+    pub(crate) fn for_child(&self, id: Id, rights: &[Right]) -> Self {
+        let needs = rights.iter().map(|right| Need { node: id, right: *right, place: None });
+        Self { needs: needs.collect(), ..self.clone() }
+    }
+
+    /// The item as it is now, held until the transaction ends. What was moved or deleted since the right on it was
+    /// found is decided again: neither changes the version of the tree where the item is a document.
+    pub(crate) fn hold(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
+        let row = node::lock(transaction, id)?.ok_or_else(no_item)?;
+        let mut needs = self.needs.iter().filter(|need| need.node == id).peekable();
+        let is_where_it_was = |need: &Need| need.place == Some((row.parent_id, row.scope_id));
+        if needs.peek().is_none() || !needs.clone().all(is_where_it_was) {
+            let located = self.find(transaction, id)?;
+            needs.try_for_each(|need| located.require(need.right))?;
+        }
+        Ok(row)
+    }
+
+    /// An item with the caller's rights as of this point of the transaction.
+    pub(crate) fn find(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<Located> {
+        locate_id(transaction, &self.finder()?, id)
     }
 
     /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile. Until the
@@ -199,13 +310,13 @@ impl Guard {
         let mut access = self.access.clone();
         if collection.tree_version != self.tree_version {
             let finder = self.finder()?;
-            for (id, right) in &self.needs {
-                let located = locate_id(transaction, &finder, *id)?;
-                located.require(*right)?;
-                access = located.access;
+            access = locate_id(transaction, &finder, self.collection_id)?.access;
+            for need in &self.needs {
+                let located = locate_id(transaction, &finder, need.node)?;
+                located.require(need.right)?;
             }
         }
-        Ok(Checked { collection, access })
+        Ok(Checked { collection, access, caller: self.principal.id })
     }
 
     /// Refuses a change of an item that somebody else has checked out, or that is locked without its token being shown.
@@ -237,7 +348,7 @@ impl Guard {
 
     /// An item as the caller sees it at this point of the transaction.
     pub(crate) fn item(&self, transaction: &mut Transaction<'_>, id: Id) -> Result<Item> {
-        locate_id(transaction, &self.finder()?, id)?.item(transaction)
+        self.find(transaction, id)?.item(transaction)
     }
 
     /// The site collection that the change is in.
@@ -259,17 +370,29 @@ impl Guard {
         transaction: &mut Transaction<'_>,
         node: Id,
         action: &str,
-        detail: impl Into<String>,
+        detail: impl Into<Detail>,
+    ) -> Result<()> {
+        self.record_by(transaction, self.principal.id, node, action, detail.into())
+    }
+
+    /// Writes down what somebody else did through the caller's session, such as by a link that the caller made.
+    pub(crate) fn record_by(
+        &self,
+        transaction: &mut Transaction<'_>,
+        actor_id: Id,
+        node: Id,
+        action: &str,
+        detail: Detail,
     ) -> Result<()> {
         debug_assert!(AUDIT_ACTIONS.contains(&action), "{action} is missing in AUDIT_ACTIONS");
         let row = EventRow {
             sequence: 0,
             at: Timestamp::now(),
-            actor_id: self.principal.id,
+            actor_id,
             collection_id: self.collection_id,
             node_id: node,
             action: action.to_owned(),
-            detail: detail.into(),
+            detail: detail.stored()?,
         };
         event::insert(transaction, &row)
     }
@@ -278,3 +401,6 @@ impl Guard {
 fn no_collection() -> Error {
     Error::not_found("the site collection was removed")
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,10 +10,11 @@ use database::content::share_link::{self, ShareLinkRow};
 use database::content::{node, version};
 use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
+use crate::detail::Detail;
 use crate::documents::{Content, VersionChoice, discreet};
 use crate::map::ContentDatabase;
 use crate::people::{Client, link_hash};
-use crate::{Repository, Session, Target};
+use crate::{DATABASE_AWAY, Repository, Session, Target};
 
 /// Most links of one document.
 const MOST_LINKS: usize = 50;
@@ -112,17 +113,16 @@ impl Session {
         if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
             return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code("invalid_days"));
         }
-        let located = self.locate(&collection.into()).await?;
-        located.require(Right::ManageSite)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::ManageSite)]);
-        let id = located.collection.id;
+        let root = self.root(collection).await?;
+        let guard = self.guard([(&*root, Right::ManageSite)])?;
+        let content = root.content.clone();
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
-            share_link::set_rule(transaction, id, rule.map(|rule| i64::from(rule.most_days)))?;
+            root.set_link_rule(transaction, rule.map(|rule| i64::from(rule.most_days)))?;
             let said = rule.map_or("not allowed".to_owned(), |rule| model::counted(rule.most_days.into(), "day"));
-            guard.record(transaction, id, "site.links", said)
+            guard.record(transaction, collection, "site.links", said)
         };
-        located.content.database.write(write).await
+        content.database.write(write).await
     }
 
     /// Makes a link to a document and returns it with its secret, which is not stored and cannot be shown again.
@@ -162,11 +162,11 @@ impl Session {
             most_downloads: new.most_downloads.map(i64::from),
             downloads: 0,
         };
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let guard = self.guard([(&located, Right::Edit)])?;
         let (stored, path) = (row.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
-            node::lock(transaction, stored.node_id)?.ok_or_else(crate::locate::no_item)?;
+            guard.hold(transaction, stored.node_id)?;
             let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
             if links.len() >= MOST_LINKS {
                 return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))
@@ -197,10 +197,11 @@ impl Session {
         if row.is_none_or(|row| row.node_id != located.node().id) {
             return Err(Error::not_found("there is no such link"));
         }
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let guard = self.guard([(&located, Right::Edit)])?;
         let (node, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
+            guard.hold(transaction, node)?;
             share_link::delete(transaction, id)?;
             guard.record(transaction, node, "link.revoke", path.as_str())
         };
@@ -252,13 +253,13 @@ impl Repository {
         let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
         opened.for_strangers();
         let located = live.maker.locate(&target).await.map_err(hide)?;
-        let guard = live.maker.guard(&located, &[]);
-        let (node, path) = (live.row.node_id, format!("{} from {}", located.path(), client.address.to_canonical()));
+        let guard = live.maker.guard([(&located, Right::View)]).map_err(hide)?;
+        let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));
         let write = move |transaction: &mut Transaction<'_>| {
             if !share_link::count_use(transaction, id, Timestamp::now())? {
                 return Err(ended());
             }
-            guard.record(transaction, node, "link.use", path.as_str())
+            guard.record_by(transaction, Id::NONE, node, "link.use", detail.clone())
         };
         live.content.database.write_vital(write).await?;
         Ok(opened)
@@ -288,6 +289,11 @@ impl Repository {
             }
             let maker = self.as_caller(self.principal(row.created_by).await.map_err(hide)?);
             return Ok(Live { row, maker, content: content.clone(), number });
+        }
+        if !map.absent.is_empty() {
+            let text =
+                "what this link leads to may be in a part of the site that is not there at the moment: try again later";
+            return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
         }
         Err(ended())
     }

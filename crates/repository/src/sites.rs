@@ -9,13 +9,14 @@ use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, event, library};
 use model::{
-    Accent, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp, VersionNumber,
+    Accent, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
+    VersionNumber,
 };
 
-use crate::documents::{explain, held_parent, taken};
+use crate::documents::{explain, held_parent, taken_unseen};
 use crate::locate::check_depth;
 use crate::view::{Item, size};
-use crate::{Repository, Session, Target};
+use crate::{DATABASE_AWAY, Repository, Session, Target};
 
 /// First names of addresses that URLs need for themselves.
 const RESERVED: [&str; 16] = [
@@ -53,10 +54,31 @@ pub struct SiteCollection {
     pub usage: Option<SiteUsage>,
     /// Whether opening a document is an event.
     pub audit_reads: bool,
-    /// When it was created.
-    pub created_at: Timestamp,
+    /// When it was created; none for who may not open its root site.
+    pub created_at: Option<Timestamp>,
     /// The colour of its pages.
     pub accent: Accent,
+    /// Why it cannot be used, when its content database is not open.
+    pub trouble: Option<String>,
+}
+
+/// Changes of a site collection; what is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct SiteChange {
+    /// Another title.
+    pub title: Option<String>,
+    /// Another colour of its pages.
+    pub accent: Option<Accent>,
+    /// Another quota in bytes; `Some(None)` takes it away.
+    pub quota_bytes: Option<Option<u64>>,
+    /// Whether opening a document is written to the audit log.
+    pub audit_reads: Option<bool>,
+}
+
+impl SiteChange {
+    fn is_empty(&self) -> bool {
+        self.title.is_none() && self.accent.is_none() && self.quota_bytes.is_none() && self.audit_reads.is_none()
+    }
 }
 
 /// What a site collection holds, and where.
@@ -116,14 +138,17 @@ impl Session {
                 Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code("name_taken")
             );
         }
-        if !path.path().is_empty() && self.locate(&Target::Path(path.path().clone())).await.is_ok() {
-            return Err(Error::conflict(format!("there is already something at \"{path}\"")).with_code("name_taken"));
+        if !path.path().is_empty() {
+            match self.locate(&Target::Path(path.path().clone())).await {
+                Ok(_) => {
+                    let text = format!("there is already something at \"{path}\"");
+                    return Err(Error::conflict(text).with_code("name_taken"));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Corrupt) => return Err(error),
+                Err(_) => {}
+            }
         }
-        let content = match database {
-            None => map.databases.first(),
-            Some(name) => map.databases.iter().find(|content| content.row.name == name),
-        };
-        let content = content.ok_or_else(|| Error::not_found("there is no content database of that name"))?;
+        let content = map.database_named(database)?;
         let (id, scope_id) = (self.repository.next_id(), self.repository.next_id());
         let (title, address, caller) = (title.to_owned(), path.to_string(), self.principal.id);
         let owner = owner.unwrap_or(caller);
@@ -171,88 +196,121 @@ impl Session {
         for row in &map.collections {
             match self.site_collection(row.id).await {
                 Ok(collection) => found.push(collection),
-                Err(error) if error.kind() == model::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                // The others are listed all the same; administrators see that this one is there.
+                Err(error) if error.code() == DATABASE_AWAY => {
+                    let trouble = Some(error.message().to_owned());
+                    found.extend(self.principal.farm_administrator.then(|| SiteCollection {
+                        id: row.id,
+                        path: row.path.clone(),
+                        title: row.title.clone(),
+                        usage: None,
+                        audit_reads: false,
+                        created_at: Some(row.created_at),
+                        accent: row.accent,
+                        trouble,
+                    }));
+                }
                 Err(error) => return Err(error),
             }
         }
         Ok(found)
     }
 
-    /// One site collection.
+    /// One site collection. Who may not open its root site sees of it what leads to what they may open: address, title
+    /// and colour.
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
-        let (located, usage) = self.inspect(&id.into(), move |reader, _| collection::usage(reader, id)).await?;
-        let row = located.map.collection(id)?;
+        if let Ok(row) = self.map().await?.collection(id) {
+            self.map().await?.database(row.database_id)?;
+        }
+        let (root, usage) = self.inspect_root(id, |reader, root| root.usage(reader)).await?;
+        let row = root.map.collection(id)?;
+        let rights = root.rights();
         Ok(SiteCollection {
             id,
             path: row.path.clone(),
             title: row.title.clone(),
-            usage: located.rights().has(Right::ManageSite).then(|| SiteUsage {
-                database: located.content.row.name.clone(),
+            usage: rights.has(Right::ManageSite).then(|| SiteUsage {
+                database: root.content.row.name.clone(),
                 used_bytes: size(usage.0),
                 documents: size(usage.1),
-                quota_bytes: located.collection.quota_bytes.map(size),
+                quota_bytes: root.collection.quota_bytes.map(size),
             }),
-            audit_reads: located.collection.audit_reads,
-            created_at: row.created_at,
+            audit_reads: rights.has(Right::View) && root.collection.audit_reads,
+            created_at: rights.has(Right::View).then_some(row.created_at),
             accent: row.accent,
+            trouble: None,
         })
     }
 
     /// Sets or removes the quota of a site collection, in bytes.
     pub async fn set_quota(&self, id: Id, bytes: Option<u64>) -> Result<()> {
-        self.require_farm_administrator("set quotas")?;
-        let bytes = bytes
-            .map(|bytes| {
-                i64::try_from(bytes).map_err(|_| Error::invalid("a quota is at most 9,223,372,036,854,775,807 bytes"))
-            })
-            .transpose()?;
-        let located = self.locate(&id.into()).await?;
-        let guard = self.guard(&located, &[]);
-        let write = move |transaction: &mut Transaction<'_>| {
-            collection::set_quota(transaction, id, bytes)?;
-            guard.record(transaction, id, "site.quota", bytes.map_or("none".to_owned(), |bytes| bytes.to_string()))
-        };
-        located.content.database.write(write).await
+        self.change_site_collection(id, SiteChange { quota_bytes: Some(bytes), ..SiteChange::default() }).await
     }
 
     /// Changes title and colour of a site collection; what is absent stays.
-    ///
-    /// The title is also the name of the root site, which is written first: what is cut between the two is mended by doing it again.
     pub async fn set_look(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
-        let located = self.locate(&id.into()).await?;
-        located.require(Right::ManageSite)?;
-        let row = located.map.collection(located.collection.id)?;
-        let title = title.unwrap_or(&row.title).trim().to_owned();
-        check_title(&title)?;
-        let (id, accent) = (row.id, accent.unwrap_or(row.accent));
-        let guard = self.guard(&located, &[(id, Right::ManageSite)]);
-        let (name, folded) = (title.clone(), id.to_string());
+        let title = title.map(ToOwned::to_owned);
+        self.change_site_collection(id, SiteChange { title, accent, ..SiteChange::default() }).await
+    }
+
+    /// Sets whether opening a document is written to the audit log.
+    pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
+        self.change_site_collection(id, SiteChange { audit_reads: Some(on), ..SiteChange::default() }).await
+    }
+
+    /// Changes a site collection: all that is asked for, or nothing. The quota is for administrators of the farm, the
+    /// rest for who manages the root site.
+    ///
+    /// Title and colour are also kept in the farm's map, which is written last: what is cut between the two is mended
+    /// by doing it again.
+    pub async fn change_site_collection(&self, id: Id, change: SiteChange) -> Result<()> {
+        if change.quota_bytes.is_some() {
+            self.require_farm_administrator("set quotas")?;
+        }
+        let root = self.root(id).await?;
+        if change.is_empty() {
+            return Ok(());
+        }
+        let guard = self.guard([(&*root, Right::ManageSite)])?;
+        let row = root.map.collection(id)?;
+        let look = if change.title.is_some() || change.accent.is_some() {
+            let title = change.title.as_deref().unwrap_or(&row.title).trim().to_owned();
+            check_title(&title)?;
+            Some((title, change.accent.unwrap_or(row.accent)))
+        } else {
+            None
+        };
+        let most = |bytes: u64| {
+            i64::try_from(bytes).map_err(|_| Error::invalid("a quota is at most 9,223,372,036,854,775,807 bytes"))
+        };
+        let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
+        let (content, new_look) = (root.content.clone(), look.clone());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
-            node::place(transaction, id, Id::NONE, &name, &folded)?;
-            collection::change_tree(transaction, id)?;
-            guard.record(transaction, id, "site.look", format!("{name}, {}", accent.as_str()))
+            if let Some(bytes) = quota {
+                root.set_quota(transaction, bytes)?;
+                let said = bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
+                guard.record(transaction, id, "site.quota", said)?;
+            }
+            if let Some(on) = change.audit_reads {
+                root.set_audit_reads(transaction, on)?;
+                guard.record(transaction, id, "site.audit-reads", if on { "on" } else { "off" })?;
+            }
+            if let Some((title, accent)) = &new_look {
+                root.rename(transaction, title)?;
+                guard.record(transaction, id, "site.look", format!("{title}, {}", accent.as_str()))?;
+            }
+            Ok(())
         };
-        located.content.database.write(write).await?;
+        content.database.write(write).await?;
+        let Some((title, accent)) = look else { return Ok(()) };
         let write = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             site_collection::set_look(transaction, id, &title, accent).map(drop)
         };
         self.repository.inner.configuration.write(write).await?;
         self.repository.refresh_map().await
-    }
-
-    /// Sets whether opening a document is written to the audit log.
-    pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
-        let located = self.locate(&id.into()).await?;
-        located.require(Right::ManageSite)?;
-        let guard = self.guard(&located, &[(id, Right::ManageSite)]);
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
-            collection::set_audit_reads(transaction, id, on)?;
-            guard.record(transaction, id, "site.audit-reads", if on { "on" } else { "off" })
-        };
-        located.content.database.write(write).await
     }
 
     /// Creates a site below a site.
@@ -274,25 +332,23 @@ impl Session {
         settings: Option<LibrarySettings>,
     ) -> Result<Item> {
         let located = self.locate(parent).await?;
-        located.require(right)?;
+        let guard = self.guard([(&located, right)])?;
         located.require_kind(NodeKind::Site)?;
         check_depth(&located, 0, name)?;
         let path = located.path();
         let address = SitePath::parse(&crate::documents::join(&path, name.as_str())).map(|path| path.folded());
         if address.is_ok_and(|address| located.map.collections.iter().any(|row| row.folded == address)) {
-            return Err(Error::conflict(format!("there is a site collection at \"{name}\"")).with_code("name_taken"));
+            // Who may not know of that site collection learns no more than that the name is taken.
+            return Err(taken_unseen(name));
         }
-        let guard = self.guard(&located, &[(located.node().id, right)]);
         let (site, name) = (located.node().id, name.clone());
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+            let checked = guard.check(transaction)?;
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
             }
             let parent = held_parent(transaction, site)?;
-            if let Some(present) = node::find_child(transaction, site, &name.folded())? {
-                return Err(taken(&present.name, present.kind));
-            }
+            checked.child(transaction, site, &name)?.require_free(&name)?;
             let row = NodeRow::new(guard.next_id(), &parent, kind, &name, guard.caller(), Timestamp::now());
             node::insert(transaction, &row)?;
             if let Some(settings) = &settings {

@@ -6,7 +6,7 @@ use blobs::{BlobStore, Usage};
 use database::configuration::farm::StoreRow;
 use database::content::{blob, tree};
 use futures_util::future::join_all;
-use model::{Id, Result, Right, Timestamp};
+use model::{Error, Id, Result, Right, Timestamp};
 
 use crate::farm::DATABASE_STORE;
 use crate::gauge::Reading;
@@ -21,6 +21,8 @@ pub struct DatabaseStatus {
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
+    /// Why it is not open, when it is not; nothing is known of what it holds then.
+    pub trouble: Option<String>,
     /// Bytes of the database itself.
     pub bytes: u64,
     /// BLOBs smaller than this stay in the database.
@@ -120,14 +122,29 @@ impl Session {
         };
         let mut databases = Vec::new();
         for content in &map.databases {
-            let totals = content.database.read_long(blob::totals).await?;
+            let totals = content.database.read_long(blob::totals).await;
+            let bytes = content.database.size_bytes().await;
+            let trouble = totals.as_ref().err().or(bytes.as_ref().err()).map(Error::report);
+            let totals = totals.unwrap_or_default();
             databases.push(DatabaseStatus {
                 name: content.row.name.clone(),
                 engine: content.database.engine().as_str(),
-                bytes: content.database.size_bytes().await?,
+                trouble: content.database.damage().map(str::to_owned).or(trouble),
+                bytes: bytes.unwrap_or_default(),
                 minimum_size: size(content.row.minimum_size),
                 active_store: name_of(content.row.active_store_id),
                 references: totals.into_iter().map(|(id, n, bytes)| (name_of(id), size(n), size(bytes))).collect(),
+            });
+        }
+        for absent in &map.absent {
+            databases.push(DatabaseStatus {
+                name: absent.row.name.clone(),
+                engine: self.repository.inner.place_of(&absent.row)?.engine().as_str(),
+                trouble: Some(absent.message().to_owned()),
+                bytes: 0,
+                minimum_size: size(absent.row.minimum_size),
+                active_store: name_of(absent.row.active_store_id),
+                references: Vec::new(),
             });
         }
         Ok(databases)

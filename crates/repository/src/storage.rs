@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use blobs::BlobStore;
 use database::configuration::event;
-use database::configuration::farm::StoreRow;
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
@@ -60,6 +60,13 @@ impl Storage {
         Ok(Self { map: self.repository.map().await?, ..self.clone() })
     }
 
+    /// The same with all content databases that the farm has now, at the cost of one question where none was added.
+    pub async fn with_new_databases(&self) -> Result<Self> {
+        let rows = self.configuration().read(farm::databases).await?;
+        let is_known = |row: &ContentDatabaseRow| self.map.database_rows().any(|known| known.id == row.id);
+        if rows.iter().all(is_known) { Ok(self.clone()) } else { self.refreshed().await }
+    }
+
     /// Who maintains.
     pub fn actor(&self) -> Id {
         self.actor
@@ -85,7 +92,20 @@ impl Storage {
         &self.repository.inner.configuration
     }
 
-    /// All content databases, oldest first.
+    /// All content databases, oldest first, for what takes it as an answer when none of them knows something.
+    ///
+    /// Errors: `Unavailable` with code `database_away`, naming those that are not open.
+    pub fn all_databases(&self) -> Result<Vec<StorageDatabase>> {
+        self.map.require_all()?;
+        self.databases()
+    }
+
+    /// Content databases that are not open.
+    pub fn absent(&self) -> &[crate::AbsentDatabase] {
+        &self.map.absent
+    }
+
+    /// All content databases that are open, oldest first.
     pub fn databases(&self) -> Result<Vec<StorageDatabase>> {
         let describe = |content: &Arc<crate::map::ContentDatabase>| {
             Ok(StorageDatabase {
@@ -105,11 +125,18 @@ impl Storage {
     ///
     /// Errors: `NotFound`, with the names that there are.
     pub fn database(&self, name: &str) -> Result<StorageDatabase> {
-        let databases = self.databases()?;
-        let names: Vec<String> = databases.iter().map(|database| database.name.clone()).collect();
-        databases.into_iter().find(|database| database.name == name).ok_or_else(|| {
-            Error::not_found(format!("there is no content database \"{name}\"; there are: {}", names.join(", ")))
-        })
+        let id = self.map.database_named(Some(name))?.row.id;
+        let found = self.databases()?.into_iter().find(|database| database.id == id);
+        found.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))
+    }
+
+    /// Identifier of the content database of this name, whether it is open or not, and where it is.
+    ///
+    /// Errors: `NotFound`.
+    pub fn database_place(&self, name: &str) -> Result<(Id, Location)> {
+        let row = self.map.database_rows().find(|row| row.name == name);
+        let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
+        Ok((row.id, self.repository.inner.place_of(row)?))
     }
 
     /// All BLOB stores, oldest first. The store of the kind `database` has no provider of its own: each content database

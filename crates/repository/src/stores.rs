@@ -64,6 +64,9 @@ impl Session {
     /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
     pub async fn add_store(&self, mut new: NewStore) -> Result<Id> {
         self.require_farm_administrator("add BLOB stores")?;
+        if !new.secrets.is_empty() {
+            self.require_fresh("set secrets of a store")?;
+        }
         let (earlier, repetition) = (self.repetition.clone(), self.repetition.clone());
         if let Some(added) = self.repository.inner.configuration.read(move |reader| earlier.find(reader)).await? {
             return Ok(added);
@@ -118,6 +121,9 @@ impl Session {
         secrets: &BTreeMap<String, String>,
     ) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
+        if !secrets.is_empty() {
+            self.require_fresh("set secrets of a store")?;
+        }
         let old = self.map().await?.store_named(name)?.clone();
         let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
         let old_secrets = new_secrets.clone();
@@ -194,8 +200,7 @@ impl Session {
         let map = self.repository.map().await?;
         let row = map.store_named(name)?;
         if row.id == DATABASE_STORE {
-            let first = map.databases.first().ok_or_else(|| Error::not_found("the farm has no content database"))?;
-            return Ok(first.own_store.test().await);
+            return Ok(map.database_named(None)?.own_store.test().await);
         }
         // Opened here, so that what prevents it is told.
         let store = self.repository.inner.open_store(row, false).await?;
@@ -311,6 +316,7 @@ impl Session {
             ))
             .with_code("store_in_use"));
         }
+        map.require_all()?;
         for content in &map.databases {
             let totals = content.database.read_long(blob::totals).await?;
             if let Some((_, count, _)) = totals.iter().find(|(id, ..)| *id == row.id) {

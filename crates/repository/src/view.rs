@@ -43,7 +43,7 @@ pub struct Item {
     pub parent_id: Id,
     /// The library that it is in; [`Id::NONE`] for a site.
     pub library_id: Id,
-    /// When it was created.
+    /// When it was created; the epoch, by nobody, for who may not open it. So is its change.
     pub created_at: Timestamp,
     /// By whom.
     pub created_by: Id,
@@ -160,6 +160,11 @@ impl Located {
 
     fn plain(&self, node: &NodeRow, path: String, inherited: Option<Id>) -> Item {
         let visible = self.visible_version(node);
+        let rights = self.access.rights(node.scope_id);
+        // Of an item on the way to another one, only the name is told.
+        let opens = rights.has(Right::View);
+        let told = |at: Timestamp, by: Id| if opens { (at, by) } else { (Timestamp::from_micros(0), Id::NONE) };
+        let (created, modified) = (told(node.created_at, node.created_by), told(node.modified_at, node.modified_by));
         Item {
             id: node.id,
             kind: node.kind,
@@ -168,10 +173,10 @@ impl Located {
             collection_id: node.collection_id,
             parent_id: node.parent_id,
             library_id: node.library_id,
-            created_at: node.created_at,
-            created_by: node.created_by,
-            modified_at: node.modified_at,
-            modified_by: node.modified_by,
+            created_at: created.0,
+            created_by: created.1,
+            modified_at: modified.0,
+            modified_by: modified.1,
             size: size(node.size),
             media_type: node.media_type.clone(),
             version: node.number,
@@ -181,8 +186,8 @@ impl Located {
             locked_by: None,
             content_type_id: node.content_type_id,
             accent: Accent::default(),
-            rights: self.access.rights(node.scope_id),
-            own_permissions: inherited.is_none_or(|scope| scope != node.scope_id),
+            rights,
+            own_permissions: opens && inherited.is_none_or(|scope| scope != node.scope_id),
         }
     }
 

@@ -10,7 +10,7 @@ use repository::{CheckIn, Client, LinkRule, NewLink, UploadOptions, VersionChoic
 use support::{at, each_farm, get, put, to};
 
 fn client() -> Client {
-    Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new() }
+    Client { address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), agent: String::new(), device: None }
 }
 
 fn link(days: u32) -> NewLink {

@@ -1,3 +1,4 @@
-//! The search index, and the text of documents that it is made of.
+//! The search index, the text of documents that it is made of, and the children in which other people's documents are opened.
 
 pub mod extract;
+pub mod sandbox;

@@ -119,16 +119,18 @@ fn what_is_aside_is_left_out() {
 
 #[test]
 fn what_means_it_badly_is_refused_or_bounded() {
-    let bomb = {
+    let bomb = |bit: &[u8]| {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         writer.start_file("content.xml", SimpleFileOptions::default()).unwrap();
-        let spaces = vec![b' '; 1 << 20];
+        let megabyte: Vec<u8> = bit.iter().copied().cycle().take(1 << 20).collect();
         for _ in 0..80 {
-            writer.write_all(&spaces).unwrap();
+            writer.write_all(&megabyte).unwrap();
         }
         writer.finish().unwrap().into_inner()
     };
-    assert_eq!(lines(extract(Format::Odt, &bomb).unwrap()), [""; 0]);
+    assert_eq!(extract(Format::Odt, &bomb(b" ")).unwrap_err().code(), "not_readable");
+    let begun = "<abcdef".repeat(8) + "><g/>" + &" ".repeat(1 << 12);
+    assert_eq!(extract(Format::Odt, &bomb(begun.as_bytes())).unwrap_err().code(), "too_large");
     let laughs = package(&[(
         "content.xml",
         "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><text:p>1&b;2&#33;&amp;</text:p>",

@@ -30,6 +30,27 @@ pub struct Place {
     pub json: bool,
 }
 
+/// Several texts: a list, or one text with commas as the environment has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Names {
+    /// Separated by commas.
+    Text(String),
+    /// One by one.
+    List(Vec<String>),
+}
+
+impl Names {
+    /// Each text, without space around it.
+    pub fn each(&self) -> Vec<&str> {
+        let texts: Vec<&str> = match self {
+            Self::Text(text) => text.split(',').collect(),
+            Self::List(list) => list.iter().map(String::as_str).collect(),
+        };
+        texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).collect()
+    }
+}
+
 /// All settings. The names are those of the TOML file; in the environment `STRONGROOM_LISTEN` and so on.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -44,6 +65,12 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     /// Whether a proxy in front of this server speaks TLS with the clients.
     pub behind_tls_proxy: Option<bool>,
+    /// Addresses and networks of proxies that are believed about clients, in a list or separated by commas.
+    pub trusted_proxies: Option<Names>,
+    /// Where trusted proxies write the client's address: `peer`, `x-forwarded-for`, `forwarded` or `proxy-protocol`.
+    pub client_address: Option<String>,
+    /// Scheme and host under which people reach this server.
+    pub public_url: Option<String>,
     /// Whether WebDAV answers `Depth: infinity` with the whole tree.
     pub webdav_depth_infinity: Option<bool>,
     /// The program `soffice` of LibreOffice, or `none`; looked for where programs are when it is not set.
@@ -56,20 +83,41 @@ pub struct Settings {
     pub recycle_days: Option<u32>,
     /// `text` or `json`.
     pub log_format: Option<String>,
+    /// What programs on other machines show to read `/metrics`.
+    pub metrics_token: Option<String>,
+    /// Most open connections; 0 for any number, as for the three after it.
+    pub connections: Option<usize>,
+    /// Most open connections of one address.
+    pub connections_per_address: Option<usize>,
+    /// Most requests under way of one address.
+    pub requests_per_address: Option<usize>,
+    /// Most requests under way of one person.
+    pub requests_per_user: Option<usize>,
+    /// Fewest bytes a second of a body; 0 for any.
+    pub least_body_rate: Option<u64>,
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 20] = [
     "data",
     "listen",
     "tls_certificate",
     "tls_key",
     "behind_tls_proxy",
+    "trusted_proxies",
+    "client_address",
+    "public_url",
     "webdav_depth_infinity",
     "converter",
     "configuration_database",
     "database",
     "recycle_days",
     "log_format",
+    "metrics_token",
+    "connections",
+    "connections_per_address",
+    "requests_per_address",
+    "requests_per_user",
+    "least_body_rate",
 ];
 
 impl Settings {
@@ -150,6 +198,13 @@ mod tests {
     fn an_unknown_key_is_an_error_that_names_the_nearest() {
         let error = read("listn = '127.0.0.1:80'").unwrap_err();
         assert!(error.message().contains("\"listen\""), "{error}");
+    }
+
+    #[test]
+    fn several_texts_are_a_list_or_separated_by_commas() {
+        for text in ["trusted_proxies = ['10.0.0.1', '::1']", "trusted_proxies = '10.0.0.1, ::1,'"] {
+            assert_eq!(read(text).unwrap().trusted_proxies.unwrap().each(), ["10.0.0.1", "::1"]);
+        }
     }
 
     #[test]

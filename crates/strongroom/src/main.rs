@@ -30,6 +30,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Command::Sandbox(sandbox) = &arguments.command {
+        return sandbox.run();
+    }
     if arguments.command.keeps_secrets() {
         rustix::process::umask(Mode::RWXG | Mode::RWXO);
     }

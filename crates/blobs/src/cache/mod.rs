@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, ErrorKind, Result};
 
-use self::files::CacheFiles;
+pub(crate) use self::files::CacheFiles;
 use self::filling::FillingSource;
 use crate::directory::LargeSource;
 use crate::locator::Locator;
@@ -113,6 +113,10 @@ impl Provider for CachedProvider {
 
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
         self.inner.verify(reporter)
+    }
+
+    fn look_over(&self) -> Pending<'_, Vec<String>> {
+        self.inner.look_over()
     }
 
     fn usage(&self) -> Pending<'_, Usage> {

@@ -145,7 +145,7 @@ pub fn encode(
 }
 
 /// The tag over everything in the header that is there before it, and over the table.
-fn authenticate(key: &StoreKey, sealing: &Sealing, bytes: &[u8]) -> [u8; 32] {
+pub(super) fn authenticate(key: &StoreKey, sealing: &Sealing, bytes: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_keyed(&key.header_key(&sealing.salt));
     hasher.update(&bytes[..136]);
     hasher.update(&bytes[HEAD..]);

@@ -5,6 +5,8 @@
 
 mod envelope;
 mod frames;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod keys;
 
 pub use envelope::{CHUNK, DataId, Encoded, Envelope, HEAD, chunk_for, encode, is_enveloped, longest_object, peek};

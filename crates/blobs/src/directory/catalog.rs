@@ -5,15 +5,18 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use model::{Digest, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result};
 
 use super::coded::Coding;
-use super::files::failed;
+use super::files::{failed, is_gone};
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
 use super::recovery::rebuild_index;
 use super::segment::{Contents, Segment};
 use super::table::Table;
+
+/// Lists of the segments at most, while others compact them away one after another.
+const ROUNDS: usize = 100;
 
 /// The segments of a store.
 pub struct Catalog {
@@ -72,7 +75,11 @@ impl Catalog {
             match segment.find(digest) {
                 Ok(slot) => found.extend(slot.map(|slot| (segment, slot))),
                 // Another process may have compacted it away; a refresh then tells where its BLOBs are.
-                Err(_) if !segment.path().exists() => {}
+                Err(_) if is_gone(segment.path()) => {}
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    self.mend(&segment, || segment.find(digest).map(drop))?;
+                    found.extend(segment.find(digest)?.map(|slot| (segment, slot)));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -114,43 +121,115 @@ impl Catalog {
 
     /// Learns what other processes did: new segments, segments that they sealed or compacted away, records that they wrote, deletions.
     pub fn refresh(&self) -> Result<()> {
+        for _ in 0..ROUNDS {
+            if self.refreshed()? {
+                return Ok(());
+            }
+        }
+        let root = self.layout.root().display();
+        Err(Error::unavailable(format!("the segments of the BLOB store {root} change faster than they can be listed")))
+    }
+
+    /// Answers whether all that was listed is still there. What was compacted away meanwhile went to a segment that the list may lack.
+    fn refreshed(&self) -> Result<bool> {
         if self.directory_changed()? {
             let listed = self.layout.segment_files("seg")?;
             for id in &listed {
                 if self.segment(*id).is_none() {
-                    self.load(*id)?;
+                    self.add(*id, Segment::growing(false));
                 }
             }
             let listed: HashSet<u64> = listed.into_iter().collect();
             self.segments().iter().filter(|s| !listed.contains(&s.id)).for_each(|s| self.forget(s.id));
         }
+        let mut all_are_there = true;
         for segment in self.segments() {
-            self.refresh_one(&segment)?;
+            match self.refresh_one(&segment) {
+                Err(_) if is_gone(segment.path()) => {
+                    self.forget(segment.id);
+                    all_are_there = false;
+                }
+                done => done?,
+            }
         }
-        Ok(())
+        if !all_are_there {
+            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        Ok(all_are_there)
     }
 
     fn refresh_one(&self, segment: &Segment) -> Result<()> {
         if segment.is_foreign() {
-            match self.load_index(segment.id, segment.number)? {
-                Some(index) => segment.become_sealed(index),
-                None => segment.catch_up(|digest| self.table.insert(digest, segment.number))?,
+            // Once an index was given up, only the next start looks for it again.
+            let index = if segment.is_partial() { Ok(None) } else { self.load_index(segment.id, segment.number) };
+            match index {
+                Ok(Some(index)) => segment.become_sealed(index),
+                Ok(None) => self.catch_up(segment)?,
+                Err(error) => self.do_without_index(segment, error)?,
             }
         }
         segment.refresh_deletions()
     }
 
-    fn load(&self, id: u64) -> Result<()> {
-        let segment = self.add(id, Segment::growing(false));
-        let loaded = self.refresh_one(&segment);
-        if loaded.is_err() {
-            self.forget(id);
-            // Compacted away meanwhile: then it is not ours to report.
-            if !self.layout.segment(id).exists() {
-                return Ok(());
+    fn catch_up(&self, segment: &Segment) -> Result<()> {
+        match segment.catch_up(|digest| self.table.insert(digest, segment.number)) {
+            // What cannot be opened now may be at the next start; the others are read meanwhile.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                if !segment.is_partial() {
+                    tracing::error!(error = error.report(), "a segment cannot be read: its BLOBs are damaged");
+                }
+                segment.lose_index();
+                Ok(())
             }
+            done => done,
         }
-        loaded
+    }
+
+    /// Goes on with what the segment itself tells, when its index cannot be read or built again.
+    fn do_without_index(&self, segment: &Segment, error: Error) -> Result<()> {
+        if error.kind() != ErrorKind::Corrupt {
+            return Err(error);
+        }
+        tracing::error!(error = error.report(), "the index of a segment cannot be read, nor built again whole");
+        segment.lose_index();
+        self.catch_up(segment)
+    }
+
+    /// Builds the index of a sealed segment again after it could not be read, and gives it up when `read` fails even then.
+    fn mend(&self, segment: &Segment, read: impl Fn() -> Result<()>) -> Result<()> {
+        let load = || {
+            match self.load_index(segment.id, segment.number)? {
+                Some(index) => segment.become_sealed(index),
+                None => return Err(Error::corrupt(format!("{} has no index", segment.path().display()))),
+            }
+            read()
+        };
+        match load().or_else(|error| self.do_without_index(segment, error)) {
+            // Compacted away meanwhile: a refresh then tells where its BLOBs are.
+            Err(_) if is_gone(segment.path()) => {
+                segment.lose_index();
+                Ok(())
+            }
+            mended => mended,
+        }
+    }
+
+    /// Does what reads indexes; once more, after those that cannot be read were built again or given up.
+    pub fn with_indexes<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        match work() {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                for segment in self.segments().into_iter().filter(|segment| segment.live().is_err()) {
+                    self.mend(&segment, || segment.live().map(drop))?;
+                }
+                work()
+            }
+            done => done,
+        }
+    }
+
+    /// Whether there may be BLOBs that cannot be found, because the disk cannot give all of a segment.
+    pub fn is_partial(&self) -> bool {
+        self.segments().iter().any(|segment| segment.is_partial())
     }
 
     fn load_index(&self, id: u64, number: u32) -> Result<Option<IndexFile>> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use model::{Digest, Error, Result};
 
 use super::DirectoryOptions;
-use super::files::{failed, read_up_to};
+use super::files::{read_up_to, unread};
 use super::record::u64_at;
 use crate::BlobHasher;
 use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEAD, StoreKey, chunk_for, encode};
@@ -85,7 +85,7 @@ impl Coding {
     ///
     /// Errors: those of [`Self::open_record`].
     pub fn open_trailer(&self, file: &File, path: &Path, stored: u64, digest: &Digest, size: u64) -> Result<Envelope> {
-        let io = |e: io::Error| failed("read", path, e);
+        let io = |e: io::Error| unread("read", path, e);
         let mut bytes = vec![0; HEAD];
         let head = stored.checked_sub(HEAD as u64).ok_or_else(|| damaged(digest, "it is too short"))?;
         if read_up_to(file, &mut bytes, head).map_err(io)? < HEAD {

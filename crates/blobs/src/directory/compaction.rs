@@ -7,15 +7,16 @@ use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use model::{Digest, Error, Result};
+use model::{Digest, Error, ErrorKind, Result};
 use rustix::fs::FlockOperation;
 
 use super::catalog::Catalog;
-use super::files::{failed, read_up_to, sync_directory, try_lock, write_parts};
+use super::files::{failed, read_up_to, sync_directory, try_lock, unread, write_parts};
 use super::growing::Growing;
 use super::index::Slot;
-use super::record::{BLOCK, HEADER, RecordHeader, footprint};
-use super::scan::{self, Found};
+use super::large::corrupt;
+use super::record::{BLOCK, HEADER, RecordHeader, chunks_are_intact, footprint, span};
+use super::scan::{self, Found, State};
 use super::segment::Segment;
 use crate::provider::{CompactLimits, CompactReport};
 
@@ -40,7 +41,15 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let to_copy = chosen.iter().map(|(_, footprint)| footprint + (footprint / BATCH + 2) * BLOCK).sum();
     let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
     // One after another is let go: the space of a removed file is free when nothing has it mapped.
-    let done = chosen.into_iter().try_for_each(|(segment, _)| compaction.take(&segment, limits));
+    let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.take(&segment, limits) {
+        // Whatever can still be learnt of damaged records is in this segment.
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
+            tracing::warn!(segment = %segment.path().display(), error = error.report(), "not compacted, because a BLOB in it is damaged");
+            compaction.report.damaged += 1;
+            Ok(())
+        }
+        done => done,
+    });
     // Sealed also after an error: what was copied is good.
     compaction.finish().and(done).map(|()| compaction.report)
 }
@@ -52,7 +61,7 @@ fn candidates(catalog: &Catalog, segment_bytes: u64, limits: CompactLimits) -> R
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
         let path = segment.path();
         let length = fs::metadata(path).map_err(|e| failed("look at", path, e))?.len();
-        let live = segment.live()?;
+        let live = catalog.with_indexes(|| segment.live())?;
         let dead = length.saturating_sub(BLOCK).saturating_sub(live.footprint);
         let share = dead as f64 / length as f64;
         if live.blobs == 0 || (segment.dead_count() > 0 && share >= limits.dead_share) {
@@ -92,14 +101,9 @@ impl Compaction<'_> {
             return Ok(());
         }
         let path = segment.path();
-        let file = File::open(path).map_err(|e| failed("open", path, e))?;
-        let length = file.metadata().map_err(|e| failed("look at", path, e))?.len();
-        let Some(live) = live_records(segment, &file, length)? else {
-            // Whatever can still be learnt of damaged records is in this segment.
-            tracing::warn!(segment = %path.display(), "not compacted, because a BLOB in it is damaged");
-            self.report.damaged += 1;
-            return Ok(());
-        };
+        let file = File::open(path).map_err(|e| unread("open", path, e))?;
+        let length = file.metadata().map_err(|e| unread("look at", path, e))?.len();
+        let live = self.catalog.with_indexes(|| live_records(segment, &file, length))?;
         let mut moved = Vec::with_capacity(live.len());
         let mut rest = &live[..];
         while !rest.is_empty() {
@@ -121,19 +125,27 @@ impl Compaction<'_> {
     /// Copies some records to the end of the target and flushes them.
     fn copy(&mut self, file: &File, from: &Segment, headers: &[RecordHeader], moved: &mut Vec<Moved>) -> Result<()> {
         let need = headers.iter().map(|header| footprint(header.extent.stored())).sum();
-        let mut target = self.target_with_room(need)?;
-        let batch = target.end;
-        let (mut bytes, mut slots) = (Vec::with_capacity(need as usize), Vec::new());
+        let mut bytes = Vec::with_capacity(need as usize);
         for old in headers {
             let start = bytes.len();
-            let offset = batch + start as u64;
-            let new = RecordHeader { segment: target.segment.id, offset, batch, ..*old };
             bytes.resize(start + footprint(old.extent.stored()) as usize, 0);
-            let io = |e: io::Error| failed("read", from.path(), e);
+            let record = &mut bytes[start + HEADER..start + span(old.extent.stored()) as usize];
             // Checksums depend on the BLOB and its stored form alone, so that both are copied as they are, without any key.
-            read_up_to(file, &mut bytes[start + HEADER..], old.offset + HEADER as u64).map_err(io)?;
-            bytes[start..start + HEADER].copy_from_slice(&new.encode());
-            clear_padding(&mut bytes[start..], old.extent.stored());
+            let read =
+                read_up_to(file, record, old.offset + HEADER as u64).map_err(|e| unread("read", from.path(), e))?;
+            let (data, table) = record.split_at(old.extent.stored() as usize);
+            // What the walk found good is what is copied, or nothing is.
+            if read < record.len() || !chunks_are_intact(&old.digest, data, table) {
+                return Err(corrupt(&old.digest, from.path(), &format!("the record at {} changed", old.offset)));
+            }
+        }
+        let mut target = self.target_with_room(need)?;
+        let (batch, mut at, mut slots) = (target.end, 0, Vec::new());
+        for old in headers {
+            let offset = batch + at as u64;
+            let new = RecordHeader { segment: target.segment.id, offset, batch, ..*old };
+            bytes[at..at + HEADER].copy_from_slice(&new.encode());
+            at += footprint(old.extent.stored()) as usize;
             slots.push((old, Slot { offset, extent: old.extent, stored_at: old.stored_at }));
         }
         bytes.resize(bytes.len().next_multiple_of(BLOCK as usize), 0);
@@ -192,8 +204,8 @@ impl Compaction<'_> {
     }
 }
 
-/// The live records of a segment in order, `None` when anything in it is damaged.
-fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Option<Vec<RecordHeader>>> {
+/// The live records of a segment in order; `Corrupt` when anything in it is damaged.
+fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Vec<RecordHeader>> {
     let mut expected = 0;
     segment.each_live(|_, _| {
         expected += 1;
@@ -203,18 +215,13 @@ fn live_records(segment: &Segment, file: &File, length: u64) -> Result<Option<Ve
     scan::walk(file, segment.path(), segment.id, length, |found| {
         match found {
             Found::Record { header, .. } if segment.is_dead(header.offset) => {}
-            Found::Record { header, intact: true } => live.push(header),
-            Found::Record { .. } | Found::Gap(_) => whole = false,
+            Found::Record { header, state: State::Intact } => live.push(header),
+            Found::Record { .. } | Found::Gap { .. } => whole = false,
         }
         Ok(())
     })?;
-    Ok((whole && live.len() >= expected).then_some(live))
-}
-
-/// Zeros what lies between a record's end and the next place for one; reading took the next record's begin along.
-fn clear_padding(record: &mut [u8], length: u64) {
-    let end = super::record::span(length) as usize;
-    if let Some(padding) = record.get_mut(end..) {
-        padding.fill(0);
+    match whole && live.len() >= expected {
+        true => Ok(live),
+        false => Err(Error::corrupt(format!("a part of {} is damaged", segment.path().display()))),
     }
 }

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use model::{Digest, Result, Timestamp};
 use rustix::fs::FlockOperation;
 
-use super::files::{failed, lock, sync_directory};
+use super::files::{failed, is_unreadable, lock, read_around, sync_directory};
 use super::record::{u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SRdelete";
@@ -42,18 +41,27 @@ pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
     }
 }
 
-/// Shows the notes from byte `from` on and answers up to where they were read.
+/// Shows the notes from byte `from` on and answers up to where they were read. Notes that the disk cannot give are as if they had not been
+/// made: what they deleted takes space until it is deleted again.
 pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result<u64> {
     let read = || -> io::Result<Vec<u8>> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if is_unreadable(&error) => {
+                tracing::error!(file = %path.display(), %error, "notes of deleted BLOBs cannot be read");
+                return Ok(Vec::new());
+            }
             Err(error) => return Err(error),
         };
         let length = file.metadata()?.len();
         let whole = length - length % ENTRY as u64;
         let mut bytes = vec![0; whole.saturating_sub(from) as usize];
-        file.read_exact_at(&mut bytes, from)?;
+        let (read, lost) = read_around(&file, &mut bytes, from)?;
+        if lost {
+            tracing::error!(file = %path.display(), from, "some notes of deleted BLOBs cannot be read");
+        }
+        bytes.truncate(read - read % ENTRY);
         Ok(bytes)
     };
     let bytes = read().map_err(|e| failed("read", path, e))?;

@@ -25,6 +25,27 @@ pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
     Error::new(kind, format!("cannot {doing} {} ({error}): {advice}", path.display())).with_source(error)
 }
 
+/// Whether the disk cannot give bytes that it holds: a damaged sector, or a file system that found its own checksum wrong.
+pub fn is_unreadable(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::EBADMSG | libc::EUCLEAN))
+}
+
+/// Whether there is certainly nothing at a path: an error of looking is no absence.
+pub fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// An error of reading, in words: `Corrupt` where the disk cannot give what it holds, otherwise as [`failed`] has it.
+pub fn unread(doing: &str, path: &Path, error: io::Error) -> Error {
+    match is_unreadable(&error) {
+        true => {
+            let text = format!("cannot {doing} {} ({error}): the disk is damaged there", path.display());
+            Error::corrupt(text).with_source(error)
+        }
+        false => failed(doing, path, error),
+    }
+}
+
 /// Writes a small file so that it is there as a whole or not at all, and durable.
 pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let temporary = path.with_extension(format!("new-{}", std::process::id()));
@@ -52,6 +73,21 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// Makes names in a directory durable.
 pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| failed("flush the directory", path, e))
+}
+
+/// Makes a directory and those above it that are missing, each of them durable.
+pub fn create_directories(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match fs::create_dir(path) {
+        Ok(()) => parent.map_or(Ok(()), sync_directory),
+        Err(_) if path.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = parent.ok_or_else(|| failed("create", path, error))?;
+            create_directories(parent)?;
+            create_directories(path)
+        }
+        Err(error) => Err(failed("create", path, error)),
+    }
 }
 
 /// Takes the exclusive lock of a file if nobody has it.
@@ -129,6 +165,31 @@ pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usi
         }
     }
     Ok(filled)
+}
+
+/// Fills `buffer` like [`read_up_to`], with zeros where the disk cannot give its bytes; also answers whether there are such places.
+pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
+    /// What disks and file systems lose at once, at least.
+    const PIECE: usize = 4096;
+    match read_up_to(file, buffer, offset) {
+        Err(error) if is_unreadable(&error) => {}
+        read => return read.map(|read| (read, false)),
+    }
+    let (mut filled, mut lost) = (0, false);
+    while filled < buffer.len() {
+        let end = buffer.len().min(filled + PIECE - ((offset + filled as u64) % PIECE as u64) as usize);
+        match read_up_to(file, &mut buffer[filled..end], offset + filled as u64) {
+            Ok(read) if read < end - filled => return Ok((filled + read, lost)),
+            Ok(_) => {}
+            Err(error) if is_unreadable(&error) => {
+                buffer[filled..end].fill(0);
+                lost = true;
+            }
+            Err(error) => return Err(error),
+        }
+        filled = end;
+    }
+    Ok((filled, lost))
 }
 
 /// Bytes that an unprivileged process can still write to the file system of `path`.

@@ -99,7 +99,7 @@ fn reserve_space(file: &File, path: &std::path::Path, wish: u64, least: u64) -> 
 }
 
 /// The first block of a segment; records carry all that reading needs, this tells what the file is.
-fn head(id: u64) -> [u8; BLOCK as usize] {
+pub fn head(id: u64) -> [u8; BLOCK as usize] {
     let mut block = [0; BLOCK as usize];
     let mut head = [0; HEADER];
     head[0..8].copy_from_slice(MAGIC);

@@ -2,12 +2,13 @@
 //! position (never mapped), so that neither memory nor a failing disk can hurt the process.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use model::{Digest, Error, Result, Timestamp};
 
-use super::files::{failed, write_atomically};
+use super::files::{unread, write_atomically};
 use super::record::{Extent, HEADER, digest_at, is_sealed, seal, u32_at, u64_at};
 
 const MAGIC: &[u8; 8] = b"SRindex1";
@@ -60,14 +61,15 @@ impl IndexFile {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed("read", path, error)),
+            Err(error) => return Err(unread("read", path, error)),
         };
         let corrupt = || Error::corrupt(format!("the index {} is damaged", path.display()));
         let header: &[u8; HEADER] = bytes.get(..HEADER).and_then(|h| h.try_into().ok()).ok_or_else(corrupt)?;
         let (count, used) = (u64_at(header, 24), u64_at(header, 32));
         let body = &bytes[HEADER..];
         let fits = &header[0..8] == MAGIC && is_sealed(header) && u64_at(header, 16) == segment;
-        if !fits || body.len() as u64 != count * ENTRY as u64 || crc32fast::hash(body) != u32_at(header, 40) {
+        let whole = count.checked_mul(ENTRY as u64) == Some(body.len() as u64);
+        if !fits || !whole || crc32fast::hash(body) != u32_at(header, 40) {
             return Err(corrupt());
         }
         for entry in body.chunks_exact(ENTRY) {
@@ -140,7 +142,13 @@ impl IndexFile {
         let mut bytes = vec![0; count as usize * ENTRY];
         let read =
             File::open(&self.path).and_then(|file| file.read_exact_at(&mut bytes, HEADER as u64 + at * ENTRY as u64));
-        read.map_err(|e| failed("read", &self.path, e))?;
+        read.map_err(|error| match error.kind() {
+            // Cut short, or gone: to be built again from its segment.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound => {
+                Error::corrupt(format!("{} is damaged ({error})", self.path.display())).with_source(error)
+            }
+            _ => unread("read", &self.path, error),
+        })?;
         let entries = bytes.chunks_exact(ENTRY).map(decode);
         entries.collect::<Option<_>>().ok_or_else(|| Error::corrupt(format!("{} is damaged", self.path.display())))
     }
@@ -193,6 +201,21 @@ mod tests {
             }
             assert_eq!(walked, entries);
             assert!(IndexFile::load(&path, 9, |_, _| {}).is_err(), "another segment's index");
+        }
+    }
+
+    #[test]
+    fn a_count_that_no_file_can_have_is_damage() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
+        let mut header = [0; HEADER];
+        header[0..8].copy_from_slice(MAGIC);
+        header[16..24].copy_from_slice(&8_u64.to_le_bytes());
+        for count in [1, u64::MAX, 1 << 61, u64::MAX / ENTRY as u64 + 1] {
+            header[24..32].copy_from_slice(&count.to_le_bytes());
+            seal(&mut header);
+            std::fs::write(&path, header).unwrap();
+            assert_eq!(IndexFile::load(&path, 8, |_, _| {}).unwrap_err().kind(), model::ErrorKind::Corrupt, "{count}");
         }
     }
 }

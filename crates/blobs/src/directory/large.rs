@@ -13,7 +13,7 @@ use model::{Digest, Error, ErrorKind, Result, Timestamp};
 use rustix::fs::Advice;
 
 use super::coded::{self, Coding};
-use super::files::{failed, read_up_to};
+use super::files::{failed, read_up_to, unread};
 use super::layout::Layout;
 use super::mapping::Mapping;
 use super::record::{CHUNK, HEADER, chunks_are_intact, digest_at, is_sealed, seal, table_length, u32_at, u64_at};
@@ -113,7 +113,7 @@ enum Access {
 impl LargeFile {
     /// Opens the file of a BLOB; `None` when there is none.
     pub fn open(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option<Self>> {
-        let io = |e: io::Error| failed("read", path, e);
+        let io = |e: io::Error| unread("read", path, e);
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -201,13 +201,13 @@ impl LargeFile {
                     io::ErrorKind::NotFound => {
                         Error::not_found(format!("the BLOB {} was deleted while it was read", self.footer.digest))
                     }
-                    _ => failed("read", &self.path, error),
+                    _ => unread("read", &self.path, error),
                 })?;
                 &opened
             }
         };
         let read = read_up_to(file, &mut buffer, chunks.start);
-        let read = read.map_err(|e| failed("read", &self.path, e))?;
+        let read = read.map_err(|e| unread("read", &self.path, e))?;
         if read < buffer.len() {
             return Err(self.damaged(&chunks));
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use model::{Digest, Error, Result};
 use rustix::fs::FlockOperation;
 
-use super::files::{failed, lock, sync_directory, write_atomically};
+use super::files::{create_directories, failed, lock, sync_directory, write_atomically};
 use crate::mark::{self, Owner, STORE_MARK};
 
 const LOCK: &str = "lock";
@@ -27,7 +27,7 @@ impl Layout {
         if !create {
             layout.require_present()?;
         } else if !exists(&marker)? {
-            fs::create_dir_all(root).map_err(|e| failed("create the BLOB store", root, e))?;
+            create_directories(root)?;
             refuse_foreign_content(root)?;
             let lock = root.join(LOCK);
             let made = File::options().create(true).truncate(false).write(true).open(&lock);
@@ -91,11 +91,10 @@ impl Layout {
 
     fn create(&self, marker: &Path, owner: &Owner) -> Result<()> {
         for directory in [self.segments(), self.incoming(), self.large()] {
-            fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
+            create_directories(&directory)?;
         }
         let text = mark::text("docs/formats/blob-store.md", owner);
-        write_atomically(marker, &[text.as_bytes()])?;
-        self.root.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_directory)
+        write_atomically(marker, &[text.as_bytes()])
     }
 
     /// Takes the store-wide lock: shared to create segments and to delete, exclusive to recover and to drop segments.
@@ -146,8 +145,8 @@ impl Layout {
 
     /// Creates that directory, durably; it comes with the first BLOB that belongs there.
     pub fn create_large_directory(&self, first: u8) -> Result<()> {
-        let directory = self.large_directory(first);
-        fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
+        create_directories(&self.large_directory(first))?;
+        // Another upload may have made it a moment ago.
         sync_directory(&self.large())
     }
 

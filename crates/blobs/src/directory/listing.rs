@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-use model::{Digest, Result};
+use model::{Digest, Result, Timestamp};
 
 use super::catalog::Catalog;
-use super::files::{failed, free_bytes};
+use super::files::{failed, free_bytes, is_gone, is_unreadable};
 use super::index::Slot;
 use super::large::Footer;
 use super::layout::Layout;
@@ -27,9 +27,9 @@ pub fn page(catalog: &Catalog, after: Option<Digest>, limit: usize) -> Result<Pa
     }
     loop {
         let segments = catalog.segments();
-        match merge(catalog, &segments, after, limit) {
+        match catalog.with_indexes(|| merge(catalog, &segments, after, limit)) {
             // Compacted away while it was read: its BLOBs are in a newer segment, which this page must show.
-            _ if segments.iter().any(|segment| segment.sealed().is_some() && !segment.path().exists()) => {
+            _ if segments.iter().any(|segment| is_gone(segment.path())) => {
                 catalog.refresh()?;
             }
             page => return page,
@@ -42,7 +42,7 @@ fn merge(catalog: &Catalog, segments: &[Arc<Segment>], after: Option<Digest>, li
     for segment in segments.iter().cloned() {
         cursors.push(Cursor::new(Lister::of(segment), after)?);
     }
-    cursors.push(Cursor::new(Lister::Large(catalog.layout.clone()), after)?);
+    cursors.push(Cursor::new(Lister::Large(LargeNames::new(&catalog.layout, after)), after)?);
     let mut heads: BinaryHeap<Reverse<(Digest, usize)>> =
         cursors.iter().enumerate().filter_map(|(at, cursor)| Some(Reverse((cursor.head()?, at)))).collect();
     let mut page = Page::default();
@@ -66,7 +66,40 @@ fn merge(catalog: &Catalog, segments: &[Arc<Segment>], after: Option<Digest>, li
 enum Lister {
     Sealed(Arc<Segment>),
     Growing(Arc<Segment>, Vec<(Digest, Slot)>),
-    Large(Layout),
+    Large(LargeNames),
+}
+
+/// The names of large files in order, read directory by directory.
+struct LargeNames {
+    layout: Layout,
+    /// The next directory to read.
+    next: u16,
+    /// What is left of those that were read.
+    names: VecDeque<Digest>,
+}
+
+impl LargeNames {
+    fn new(layout: &Layout, after: Option<Digest>) -> Self {
+        let next = after.map_or(0, |after| u16::from(after.as_bytes()[0]));
+        Self { layout: layout.clone(), next, names: VecDeque::new() }
+    }
+
+    /// The next names above `after`, at most `limit`; none at the end.
+    fn following(&mut self, after: Option<Digest>, limit: usize) -> Result<Vec<Digest>> {
+        while self.names.is_empty() {
+            let Ok(first) = u8::try_from(self.next) else { return Ok(Vec::new()) };
+            let names = self.layout.large_names(first)?;
+            let mut digests: Vec<Digest> = names
+                .iter()
+                .filter_map(|name| name.parse().ok())
+                .filter(|digest| after.is_none_or(|after| *digest > after))
+                .collect();
+            digests.sort_unstable();
+            self.names = digests.into();
+            self.next += 1;
+        }
+        Ok(self.names.drain(..limit.min(self.names.len())).collect())
+    }
 }
 
 impl Lister {
@@ -81,7 +114,7 @@ impl Lister {
     }
 
     /// Some entries above `after`, deleted ones included; the second answer is the last digest that was looked at.
-    fn following(&self, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
+    fn following(&mut self, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
         let entry = |(digest, slot): &(Digest, Slot)| Entry {
             digest: *digest,
             size: slot.extent.length(),
@@ -103,7 +136,7 @@ impl Lister {
                 let from = after.map_or(0, |after| slots.partition_point(|(digest, _)| *digest <= after));
                 Ok(live(segment, &slots[from..slots.len().min(from + AHEAD as usize)]))
             }
-            Self::Large(layout) => large_files(layout, after),
+            Self::Large(names) => large_files(names, after),
         }
     }
 }
@@ -143,40 +176,35 @@ impl Cursor {
     }
 }
 
-/// The large files of the first directory that has any above `after`.
-fn large_files(layout: &Layout, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
-    let first = after.map_or(0, |after| after.as_bytes()[0]);
-    for byte in first..=255 {
-        let mut digests: Vec<Digest> = layout
-            .large_names(byte)?
-            .iter()
-            .filter_map(|name| name.parse().ok())
-            .filter(|digest| after.is_none_or(|after| *digest > after))
-            .collect();
-        digests.sort_unstable();
-        if let Some(last) = digests.last() {
-            let entries = digests.iter().filter_map(|digest| large_entry(layout, digest).transpose());
-            return Ok((entries.collect::<Result<_>>()?, Some(*last)));
-        }
-    }
-    Ok((Vec::new(), None))
+/// Some large files above `after`; only these are opened. The second answer is the last digest that was looked at.
+fn large_files(names: &mut LargeNames, after: Option<Digest>) -> Result<(Vec<Entry>, Option<Digest>)> {
+    let digests = names.following(after, AHEAD as usize)?;
+    let entries = digests.iter().filter_map(|digest| large_entry(&names.layout, digest).transpose());
+    Ok((entries.collect::<Result<_>>()?, digests.last().copied()))
 }
 
 /// What is known of a large file. One whose footer is damaged is listed too: it is there, and somebody may need it.
 fn large_entry(layout: &Layout, digest: &Digest) -> Result<Option<Entry>> {
     let path = layout.large_file(digest);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("read", &path, error)),
-    };
     let io = |e: std::io::Error| failed("read", &path, e);
-    if let Some((footer, _)) = Footer::read(&file).map_err(io)? {
-        return Ok(Some(Entry { digest: *digest, size: footer.length, stored_at: footer.stored_at }));
+    match File::open(&path).and_then(|file| Footer::read(&file)) {
+        Ok(Some((footer, _))) => {
+            return Ok(Some(Entry { digest: *digest, size: footer.length, stored_at: footer.stored_at }));
+        }
+        Ok(None) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_unreadable(&error) => {}
+        Err(error) => return Err(io(error)),
     }
-    let meta = file.metadata().map_err(io)?;
-    let stored_at = meta.modified().map_err(io)?.into();
-    Ok(Some(Entry { digest: *digest, size: meta.len(), stored_at }))
+    match fs::metadata(&path).and_then(|meta| Ok((meta.len(), meta.modified()?))) {
+        Ok((size, modified)) => Ok(Some(Entry { digest: *digest, size, stored_at: modified.into() })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // Young, so that nobody takes it for something that may go.
+        Err(error) if is_unreadable(&error) => {
+            Ok(Some(Entry { digest: *digest, size: 0, stored_at: Timestamp::now() }))
+        }
+        Err(error) => Err(io(error)),
+    }
 }
 
 /// What the store holds and takes.
@@ -185,9 +213,9 @@ pub fn usage(catalog: &Catalog) -> Result<Usage> {
     let mut usage = Usage { free_bytes: Some(free_bytes(catalog.layout.root())?), ..Usage::default() };
     for segment in catalog.segments() {
         let path = segment.path();
-        let (live, meta) = match (segment.live(), fs::metadata(path)) {
+        let (live, meta) = match (catalog.with_indexes(|| segment.live()), fs::metadata(path)) {
             (Ok(live), Ok(meta)) => (live, meta),
-            _ if !path.exists() => continue,
+            _ if is_gone(path) => continue,
             (Err(error), _) => return Err(error),
             (_, Err(error)) => return Err(failed("look at", path, error)),
         };
@@ -198,9 +226,9 @@ pub fn usage(catalog: &Catalog) -> Result<Usage> {
             usage.reclaimable_bytes += meta.len().saturating_sub(live.footprint);
         }
     }
-    let mut after = None;
+    let (mut after, mut names) = (None, LargeNames::new(&catalog.layout, None));
     loop {
-        let (entries, last) = large_files(&catalog.layout, after)?;
+        let (entries, last) = large_files(&mut names, after)?;
         for entry in entries {
             usage.blobs += 1;
             usage.content_bytes += entry.size;

@@ -21,6 +21,8 @@ mod committer;
 mod compaction;
 mod deletions;
 mod files;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod growing;
 mod index;
 mod large;

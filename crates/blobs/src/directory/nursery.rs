@@ -1,6 +1,7 @@
 //! A thread that creates segments ahead of need and seals them behind, so that no upload waits for either.
 
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -75,7 +76,16 @@ impl Nursery {
         let worker = shared.clone();
         let thread = std::thread::Builder::new()
             .name("blob-segments".into())
-            .spawn(move || worker.run(&mut idle))
+            .spawn(move || {
+                // Without this thread whoever needs a segment that is being made would wait for ever.
+                while catch_unwind(AssertUnwindSafe(|| worker.run(&mut idle))).is_err() {
+                    tracing::error!("the thread that makes BLOB segments panicked; it goes on");
+                    let mut state = worker.lock();
+                    (state.making, state.hurry) = (false, false);
+                    drop(state);
+                    worker.changed.notify_all();
+                }
+            })
             .map_err(|e| Error::unavailable("cannot start a thread for the BLOB store").with_source(e))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
@@ -224,5 +234,42 @@ impl Shared {
         if let Err(error) = growing.seal(&self.catalog) {
             tracing::error!(segment = %path.display(), error = error.report(), "cannot seal a segment; the next start will");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::coded::Coding;
+    use crate::directory::layout::Layout;
+    use crate::{DirectoryOptions, Owner};
+
+    #[test]
+    fn a_segment_that_cannot_be_made_for_a_fault_of_the_program_keeps_nobody_waiting() {
+        let scratch = tempfile::tempdir().unwrap();
+        let layout = Layout::open(scratch.path(), &Owner::new("farm").unwrap(), true).unwrap();
+        let coding = Coding::new(scratch.path(), &DirectoryOptions::default());
+        let catalog = Arc::new(Catalog::open(layout, coding).unwrap());
+        let nursery = Nursery::start(catalog, 4 << 20, false, || {}).unwrap();
+        // A length that no sum can hold is a fault that the thread meets by itself.
+        let mut state = nursery.shared.lock();
+        (state.next_length, state.wanted) = (u64::MAX, true);
+        drop(state);
+        nursery.shared.changed.notify_all();
+        let begun = Instant::now();
+        while nursery.shared.lock().wanted {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the thread takes up what is wanted");
+            std::thread::yield_now();
+        }
+        nursery.shared.lock().next_length = BLOCK;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let taking = std::thread::spawn(move || {
+            let taken = nursery.take(BLOCK).map(|growing| growing.capacity);
+            sender.send(taken).unwrap();
+            nursery.close();
+        });
+        let taken = receiver.recv_timeout(Duration::from_secs(20)).expect("nobody waits for ever");
+        assert!(taken.unwrap() >= BLOCK);
+        taking.join().unwrap();
     }
 }

@@ -11,6 +11,7 @@ use rustix::fs::FlockOperation;
 use super::catalog::Catalog;
 use super::coded::Coding;
 use super::committer::{Committer, Job, closed};
+use super::files::is_gone;
 use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::Layout;
 use super::nursery::Nursery;
@@ -109,7 +110,10 @@ impl Inner {
         let placed = answer.await.map_err(|_| closed())??;
         if !damaged.is_empty() {
             let this = self.clone();
-            blocking(move || this.drop_copies(&digest, &damaged)).await?;
+            // The good copy is durable and is found beside them, so that they only take space.
+            if let Err(error) = blocking(move || this.drop_copies(&digest, &damaged)).await {
+                tracing::warn!(blob = %digest, error = error.report(), "damaged copies of a BLOB stay beside the good one");
+            }
         }
         let locator = Place::Segment { id: placed.segment, offset: placed.offset }.locator();
         Ok(Stored { digest, size, locator, existed: placed.existed })
@@ -218,43 +222,60 @@ impl Inner {
                 Err(error) => trouble = Some(error),
             }
         }
-        Err(trouble.unwrap_or_else(|| self.absent(&digest)))
+        Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
+    }
+
+    /// An error of reading, unless the whole store went away: then that.
+    fn unless_away(&self, error: Error) -> Error {
+        self.catalog.layout.require_present().err().unwrap_or(error)
     }
 
     /// Looks at the files themselves for a copy that no process has deleted. Blocks.
     fn confirm(&self, digest: Digest, size: u64) -> Result<()> {
-        let coding = &self.catalog.coding;
+        let (mut trouble, coding) = (None, &self.catalog.coding);
         for refresh in [false, true] {
             if refresh {
                 self.catalog.refresh()?;
             }
             for (segment, slot) in self.catalog.find_all(&digest)? {
                 segment.refresh_deletions()?;
-                let is_there = !segment.is_dead(slot.offset) && segment.path().exists();
-                if is_there && RecordSource::load(&segment, slot.offset, &digest, size, coding)?.is_some() {
-                    return Ok(());
+                if segment.is_dead(slot.offset) || is_gone(segment.path()) {
+                    continue;
+                }
+                match RecordSource::load(&segment, slot.offset, &digest, size, coding) {
+                    Ok(Some(_)) => return Ok(()),
+                    Ok(None) => {}
+                    // Another copy may be whole.
+                    Err(error) => trouble = Some(error),
                 }
             }
-            if !refresh && self.catalog.layout.large_file(&digest).exists() {
+            if !refresh && !is_gone(&self.catalog.layout.large_file(&digest)) {
                 break;
             }
         }
-        match LargeFile::open(&self.catalog.layout.large_file(&digest), &digest, coding)? {
-            Some(file) if file.footer.length == size => Ok(()),
-            Some(file) => Err(wrong_size(&digest, file.footer.length, size)),
-            None => {
+        match LargeFile::open(&self.catalog.layout.large_file(&digest), &digest, coding) {
+            Ok(Some(file)) if file.footer.length == size => Ok(()),
+            Ok(Some(file)) => Err(wrong_size(&digest, file.footer.length, size)),
+            Ok(None) => {
                 // A copy that is in memory here alone is of no use to anybody else.
                 self.large.forget(&digest);
-                Err(self.absent(&digest))
+                Err(trouble.map_or_else(|| self.absent(&digest), |error| self.unless_away(error)))
             }
+            Err(error) => Err(self.unless_away(error)),
         }
     }
 
     /// Why a BLOB is nowhere to be found: a directory that went away, such as a share that is not mounted any more, tells nothing of it.
     fn absent(&self, digest: &Digest) -> Error {
         let layout = &self.catalog.layout;
-        let absent = || Error::not_found(format!("the BLOB store {} has no BLOB {digest}", layout.root().display()));
-        layout.require_present().err().unwrap_or_else(absent)
+        let root = layout.root().display();
+        self.unless_away(match self.catalog.is_partial() {
+            false => Error::not_found(format!("the BLOB store {root} has no BLOB {digest}")),
+            true => Error::corrupt(format!(
+                "the BLOB {digest} cannot be found in the BLOB store {root}, but the disk cannot give all that is there: restore it \
+                 from a backup"
+            )),
+        })
     }
 
     /// Deletes all copies, those of other processes too. Blocks.
@@ -342,6 +363,11 @@ impl Provider for DirectoryProvider {
     fn verify(&self, reporter: Reporter) -> Pending<'_, ()> {
         let catalog = self.0.catalog.clone();
         Box::pin(blocking(move || verify::verify(&catalog, &reporter)))
+    }
+
+    fn look_over(&self) -> Pending<'_, Vec<String>> {
+        let catalog = self.0.catalog.clone();
+        Box::pin(blocking(move || verify::look_over(&catalog)))
     }
 
     fn usage(&self) -> Pending<'_, Usage> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use model::{Digest, Error, Result};
 
 use super::coded::{Coding, Framed};
-use super::files::{failed, read_up_to};
+use super::files::{read_up_to, unread};
 use super::large::corrupt;
 use super::mapping::Mapping;
 use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_length};
@@ -43,7 +43,7 @@ impl RecordSource {
     /// Reads and verifies the record at this place. `None` when the segment is gone or another BLOB lies there. Blocks.
     pub fn load(segment: &Segment, offset: u64, digest: &Digest, size: u64, coding: &Coding) -> Result<Option<Self>> {
         let path = segment.path();
-        let io = |e: io::Error| failed("read", path, e);
+        let io = |e: io::Error| unread(&format!("read BLOB {digest} in"), path, e);
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -5,15 +5,15 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::path::Path;
 
-use model::{Digest, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result};
 use rustix::fs::{Advice, FlockOperation};
 
 use super::deletions;
-use super::files::{failed, sync_directory, try_lock};
+use super::files::{failed, sync_directory, try_lock, unread};
 use super::index::{IndexFile, Slot};
 use super::layout::{Layout, names};
 use super::record::{BLOCK, RecordHeader, footprint};
-use super::scan::{self, Found};
+use super::scan::{self, Found, State};
 
 /// Seals the segments and removes the uploads of processes that are gone. Only what was never sealed is read, so that the
 /// time is bounded by the segments that were open at the crash.
@@ -25,33 +25,47 @@ pub fn recover(layout: &Layout) -> Result<()> {
     let sealed: HashSet<u64> = layout.segment_files("idx")?.into_iter().collect();
     for id in layout.segment_files("seg")?.into_iter().filter(|id| !sealed.contains(id)) {
         let path = layout.segment(id);
-        let file = open(&path)?;
-        if try_lock(&file, &path)? {
-            seal_abandoned(layout, id, &path, &file)?;
+        let sealed = open(&path).and_then(|file| match try_lock(&file, &path)? {
+            true => seal_abandoned(layout, id, &path, &file),
+            false => Ok(()),
+        });
+        match sealed {
+            // Nothing of it is changed: another start may read what this one could not.
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                tracing::error!(
+                    error = error.report(),
+                    "a segment that a stopped process left is put aside; BLOBs in it are damaged"
+                );
+            }
+            sealed => sealed?,
         }
     }
     Ok(())
 }
 
 /// Writes the index of a segment whose index is damaged or gone.
+///
+/// Errors: `Corrupt` when the disk cannot give all of the segment: an index of the rest would hide what may be readable later.
 pub fn rebuild_index(layout: &Layout, id: u64) -> Result<(IndexFile, u64)> {
     let path = layout.segment(id);
     let file = open(&path)?;
-    let end = file.metadata().map_err(|e| failed("look at", &path, e))?.len();
+    let end = file.metadata().map_err(|e| unread("look at", &path, e))?.len();
     let contents = Inventory::take(layout, id, &path, &file, end)?;
     contents.report(&path);
+    contents.require_readable(&path)?;
     let index = IndexFile::write(&layout.index(id), id, end, &mut contents.entries())?;
     tracing::warn!(segment = %path.display(), "the index of a segment was damaged and has been built again");
     Ok((index, end))
 }
 
 fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<()> {
-    let io = |e: std::io::Error| failed("recover", path, e);
+    let io = |e: std::io::Error| unread("recover", path, e);
     // What the kernel holds may not be what the disk holds after a failed flush: flush, forget and read again.
     file.sync_all().map_err(io)?;
     rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| io(e.into()))?;
     let length = file.metadata().map_err(io)?.len();
     let mut contents = Inventory::take(layout, id, path, file, length)?;
+    contents.require_readable(path).inspect_err(|_| contents.report(path))?;
     let end = contents.cut_torn_tail(path);
     contents.report(path);
     if contents.records.is_empty() && contents.gaps.is_empty() {
@@ -78,32 +92,53 @@ fn seal_abandoned(layout: &Layout, id: u64, path: &Path, file: &File) -> Result<
 
 /// What a walk found.
 struct Inventory {
-    records: Vec<(RecordHeader, bool)>,
+    records: Vec<(RecordHeader, State)>,
     gaps: Vec<Range<u64>>,
     dead: HashSet<u64>,
+    /// Whether there are bytes that the disk cannot give.
+    unreadable: bool,
 }
 
 impl Inventory {
     fn take(layout: &Layout, id: u64, path: &Path, file: &File, end: u64) -> Result<Self> {
-        let mut inventory = Self { records: Vec::new(), gaps: Vec::new(), dead: HashSet::new() };
+        let mut inventory = Self { records: Vec::new(), gaps: Vec::new(), dead: HashSet::new(), unreadable: false };
         deletions::read(&layout.deletions(id), 0, |offset, _| {
             inventory.dead.insert(offset);
         })?;
         scan::walk(file, path, id, end, |found| {
             match found {
-                Found::Record { header, intact } => inventory.records.push((header, intact)),
-                Found::Gap(range) => inventory.gaps.push(range),
+                Found::Record { header, state } => {
+                    inventory.unreadable |= state == State::Unreadable;
+                    inventory.records.push((header, state));
+                }
+                Found::Gap { range, unreadable } => {
+                    inventory.unreadable |= unreadable;
+                    inventory.gaps.push(range);
+                }
             }
             Ok(())
         })?;
         Ok(inventory)
     }
 
-    /// Drops what lies behind the last good record and was therefore being written when the process died. Answers where the good ones end.
+    fn require_readable(&self, path: &Path) -> Result<()> {
+        match self.unreadable {
+            true => Err(Error::corrupt(format!("the disk cannot give a part of {}", path.display()))),
+            false => Ok(()),
+        }
+    }
+
+    /// Drops what lies behind the last good record and was being written when the process died: only what belongs to the last batch,
+    /// since a batch begins when the one before it is on the disk. Answers where what is kept ends.
     fn cut_torn_tail(&mut self, path: &Path) -> u64 {
-        let good = self.records.iter().rposition(|(_, intact)| *intact);
-        let end = good.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.extent.stored()));
-        for (header, _) in self.records.drain(good.map_or(0, |at| at + 1)..) {
+        let last_batch = self.records.iter().map(|(header, _)| header.batch).max().unwrap_or(BLOCK);
+        let is_settled =
+            |(header, state): &(RecordHeader, State)| *state == State::Intact || header.offset < last_batch;
+        let kept = self.records.iter().rposition(is_settled);
+        let end = kept.map_or(BLOCK, |at| self.records[at].0.offset + footprint(self.records[at].0.extent.stored()));
+        let settled_gaps = self.gaps.iter().filter(|gap| gap.start < last_batch).map(|gap| gap.end.min(last_batch));
+        let end = settled_gaps.max().unwrap_or(end).max(end);
+        for (header, _) in self.records.drain(kept.map_or(0, |at| at + 1)..) {
             tracing::warn!(segment = %path.display(), offset = header.offset, blob = %header.digest, size = header.extent.length(),
                 "dropped a BLOB that was only written in part");
         }
@@ -118,8 +153,9 @@ impl Inventory {
 
     /// Damage before a good record is no torn tail: what lies there was acknowledged once.
     fn report(&self, path: &Path) {
-        for (header, _) in self.records.iter().filter(|(header, intact)| !intact && !self.dead.contains(&header.offset))
-        {
+        let is_damaged =
+            |(header, state): &&(RecordHeader, State)| *state != State::Intact && !self.dead.contains(&header.offset);
+        for (header, _) in self.records.iter().filter(is_damaged) {
             tracing::error!(segment = %path.display(), offset = header.offset, blob = %header.digest, "a BLOB is damaged");
         }
         for gap in &self.gaps {
@@ -129,10 +165,10 @@ impl Inventory {
 
     fn entries(&self) -> Vec<(Digest, Slot)> {
         let mut slots: HashMap<Digest, Slot> = HashMap::new();
-        for (header, intact) in self.records.iter().filter(|(header, _)| !self.dead.contains(&header.offset)) {
+        for (header, state) in self.records.iter().filter(|(header, _)| !self.dead.contains(&header.offset)) {
             let slot = Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at };
             // A damaged copy never takes the place of a good one.
-            if *intact || !slots.contains_key(&header.digest) {
+            if *state == State::Intact || !slots.contains_key(&header.digest) {
                 slots.insert(header.digest, slot);
             }
         }
@@ -141,7 +177,7 @@ impl Inventory {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).open(path).map_err(|e| failed("open", path, e))
+    File::options().read(true).write(true).open(path).map_err(|e| unread("open", path, e))
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use model::{Digest, Result};
 
-use super::files::{failed, read_up_to};
+use super::files::{failed, is_unreadable, read_around, read_up_to};
 use super::index::Slot;
 use super::record::{ALIGN, BLOCK, CHUNK, HEADER, RecordHeader, chunks_are_intact, footprint, span, table_length};
 
@@ -21,19 +21,46 @@ const NEAR: u64 = 32 * 1024 * 1024;
 #[derive(Debug)]
 pub enum Found {
     /// A record with a good header; its bytes may be damaged.
-    Record { header: RecordHeader, intact: bool },
-    /// Bytes that should be a record or padding and are neither.
-    Gap(Range<u64>),
+    Record { header: RecordHeader, state: State },
+    /// Bytes that should be a record or padding and are neither; whether that is because the disk cannot give some of them.
+    Gap { range: Range<u64>, unreadable: bool },
 }
 
-/// Walks through a segment up to `end` and shows everything found. The last gap may be a torn tail.
-pub fn walk(file: &File, path: &Path, id: u64, end: u64, mut show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+/// How the bytes of a record are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Intact,
+    /// They do not have their checksums.
+    Damaged,
+    /// The disk cannot give some of them.
+    Unreadable,
+}
+
+/// Walks through a segment up to `end` and shows everything found. The last gap may be a torn tail. What the disk cannot give is
+/// damage and does not end the walk.
+pub fn walk(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+    walk_with(file, path, id, end, state_of, show)
+}
+
+/// Walks through a segment like [`walk`], but reads no more of records than their headers.
+pub fn walk_headers(file: &File, path: &Path, id: u64, end: u64, show: impl FnMut(Found) -> Result<()>) -> Result<()> {
+    walk_with(file, path, id, end, |_, _| Ok(State::Intact), show)
+}
+
+fn walk_with(
+    file: &File,
+    path: &Path,
+    id: u64,
+    end: u64,
+    judge: impl Fn(&File, &RecordHeader) -> io::Result<State>,
+    mut show: impl FnMut(Found) -> Result<()>,
+) -> Result<()> {
     let io = |e: io::Error| failed("read", path, e);
     let mut at = BLOCK;
     while at < end {
         if let Some(header) = header_at(file, id, at, end).map_err(io)? {
-            let intact = is_intact(file, &header).map_err(io)?;
-            show(Found::Record { header, intact })?;
+            let state = judge(file, &header).map_err(io)?;
+            show(Found::Record { header, state })?;
             at += footprint(header.extent.stored());
             continue;
         }
@@ -43,9 +70,10 @@ pub fn walk(file: &File, path: &Path, id: u64, end: u64, mut show: impl FnMut(Fo
             at = boundary;
             continue;
         }
-        let next = search(file, id, at, end).map_err(io)?;
-        if next < end || !is_zero(file, at..end).map_err(io)? {
-            show(Found::Gap(at..next))?;
+        let mut unreadable = is_unreadable_at(file, at).map_err(io)?;
+        let next = search(file, id, at, end, &mut unreadable).map_err(io)?;
+        if unreadable || next < end || !is_zero(file, at..end).map_err(io)? {
+            show(Found::Gap { range: at..next, unreadable })?;
         }
         at = next;
     }
@@ -53,8 +81,8 @@ pub fn walk(file: &File, path: &Path, id: u64, end: u64, mut show: impl FnMut(Fo
 }
 
 /// Reads on from `from` in a segment that is being written elsewhere, up to the first record that is not there as a whole.
-/// Answers where to go on next time.
-pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut(Digest, Slot)) -> Result<u64> {
+/// Answers where to go on next time, and whether that is a place which the disk cannot give.
+pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut(Digest, Slot)) -> Result<(u64, bool)> {
     let io = |e: io::Error| failed("read", path, e);
     let end = file.metadata().map_err(io)?.len();
     let mut at = from;
@@ -72,29 +100,29 @@ pub fn follow(file: &File, path: &Path, id: u64, from: u64, mut each: impl FnMut
             }
             continue;
         };
-        if !is_intact(file, &header).map_err(io)? && behind_settled(file, id, header.offset, end).map_err(io)?.is_none()
-        {
+        let state = state_of(file, &header).map_err(io)?;
+        if state == State::Damaged && behind_settled(file, id, header.offset, end).map_err(io)?.is_none() {
             break;
         }
         // A damaged record keeps its place too: whoever reads it finds the damage.
         each(header.digest, Slot { offset: header.offset, extent: header.extent, stored_at: header.stored_at });
         at = header.offset + footprint(header.extent.stored());
     }
-    Ok(at)
+    Ok((at, at < end && is_unreadable_at(file, at).map_err(io)?))
 }
 
 /// The first record behind what is damaged at `place`, if that is damage and not a record that is being written: a batch is
 /// written when the one before it is on the disk, so that a later batch proves it.
 fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Option<u64>> {
     let mut here = [0; HEADER];
-    let read = read_up_to(file, &mut here, place)?;
-    if here[..read].iter().all(|byte| *byte == 0) {
+    let (read, mut lost) = read_around(file, &mut here, place)?;
+    if !lost && here[..read].iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
     let end = end.min(place + NEAR);
     let (mut first, mut at) = (None, place);
     loop {
-        at = search(file, id, at, end)?;
+        at = search(file, id, at, end, &mut lost)?;
         let Some(header) = header_at(file, id, at, end)? else { return Ok(None) };
         let first = *first.get_or_insert(at);
         if header.batch > place {
@@ -107,13 +135,27 @@ fn behind_settled(file: &File, id: u64, place: u64, end: u64) -> io::Result<Opti
 /// The header at this position if there is one and its record ends before `end`.
 pub fn header_at(file: &File, id: u64, at: u64, end: u64) -> io::Result<Option<RecordHeader>> {
     let mut bytes = [0; HEADER];
-    let read = read_up_to(file, &mut bytes, at)?;
+    let (read, _) = read_around(file, &mut bytes, at)?;
     let header = RecordHeader::decode(&bytes[..read], id, at);
     Ok(header.filter(|header| at + span(header.extent.stored()) <= end))
 }
 
-/// Whether the bytes of a record have their checksums.
-pub fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
+/// Whether the disk cannot give the bytes of a header here.
+fn is_unreadable_at(file: &File, at: u64) -> io::Result<bool> {
+    read_around(file, &mut [0; HEADER], at).map(|(_, lost)| lost)
+}
+
+/// Whether the bytes of a record can be read and have their checksums.
+fn state_of(file: &File, header: &RecordHeader) -> io::Result<State> {
+    match is_intact(file, header) {
+        Ok(true) => Ok(State::Intact),
+        Ok(false) => Ok(State::Damaged),
+        Err(error) if is_unreadable(&error) => Ok(State::Unreadable),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
     let data_at = header.offset + HEADER as u64;
     let length = header.extent.stored();
     let mut table = vec![0; table_length(length) as usize];
@@ -134,14 +176,15 @@ pub fn is_intact(file: &File, header: &RecordHeader) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The next position behind `from` with a good header, or `end`.
-fn search(file: &File, id: u64, from: u64, end: u64) -> io::Result<u64> {
+/// The next position behind `from` with a good header, or `end`; notes whether there were bytes on the way that the disk cannot give.
+fn search(file: &File, id: u64, from: u64, end: u64, unreadable: &mut bool) -> io::Result<u64> {
     let mut buffer = vec![0; WINDOW];
     let mut at = from + ALIGN;
     while at < end {
         at = data_from(file, at, end);
         let want = (end - at).min(WINDOW as u64) as usize;
-        let read = read_up_to(file, &mut buffer[..want], at)?;
+        let (read, lost) = read_around(file, &mut buffer[..want], at)?;
+        *unreadable |= lost;
         for step in (0..read).step_by(ALIGN as usize) {
             let position = at + step as u64;
             if RecordHeader::may_begin(&buffer[step..read]) && header_at(file, id, position, end)?.is_some() {
@@ -169,8 +212,8 @@ fn is_zero(file: &File, range: Range<u64>) -> io::Result<bool> {
     while at < range.end {
         at = data_from(file, at, range.end);
         let want = (range.end - at).min(buffer.len() as u64) as usize;
-        let read = read_up_to(file, &mut buffer[..want], at)?;
-        if buffer[..read].iter().any(|byte| *byte != 0) {
+        let (read, lost) = read_around(file, &mut buffer[..want], at)?;
+        if lost || buffer[..read].iter().any(|byte| *byte != 0) {
             return Ok(false);
         }
         if read < want {

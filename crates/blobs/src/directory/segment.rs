@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use model::{Digest, Result};
 
 use super::deletions;
-use super::files::failed;
+use super::files::unread;
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
 use super::mapping::Mapping;
@@ -25,6 +26,8 @@ pub struct Segment {
     contents: RwLock<Contents>,
     mapping: OnceLock<Arc<Mapping>>,
     dead: Mutex<Dead>,
+    /// Whether it may hold more than is known, since the disk could not give all of it.
+    is_partial: AtomicBool,
 }
 
 /// What lies where in a segment.
@@ -51,6 +54,7 @@ impl Segment {
             contents: RwLock::new(contents),
             mapping: OnceLock::new(),
             dead: Mutex::default(),
+            is_partial: AtomicBool::new(false),
         }
     }
 
@@ -114,6 +118,20 @@ impl Segment {
         }
     }
 
+    /// Whether it may hold BLOBs that nobody can tell of.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial.load(Ordering::Relaxed)
+    }
+
+    /// Goes on without an index, because there is none that can be read: what can be found in the segment itself is all that is known.
+    pub fn lose_index(&self) {
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(&*contents, Contents::Sealed(_)) {
+            *contents = Self::growing(false);
+        }
+        self.is_partial.store(true, Ordering::Relaxed);
+    }
+
     pub fn become_sealed(&self, index: IndexFile) {
         *self.contents.write().unwrap_or_else(PoisonError::into_inner) = Contents::Sealed(index);
     }
@@ -122,11 +140,15 @@ impl Segment {
     pub fn catch_up(&self, mut each: impl FnMut(&Digest)) -> Result<()> {
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         if let Contents::Growing { slots, read_to, own: false } = &mut *contents {
-            let file = File::open(&self.path).map_err(|e| failed("open", &self.path, e))?;
-            *read_to = scan::follow(&file, &self.path, self.id, *read_to, |digest, slot| {
+            let file = File::open(&self.path).map_err(|e| unread("open", &self.path, e))?;
+            let unreadable;
+            (*read_to, unreadable) = scan::follow(&file, &self.path, self.id, *read_to, |digest, slot| {
                 each(&digest);
                 slots.insert(digest, slot);
             })?;
+            if unreadable && !self.is_partial.swap(true, Ordering::Relaxed) {
+                tracing::error!(segment = %self.path.display(), from = *read_to, "the disk cannot give a part of a segment");
+            }
         }
         Ok(())
     }
@@ -182,6 +204,16 @@ impl Segment {
             (None, Some(index)) => index.each_page(page),
             (None, None) => Ok(()),
         }
+    }
+
+    /// A copy of all that lives in it.
+    pub fn slots_now(&self) -> Result<Vec<(Digest, Slot)>> {
+        let mut all = Vec::new();
+        self.each_live(|digest, slot| {
+            all.push((*digest, *slot));
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Bytes of all live records, headers and tables included, and their number and content.

@@ -10,12 +10,13 @@ use model::{Digest, Result};
 
 use super::catalog::Catalog;
 use super::coded::{self, Coding};
-use super::files::{failed, read_up_to};
+use super::files::{is_gone, is_unreadable, read_up_to, unread};
+use super::growing::head;
 use super::index::Slot;
 use super::large::LargeFile;
 use super::provider::is_damage;
-use super::record::{HEADER, RecordHeader, span};
-use super::scan::{self, Found};
+use super::record::{BLOCK, HEADER, RecordHeader, span};
+use super::scan::{self, Found, State};
 use super::segment::Segment;
 use crate::BlobHasher;
 use crate::verification::{Checked, Outcome, Reporter};
@@ -28,12 +29,12 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
         // Once more for what appeared meanwhile: compaction may have moved a BLOB there that was not looked at yet.
         let fresh: Vec<_> = catalog.segments().into_iter().filter(|segment| seen.insert(segment.id)).collect();
         for segment in &fresh {
-            match verify_segment(segment, &catalog.coding, reporter) {
-                Err(_) if !segment.path().exists() => {}
+            match verify_segment(catalog, segment, reporter) {
+                Err(_) if is_gone(segment.path()) => {}
                 done => done?,
             }
         }
-        if fresh.iter().all(|segment| segment.path().exists()) {
+        if !fresh.iter().any(|segment| is_gone(segment.path())) {
             break;
         }
     }
@@ -46,31 +47,71 @@ pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
     Ok(())
 }
 
-fn verify_segment(segment: &Segment, coding: &Coding, reporter: &Reporter) -> Result<()> {
+/// Looks for places in sealed segments that are neither a record nor as empty as they must be. Blocks.
+pub fn look_over(catalog: &Catalog) -> Result<Vec<String>> {
+    catalog.refresh()?;
+    let mut places = Vec::new();
+    for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
+        match look_over_segment(&segment, &mut places) {
+            // Compacted away meanwhile; or its BLOBs say that it cannot be read.
+            Err(error) if is_damage(&error) || is_gone(segment.path()) => {}
+            done => done?,
+        }
+    }
+    Ok(places)
+}
+
+fn look_over_segment(segment: &Segment, places: &mut Vec<String>) -> Result<()> {
     let path = segment.path();
-    let file = File::open(path).map_err(|e| failed("open", path, e))?;
+    let file = File::open(path).map_err(|e| unread("open", path, e))?;
+    let end = file.metadata().map_err(|e| unread("look at", path, e))?.len();
+    let mut first = [0; BLOCK as usize];
+    let read = read_up_to(&file, &mut first, 0).map_err(|e| unread("read", path, e))?;
+    if read < first.len() || first != head(segment.id) {
+        places.push(format!("{} from 0 to {BLOCK}", path.display()));
+    }
+    scan::walk_headers(&file, path, segment.id, end, |found| {
+        if let Found::Gap { range, .. } = found {
+            places.push(format!("{} from {} to {}", path.display(), range.start, range.end));
+        }
+        Ok(())
+    })
+}
+
+fn verify_segment(catalog: &Catalog, segment: &Segment, reporter: &Reporter) -> Result<()> {
+    let (path, coding) = (segment.path(), &catalog.coding);
     // Where records should be. Those that are written from now on are left out.
     let mut expected: HashMap<u64, (Digest, Slot)> = HashMap::new();
-    segment.each_live(|digest, slot| {
-        expected.insert(slot.offset, (*digest, *slot));
-        Ok(())
-    })?;
+    catalog.with_indexes(|| segment.slots_now())?.into_iter().for_each(|(digest, slot)| {
+        expected.insert(slot.offset, (digest, slot));
+    });
+    let file = match File::open(path) {
+        Err(error) if is_unreadable(&error) => {
+            let everything = 0..u64::MAX;
+            return report_hidden(path, &expected, &HashSet::new(), vec![everything], reporter);
+        }
+        opened => opened.map_err(|e| unread("open", path, e))?,
+    };
     let end = match segment.sealed() {
-        Some(_) => file.metadata().map_err(|e| failed("look at", path, e))?.len(),
+        Some(_) => file.metadata().map_err(|e| unread("look at", path, e))?.len(),
         None => expected.values().map(|(_, slot)| slot.offset + span(slot.extent.stored())).max().unwrap_or(0),
     };
     let mut seen = HashSet::new();
     let mut gaps = Vec::new();
     scan::walk(&file, path, segment.id, end, |found| {
         match found {
-            Found::Gap(range) => gaps.push(range),
+            Found::Gap { range, .. } => gaps.push(range),
             Found::Record { header, .. } if segment.is_dead(header.offset) => {}
-            Found::Record { header, intact } => {
+            Found::Record { header, state } => {
                 seen.insert(header.offset);
+                let intact = state == State::Intact;
                 let same = intact && record_has_digest(&file, path, &header, coding)?;
                 let place = || format!("{} at {}", path.display(), header.offset);
                 let outcome = match (intact, same) {
                     (true, true) => Outcome::Intact,
+                    (false, _) if state == State::Unreadable => {
+                        Outcome::Damaged { place: place(), what: "the disk cannot give its bytes".into() }
+                    }
                     (false, _) => Outcome::Damaged { place: place(), what: "its checksums do not fit".into() },
                     (true, false) => Outcome::Damaged { place: place(), what: "its digest does not fit".into() },
                 };
@@ -142,8 +183,11 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
     let same = match large.footer.encoded {
         true => coded::has_digest(length, digest, |range| large.content(range))?,
         false => {
-            let file = File::open(path).map_err(|e| failed("open", path, e))?;
-            has_digest(&file, path, 0, length, digest)?
+            let file = File::open(path).map_err(|e| unread("open", path, e));
+            match file.and_then(|file| has_digest(&file, path, 0, length, digest)) {
+                Err(error) if is_damage(&error) => return Ok(Some((length, damaged(error.message())))),
+                done => done?,
+            }
         }
     };
     let outcome = match (same, large.checksums_fit()?) {
@@ -158,10 +202,17 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
 fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &Coding) -> Result<bool> {
     let (from, digest, length) = (header.offset + HEADER as u64, &header.digest, header.extent.length());
     if !header.extent.is_encoded() {
-        return has_digest(file, path, from, length, digest);
+        return match has_digest(file, path, from, length, digest) {
+            Err(error) if is_damage(&error) => Ok(false),
+            done => done,
+        };
     }
     let mut bytes = vec![0; header.extent.stored() as usize];
-    if read_up_to(file, &mut bytes, from).map_err(|e| failed("read", path, e))? < bytes.len() {
+    let read = match read_up_to(file, &mut bytes, from) {
+        Err(error) if is_unreadable(&error) => return Ok(false),
+        read => read.map_err(|e| unread("read", path, e))?,
+    };
+    if read < bytes.len() {
         return Ok(false);
     }
     match coding.open_record(&Bytes::from(bytes), digest, length) {
@@ -173,7 +224,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
 
 /// Whether these bytes of a file have this digest.
 fn has_digest(file: &File, path: &Path, from: u64, length: u64, digest: &Digest) -> Result<bool> {
-    let io = |e: io::Error| failed("read", path, e);
+    let io = |e: io::Error| unread("read", path, e);
     let mut hasher = BlobHasher::new();
     let mut buffer = vec![0; length.min(1 << 20) as usize];
     let mut done = 0;

@@ -13,6 +13,8 @@
 
 mod bucket;
 mod failure;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod gate;
 mod http;
 mod listing;

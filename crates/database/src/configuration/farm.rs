@@ -1,6 +1,6 @@
 //! The farm's own row, its settings, its content databases and its BLOB stores.
 
-use model::{Id, Result, Timestamp};
+use model::{Error, Id, IdRange, Result, Timestamp};
 
 use crate::{Reader, Transaction, params, statements};
 
@@ -9,10 +9,12 @@ statements! {
     CREATED_AT = "SELECT created_at FROM farm";
     INSERT_FARM = "INSERT INTO farm (id, created_at, server_count, directory_version) VALUES ($1, $2, 0, 1)";
     COUNT_SERVER = "UPDATE farm SET server_count = server_count + 1";
+    LOCK_FARM = "UPDATE farm SET server_count = server_count";
     SERVER_COUNT = "SELECT server_count FROM farm";
     CHANGE_DIRECTORY = "UPDATE farm SET directory_version = directory_version + 1";
     FIND_SETTING = "SELECT value FROM setting WHERE name = $1";
     PUT_SETTING = "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    DELETE_SETTING = "DELETE FROM setting WHERE name = $1";
     LIST_DATABASES = "SELECT id, name, location, active_store_id, minimum_size FROM content_database ORDER BY id";
     INSERT_DATABASE = "INSERT INTO content_database (id, name, location, active_store_id, minimum_size, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
@@ -89,6 +91,61 @@ pub fn next_server(transaction: &mut Transaction<'_>) -> Result<i64> {
     Ok(transaction.find(SERVER_COUNT, &[], |row| row.get(0))?.unwrap_or(0))
 }
 
+/// The setting that says up to which millisecond identifiers were granted.
+const IDENTIFIERS: &str = "identifiers-granted";
+
+/// Ten years in milliseconds.
+const FAR: i64 = 10 * 365 * 24 * 3600 * 1000;
+
+/// Grants a range of identifiers that was granted to nobody and begins at `present` or later: with what the caller has (`mine`), when that
+/// is the last one, otherwise behind all others.
+pub fn grant_identifiers(
+    transaction: &mut Transaction<'_>,
+    mine: Option<IdRange>,
+    present: i64,
+    length: i64,
+) -> Result<IdRange> {
+    // One after another, on several servers too.
+    transaction.execute(LOCK_FARM, &[])?;
+    let granted = granted_identifiers(transaction)?;
+    // A clock that is this far ahead is followed no further: the numbers last for 69 years.
+    let present = if granted > 0 && present > granted.saturating_add(FAR) { granted } else { present };
+    let start = match mine {
+        Some(mine) if mine.end == granted => mine.start,
+        _ => present.max(granted),
+    };
+    let end = present.max(granted).saturating_add(length);
+    put_setting(transaction, IDENTIFIERS, &end.to_string())?;
+    Ok(start..end)
+}
+
+/// Gives back what was not used of a range, when nobody was granted a later one.
+pub fn return_identifiers(transaction: &mut Transaction<'_>, mine: &IdRange, unused: i64) -> Result<()> {
+    transaction.execute(LOCK_FARM, &[])?;
+    if granted_identifiers(transaction)? != mine.end {
+        return Ok(());
+    }
+    put_setting(transaction, IDENTIFIERS, &unused.to_string())
+}
+
+fn granted_identifiers(reader: &mut Reader<'_>) -> Result<i64> {
+    let Some(text) = setting(reader, IDENTIFIERS)? else { return Ok(0) };
+    text.parse().map_err(|_| Error::corrupt(format!("the farm's setting {IDENTIFIERS} is no number: {text}")))
+}
+
+/// The setting that holds what the farm knows of its clock.
+const CLOCK: &str = "clock";
+
+/// What the farm noted of its clock.
+pub fn clock(reader: &mut Reader<'_>) -> Result<Option<String>> {
+    setting(reader, CLOCK)
+}
+
+/// Notes what the farm knows of its clock.
+pub fn note_clock(transaction: &mut Transaction<'_>, text: &str) -> Result<()> {
+    put_setting(transaction, CLOCK, text)
+}
+
 /// Raises the version of accounts, groups, members and roles.
 pub fn change_directory(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.execute(CHANGE_DIRECTORY, &[]).map(drop)
@@ -115,6 +172,24 @@ pub fn has_made_files(reader: &mut Reader<'_>) -> Result<bool> {
 /// Notes that it was.
 pub fn note_made_files(transaction: &mut Transaction<'_>) -> Result<()> {
     put_setting(transaction, FILES_MADE, "yes")
+}
+
+/// The setting that names the first content database of a farm until it is made; a database that it does not name is never made again.
+const TO_MAKE: &str = "content-database-to-make";
+
+/// The content database that the first start has still to make.
+pub fn to_make(reader: &mut Reader<'_>) -> Result<Option<Id>> {
+    setting(reader, TO_MAKE)?.map(|id| id.parse()).transpose()
+}
+
+/// Notes which one it has to make.
+pub fn set_to_make(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    put_setting(transaction, TO_MAKE, &id.to_string())
+}
+
+/// Notes that it is made.
+pub fn note_made(transaction: &mut Transaction<'_>) -> Result<()> {
+    transaction.execute(DELETE_SETTING, &params![TO_MAKE]).map(drop)
 }
 
 /// The setting that tells this farm from others that were made from the same backups.

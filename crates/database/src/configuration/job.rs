@@ -2,6 +2,8 @@
 //!
 //! Whoever runs a job holds a lease that it renews; when the lease has run out, another process goes on.
 
+use std::time::Duration;
+
 use model::{Id, Result, Timestamp};
 
 use crate::{Reader, Row, Transaction, params, statements};
@@ -14,9 +16,9 @@ statements! {
     LIST = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
         finished_at FROM job WHERE id < $1 ORDER BY id DESC LIMIT $2";
     READY = "SELECT id, kind, state, wish, payload, progress, message, runner, lease_until, created_at, created_by, started_at,
-        finished_at FROM job WHERE (state = 'waiting' OR (state = 'running' AND lease_until < $1)) ORDER BY id LIMIT 20";
+        finished_at FROM job WHERE (state = 'waiting' OR (state = 'running' AND (lease_until < $1 OR lease_until > $2))) ORDER BY id LIMIT 20";
     CLAIM = "UPDATE job SET state = 'running', runner = $2, lease_until = $4, started_at = COALESCE(started_at, $3)
-        WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND lease_until < $3))";
+        WHERE id = $1 AND (state = 'waiting' OR (state = 'running' AND (lease_until < $3 OR lease_until > $5)))";
     RENEW = "UPDATE job SET lease_until = $3, progress = $4 WHERE id = $1 AND runner = $2 AND state = 'running'";
     END = "UPDATE job SET state = $3, progress = $4, message = $5, finished_at = $6, runner = 0, lease_until = 0
         WHERE id = $1 AND runner = $2 AND state = 'running'";
@@ -117,12 +119,15 @@ pub fn list(reader: &mut Reader<'_>, before: Option<Id>, limit: usize) -> Result
 
 /// Jobs that wait for a runner, or have lost theirs, oldest first, at most 20.
 pub fn ready(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<JobRow>> {
-    reader.query(READY, &params![now], read)
+    reader.query(READY, &params![now, now.after(LONGEST_LEASE)], read)
 }
+
+/// A lease that ends later than this was given by a clock that was ahead: it holds nobody off.
+const LONGEST_LEASE: Duration = Duration::from_secs(60 * 60);
 
 /// Takes a job that is ready; false when another runner was faster.
 pub fn claim(transaction: &mut Transaction<'_>, id: Id, runner: Id, now: Timestamp, until: Timestamp) -> Result<bool> {
-    Ok(transaction.execute(CLAIM, &params![id, runner, now, until])? == 1)
+    Ok(transaction.execute(CLAIM, &params![id, runner, now, until, now.after(LONGEST_LEASE)])? == 1)
 }
 
 /// Keeps a job and notes how far it is; false when it was lost.

@@ -7,6 +7,7 @@ pub mod event;
 pub mod farm;
 pub mod group;
 pub mod job;
+pub mod known_device;
 pub mod policy;
 pub mod principal;
 pub mod restored;

@@ -16,6 +16,7 @@ statements! {
     GIVE_BACK_ATTEMPT = "UPDATE sign_in_throttle SET failures = failures - 1, \
         blocked_until = CASE WHEN blocked_until = $2 THEN 0 ELSE blocked_until END WHERE subject = $1 AND failures > 0";
     DELETE_ATTEMPTS = "DELETE FROM sign_in_throttle WHERE subject = $1";
+    DELETE_ATTEMPTS_BEHIND = "DELETE FROM sign_in_throttle WHERE SUBSTR(subject, 1, LENGTH(CAST($1 AS TEXT))) = $1";
     DELETE_OLD_ATTEMPTS = "DELETE FROM sign_in_throttle WHERE changed_at < $1";
     DELETE_SURPLUS_ATTEMPTS = "DELETE FROM sign_in_throttle WHERE changed_at < \
         (SELECT changed_at FROM sign_in_throttle ORDER BY changed_at DESC LIMIT 1 OFFSET $1)";
@@ -58,6 +59,11 @@ pub fn give_back(tx: &mut Transaction, subject: &str, blocked_until: Timestamp) 
 /// Forgets all failures of a subject.
 pub fn remove(tx: &mut Transaction, subject: &str) -> Result<u64> {
     tx.execute(DELETE_ATTEMPTS, &params![subject])
+}
+
+/// Forgets all failures of the subjects that begin with this text.
+pub fn remove_behind(tx: &mut Transaction, beginning: &str) -> Result<u64> {
+    tx.execute(DELETE_ATTEMPTS_BEHIND, &params![beginning])
 }
 
 /// Forgets subjects without an attempt since `before`, and the oldest ones beyond `keep`.

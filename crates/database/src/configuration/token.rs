@@ -2,19 +2,22 @@
 //!
 //! Knows the hashes of the secrets only.
 
-use model::{Id, Result, Timestamp};
+use model::{Id, Result, Timestamp, TokenScopes};
 
 use super::account::{Identity, identity};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    INSERT_TOKEN = "INSERT INTO access_token (id, account_id, name, hash, created_at, expires_at, used_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, NULL)";
+    INSERT_TOKEN = "INSERT INTO access_token (id, account_id, name, hash, created_at, expires_at, used_at, scopes) \
+        VALUES ($1, $2, $3, $4, $5, $6, NULL, $7)";
+    INSERT_PLACE = "INSERT INTO token_place (token_id, node_id) VALUES ($1, $2)";
+    LIST_PLACES = "SELECT node_id FROM token_place WHERE token_id = $1 ORDER BY node_id";
     FIND_TOKEN_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
-        a.theme, f.directory_version, t.id, t.expires_at, t.used_at \
+        a.theme, f.directory_version, t.id, t.expires_at, t.used_at, t.scopes, \
+        EXISTS (SELECT 1 FROM token_place p WHERE p.token_id = t.id) \
         FROM access_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f \
         WHERE t.hash = $1 AND NOT a.disabled";
-    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at FROM access_token WHERE account_id = $1 \
+    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at, scopes FROM access_token WHERE account_id = $1 \
         ORDER BY id LIMIT $2";
     COUNT_TOKENS = "SELECT COUNT(*) FROM access_token WHERE account_id = $1";
     TOUCH_TOKEN = "UPDATE access_token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $3)";
@@ -35,6 +38,10 @@ pub struct Token {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, exact to about a minute.
     pub used_at: Option<Timestamp>,
+    /// What it may do; none for one from before there were scopes, which may do all that its owner may.
+    pub scopes: Option<TokenScopes>,
+    /// The only sites, libraries and folders that exist for it; none for all.
+    pub places: Vec<Id>,
 }
 
 /// A token that was shown, with the identity behind it.
@@ -47,14 +54,29 @@ pub struct TokenIdentity {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, exact to about a minute.
     pub used_at: Option<Timestamp>,
+    /// What it may do.
+    pub scopes: Option<TokenScopes>,
+    /// Whether it has places, see [`places`].
+    pub has_places: bool,
 }
 
 /// Adds a token with the hash of its secret.
 pub fn insert(tx: &mut Transaction, account: Id, token: &Token, hash: &[u8]) -> Result<()> {
     tx.execute(
         INSERT_TOKEN,
-        &params![token.id, account, token.name.as_str(), hash, token.created_at, token.expires_at],
+        &params![
+            token.id,
+            account,
+            token.name.as_str(),
+            hash,
+            token.created_at,
+            token.expires_at,
+            token.scopes.map(TokenScopes::bits)
+        ],
     )?;
+    for place in &token.places {
+        tx.execute(INSERT_PLACE, &params![token.id, *place])?;
+    }
     Ok(())
 }
 
@@ -66,13 +88,24 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIde
             token: row.get(8)?,
             expires_at: row.get(9)?,
             used_at: row.get(10)?,
+            scopes: scopes(row, 11)?,
+            has_places: row.get(12)?,
         })
     })
 }
 
+/// The places of a token.
+pub fn places(reader: &mut Reader, token: Id) -> Result<Vec<Id>> {
+    reader.query(LIST_PLACES, &params![token], |row| row.get(0))
+}
+
 /// Up to `limit` tokens of an account, oldest first.
 pub fn list(reader: &mut Reader, account: Id, limit: usize) -> Result<Vec<Token>> {
-    reader.query(LIST_TOKENS, &params![account, limit as i64], token)
+    let mut tokens = reader.query(LIST_TOKENS, &params![account, limit as i64], token)?;
+    for token in &mut tokens {
+        token.places = places(reader, token.id)?;
+    }
+    Ok(tokens)
 }
 
 /// How many tokens an account has.
@@ -102,5 +135,12 @@ fn token(row: &Row) -> Result<Token> {
         created_at: row.get(2)?,
         expires_at: row.get(3)?,
         used_at: row.get(4)?,
+        scopes: scopes(row, 5)?,
+        places: Vec::new(),
     })
+}
+
+fn scopes(row: &Row, column: usize) -> Result<Option<TokenScopes>> {
+    let bits: Option<i64> = row.get(column)?;
+    Ok(bits.map(TokenScopes::from_bits))
 }

@@ -9,15 +9,19 @@ use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     INSERT_SESSION = "INSERT INTO web_session (id, account_id, hash, password_version, created_at, expires_at, seen_at, \
-        address, agent) VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8)";
+        address, agent, proved_at, proved_address) VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $5, $7)";
     FIND_SESSION_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
-        a.theme, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at \
+        a.theme, f.directory_version, s.id, s.password_version, s.expires_at, s.seen_at, s.proved_at \
         FROM web_session s JOIN account a ON a.id = s.account_id CROSS JOIN farm f \
         WHERE s.hash = $1 AND NOT a.disabled";
-    LIST_SESSIONS = "SELECT s.id, s.created_at, s.expires_at, s.seen_at, s.address, s.agent FROM web_session s \
+    LIST_SESSIONS = "SELECT s.id, s.created_at, s.expires_at, s.seen_at, s.address, s.agent, s.proved_at, \
+        s.proved_address FROM web_session s \
         JOIN account a ON a.id = s.account_id AND a.password_version = s.password_version \
         WHERE s.account_id = $1 AND s.expires_at > $2 AND s.seen_at > $3 ORDER BY s.id DESC LIMIT $4";
+    BUSY_ADDRESSES = "SELECT address, COUNT(DISTINCT account_id) FROM web_session WHERE created_at > $1 \
+        GROUP BY address HAVING COUNT(DISTINCT account_id) >= $2 ORDER BY COUNT(DISTINCT account_id) DESC, address LIMIT $3";
     TOUCH_SESSION = "UPDATE web_session SET seen_at = $2 WHERE id = $1 AND seen_at < $3";
+    PROVE_SESSION = "UPDATE web_session SET proved_at = $3, proved_address = $4 WHERE account_id = $1 AND id = $2";
     DELETE_SESSION = "DELETE FROM web_session WHERE account_id = $1 AND id = $2";
     DELETE_SESSION_BY_HASH = "DELETE FROM web_session WHERE hash = $1";
     DELETE_SESSIONS = "DELETE FROM web_session WHERE account_id = $1";
@@ -41,6 +45,10 @@ pub struct WebSession {
     pub address: String,
     /// What the browser called itself.
     pub agent: String,
+    /// When the user last proved with the password who they are; at the sign-in or later.
+    pub proved_at: Timestamp,
+    /// Address from which that was.
+    pub proved_address: String,
 }
 
 /// A session that was shown, with the identity behind it.
@@ -55,6 +63,8 @@ pub struct SessionIdentity {
     pub expires_at: Timestamp,
     /// When it was last used, exact to about a minute.
     pub seen_at: Timestamp,
+    /// When the user last proved who they are.
+    pub proved_at: Timestamp,
 }
 
 /// Adds a session of `account` with the hash of its secret. It was seen when it was created.
@@ -90,6 +100,7 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<SessionI
             password_version: row.get(9)?,
             expires_at: row.get(10)?,
             seen_at: row.get(11)?,
+            proved_at: row.get(12)?,
         })
     })
 }
@@ -105,9 +116,25 @@ pub fn list(
     reader.query(LIST_SESSIONS, &params![account, now, seen_after, limit as i64], session)
 }
 
+/// Up to `limit` addresses from which at least `accounts` accounts have sessions that began after `since`, with the number of
+/// accounts, the busiest first.
+pub fn busy_addresses(
+    reader: &mut Reader,
+    since: Timestamp,
+    accounts: i64,
+    limit: usize,
+) -> Result<Vec<(String, i64)>> {
+    reader.query(BUSY_ADDRESSES, &params![since, accounts, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Notes the use at `now`, unless one after `unless_after` is noted already.
 pub fn touch(tx: &mut Transaction, session: Id, now: Timestamp, unless_after: Timestamp) -> Result<u64> {
     tx.execute(TOUCH_SESSION, &params![session, now, unless_after])
+}
+
+/// Notes that the user of a session proved anew who they are; says how many sessions there were.
+pub fn prove(tx: &mut Transaction, account: Id, session: Id, now: Timestamp, address: &str) -> Result<u64> {
+    tx.execute(PROVE_SESSION, &params![account, session, now, address])
 }
 
 /// Removes one session of an account; says how many there were.
@@ -143,5 +170,7 @@ fn session(row: &Row) -> Result<WebSession> {
         seen_at: row.get(3)?,
         address: row.get(4)?,
         agent: row.get(5)?,
+        proved_at: row.get(6)?,
+        proved_address: row.get(7)?,
     })
 }

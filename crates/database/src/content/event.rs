@@ -7,7 +7,8 @@ use crate::{Reader, Row, Transaction, params, statements};
 statements! {
     INSERT = "INSERT INTO event (at, actor_id, collection_id, node_id, action, detail) VALUES ($1, $2, $3, $4, $5, $6)";
     OF_NODE = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
-        WHERE node_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3";
+        WHERE node_id = $1 AND sequence < $2 AND (action <> 'document.read' OR actor_id = $3 OR $3 = 0)
+        ORDER BY sequence DESC LIMIT $4";
     OF_COLLECTION = "SELECT sequence, at, actor_id, collection_id, node_id, action, detail FROM event
         WHERE collection_id = $1 AND sequence < $2 AND sequence >= $3 AND (actor_id = $4 OR $4 = 0)
         AND (action = $5 OR $5 = '') ORDER BY sequence DESC LIMIT $6";
@@ -54,9 +55,16 @@ pub fn insert(transaction: &mut Transaction<'_>, event: &EventRow) -> Result<()>
     transaction.execute_later(INSERT, &values)
 }
 
-/// Events of an item, newest first, older than `before`.
-pub fn of_node(reader: &mut Reader<'_>, node: Id, before: Option<i64>, limit: usize) -> Result<Vec<EventRow>> {
-    reader.query(OF_NODE, &params![node, before.unwrap_or(i64::MAX), limit as i64], read)
+/// Events of an item, newest first, older than `before`; of reads only those by `reads_of`, if given.
+pub fn of_node(
+    reader: &mut Reader<'_>,
+    node: Id,
+    before: Option<i64>,
+    reads_of: Option<Id>,
+    limit: usize,
+) -> Result<Vec<EventRow>> {
+    let (before, reads_of) = (before.unwrap_or(i64::MAX), reads_of.unwrap_or(Id::NONE));
+    reader.query(OF_NODE, &params![node, before, reads_of, limit as i64], read)
 }
 
 /// Events of a site collection whose sequence is in `range`, newest first; only those of `actor` and `action` where they

@@ -11,6 +11,7 @@ pub mod fault;
 pub mod followed;
 pub mod glance;
 pub mod idempotency;
+pub mod identity;
 pub mod library;
 pub mod listing;
 pub mod lock;

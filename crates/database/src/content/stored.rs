@@ -1,6 +1,6 @@
 //! BLOBs whose bytes are kept in the content database itself, in parts. A row without a digest is still arriving.
 
-use model::{Digest, Id, Result, Timestamp};
+use model::{Digest, Error, Id, Result, Timestamp};
 
 use crate::{Reader, Transaction, params, statements};
 
@@ -34,7 +34,10 @@ pub fn insert(
 
 /// Gives a BLOB that has arrived its digest; a digest that is there already is a conflict.
 pub fn complete(transaction: &mut Transaction<'_>, id: Id, digest: &Digest, size: i64, now: Timestamp) -> Result<()> {
-    transaction.execute(COMPLETE, &params![id, *digest, size, now]).map(drop)
+    match transaction.execute(COMPLETE, &params![id, *digest, size, now])? {
+        0 => Err(Error::unavailable("an upload was given up before it was complete: upload it again")),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a BLOB and its parts.

@@ -37,10 +37,10 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT COUNT(*) FROM below";
-    HELD = "WITH RECURSIVE below (id, name, kind, holder_id) AS (
-            SELECT id, name, kind, holder_id FROM node WHERE id = $1
-            UNION ALL SELECT n.id, n.name, n.kind, n.holder_id FROM node n JOIN below b ON n.parent_id = b.id)
-        SELECT id, name, holder_id FROM below WHERE holder_id IS NOT NULL AND holder_id <> $2 LIMIT 1";
+    HELD = "WITH RECURSIVE below (id, holder_id) AS (
+            SELECT id, holder_id FROM node WHERE id = $1
+            UNION ALL SELECT n.id, n.holder_id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT id, holder_id FROM below WHERE holder_id IS NOT NULL AND holder_id <> $2 LIMIT 1";
     HEIGHT = "WITH RECURSIVE below (id, depth) AS (
             SELECT id, 0 FROM node WHERE id = $1
             UNION ALL SELECT n.id, b.depth + 1 FROM node n JOIN below b ON n.parent_id = b.id WHERE n.kind <> 'document')
@@ -69,6 +69,16 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM scope WHERE node_id IN (SELECT id FROM below)";
+    CHILDREN = "SELECT id FROM node WHERE parent_id = $1 LIMIT $2";
+    CONTAINER = "SELECT id FROM node WHERE parent_id = $1 AND kind <> 'document' LIMIT 1";
+    VERSIONS = "SELECT id, size FROM version WHERE node_id {in $1} LIMIT $2";
+    DELETE_SOME_VERSIONS = "DELETE FROM version WHERE id {in $1}";
+    DELETE_VALUES_OF = "DELETE FROM column_value WHERE node_id {in $1}";
+    DELETE_PROPERTIES_OF = "DELETE FROM dead_property WHERE node_id {in $1}";
+    DELETE_LOCKS_OF = "DELETE FROM item_lock WHERE node_id {in $1}";
+    DELETE_DISPLACED_OF = "DELETE FROM displaced WHERE node_id {in $1}";
+    DELETE_SCOPES_OF = "DELETE FROM scope WHERE node_id {in $1}";
+    DELETE_ITEMS = "DELETE FROM node WHERE id {in $1}";
     DELETE_NODES = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -116,9 +126,39 @@ pub fn contents(reader: &mut Reader<'_>, id: Id) -> Result<(i64, i64)> {
     Ok(reader.find(CONTENTS, &params![id], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or((0, 0)))
 }
 
-/// A document in the subtree that somebody else than `caller` has checked out: its name and the holder.
-pub fn held_by_another(reader: &mut Reader<'_>, id: Id, caller: Id) -> Result<Option<(String, Id)>> {
-    reader.find(HELD, &params![id, caller], |row| Ok((row.get(1)?, row.get(2)?)))
+/// A document in the subtree that somebody else than `caller` has checked out, and the holder.
+pub fn held_by_another(reader: &mut Reader<'_>, id: Id, caller: Id) -> Result<Option<(Id, Id)>> {
+    reader.find(HELD, &params![id, caller], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Some of what an item holds.
+pub fn children(reader: &mut Reader<'_>, parent: Id, limit: usize) -> Result<Vec<Id>> {
+    reader.query(CHILDREN, &params![parent, limit as i64], |row| row.get(0))
+}
+
+/// One of the sites, libraries and folders that an item holds; none when it holds none.
+pub fn first_container(reader: &mut Reader<'_>, parent: Id) -> Result<Option<Id>> {
+    reader.find(CONTAINER, &params![parent], |row| row.get(0))
+}
+
+/// Some of the versions of these items, with their bytes.
+pub fn versions(reader: &mut Reader<'_>, items: &[Id], limit: usize) -> Result<Vec<(Id, i64)>> {
+    reader.query(VERSIONS, &params![items, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Removes versions for good.
+pub fn delete_versions(transaction: &mut Transaction<'_>, versions: &[Id]) -> Result<()> {
+    transaction.execute(DELETE_SOME_VERSIONS, &params![versions]).map(drop)
+}
+
+/// Removes items that hold nothing and have no versions, with all that belongs to them.
+pub fn delete_items(transaction: &mut Transaction<'_>, items: &[Id]) -> Result<()> {
+    for statement in
+        [DELETE_VALUES_OF, DELETE_PROPERTIES_OF, DELETE_LOCKS_OF, DELETE_DISPLACED_OF, DELETE_SCOPES_OF, DELETE_ITEMS]
+    {
+        transaction.execute(statement, &params![items])?;
+    }
+    Ok(())
 }
 
 /// Removes a subtree's rows for good: values, properties, locks, versions, scopes, items. BLOBs stay until they are collected.

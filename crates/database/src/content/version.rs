@@ -16,23 +16,32 @@ statements! {
     LIST = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at, v.created_by,
         v.modified_at, v.comment, b.digest, b.store_id, b.locator
         FROM version v JOIN blob b ON b.id = v.blob_id
-        WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.id DESC LIMIT $3";
+        WHERE v.node_id = $1 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $2";
+    LIST_BELOW = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
+        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM version v JOIN blob b ON b.id = v.blob_id
+        WHERE v.node_id = $1 AND NOT v.working AND (v.major, v.minor, v.id) < ($2, $3, $4)
+        ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $5";
+    LIST_OLDER = "SELECT v.id, v.node_id, v.blob_id, v.major, v.minor, v.working, v.size, v.media_type, v.created_at,
+        v.created_by, v.modified_at, v.comment, b.digest, b.store_id, b.locator
+        FROM version v JOIN blob b ON b.id = v.blob_id
+        WHERE v.node_id = $1 AND v.id < $2 AND NOT v.working ORDER BY v.major DESC, v.minor DESC, v.id DESC LIMIT $3";
+    NEWEST_ID = "SELECT MAX(id) FROM version";
     HOLDERS = "SELECT DISTINCT node_id FROM version WHERE blob_id = $1 AND node_id <> $2 AND NOT working ORDER BY node_id DESC LIMIT $3";
     INSERT = "INSERT INTO version (id, node_id, blob_id, major, minor, working, size, media_type, created_at, created_by,
         modified_at, comment) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     PROMOTE = "UPDATE version SET working = $2, major = $3, minor = $4, comment = $5, created_at = $6 WHERE id = $1";
     RENUMBER = "UPDATE version SET major = $2, minor = $3, comment = $4 WHERE id = $1";
     DELETE = "DELETE FROM version WHERE id = $1";
-    EXCESS_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY id DESC LIMIT 100 OFFSET $2";
-    NTH_MAJOR = "SELECT major FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY id DESC LIMIT 1 OFFSET $2";
+    EXCESS_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major DESC, id DESC LIMIT 100 OFFSET $2";
+    NTH_MAJOR = "SELECT major FROM version WHERE node_id = $1 AND minor = 0 AND NOT working ORDER BY major DESC, id DESC LIMIT 1 OFFSET $2";
     OLD_DRAFTS = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND major < $2";
-    BELOW_MAJOR = "SELECT id, size FROM version WHERE node_id = $1 AND minor > 0 AND NOT working AND id < $2";
 }
 
 /// A version as it is stored, with the place of its bytes.
 #[derive(Clone, Debug)]
 pub struct VersionRow {
-    /// Identifier; later versions have greater ones.
+    /// Identifier. Which version is the later one is told by their numbers.
     pub id: Id,
     /// The document.
     pub node_id: Id,
@@ -96,10 +105,21 @@ pub fn find_number(reader: &mut Reader<'_>, node: Id, number: VersionNumber) -> 
     reader.find(FIND_NUMBER, &params![node, number.major, number.minor], read)
 }
 
-/// Versions of a document, newest first, older than `before`.
+/// Versions of a document by their numbers, the highest first, below the version `before`.
 pub fn list(reader: &mut Reader<'_>, node: Id, before: Option<Id>, limit: usize) -> Result<Vec<VersionRow>> {
-    let before = before.unwrap_or(Id::new(i64::MAX));
-    reader.query(LIST, &params![node, before, limit as i64], read)
+    let Some(before) = before else { return reader.query(LIST, &params![node, limit as i64], read) };
+    match find(reader, before)?.map(|row| row.number) {
+        Some(number) => {
+            reader.query(LIST_BELOW, &params![node, number.major, number.minor, before, limit as i64], read)
+        }
+        // It was removed since its page was read; identifiers follow the numbers unless clocks were changed.
+        None => reader.query(LIST_OLDER, &params![node, before, limit as i64], read),
+    }
+}
+
+/// The greatest identifier of all versions.
+pub fn newest_id(reader: &mut Reader<'_>) -> Result<Option<Id>> {
+    Ok(reader.find(NEWEST_ID, &[], |row| row.get::<Option<Id>>(0))?.flatten())
 }
 
 /// Other documents that have a version with these bytes, the newest first.
@@ -159,9 +179,4 @@ pub fn excess_drafts(reader: &mut Reader<'_>, node: Id, keep: u32) -> Result<Vec
         Some(major) => reader.query(OLD_DRAFTS, &params![node, major], |row| Ok((row.get(0)?, row.get(1)?))),
         None => Ok(Vec::new()),
     }
-}
-
-/// Drafts older than the version `before`: identifiers and sizes.
-pub fn drafts_before(reader: &mut Reader<'_>, node: Id, before: Id) -> Result<Vec<(Id, i64)>> {
-    reader.query(BELOW_MAJOR, &params![node, before], |row| Ok((row.get(0)?, row.get(1)?)))
 }

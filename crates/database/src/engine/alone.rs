@@ -7,6 +7,8 @@ use std::path::Path;
 use model::{Error, Result};
 use tokio_postgres::Client;
 
+use super::at::At;
+
 /// The right, as long as it is held.
 pub struct Alone(Held);
 
@@ -37,8 +39,11 @@ impl Alone {
 
     pub(super) async fn of_session(client: Client, purpose: &'static str, server: &str) -> Result<Option<Self>> {
         const LOCK: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
-        let row = client.query_one(LOCK, &[&purpose]).await.map_err(|error| lost(server).with_source(error))?;
-        let held: bool = row.try_get(0).map_err(|error| lost(server).with_source(error))?;
+        let row = client
+            .query_one(LOCK, &[&purpose])
+            .await
+            .map_err(|error| lost(server).with_source(At::new(server, error)))?;
+        let held: bool = row.try_get(0).map_err(|error| lost(server).with_source(At::new(server, error)))?;
         Ok(held.then_some(Self(Held::Session(client))))
     }
 
@@ -58,6 +63,7 @@ impl Alone {
 }
 
 fn lost(server: &str) -> Error {
-    Error::unavailable(format!("the connection to {server} was lost; the work goes on when it is there again"))
+    Error::unavailable("the connection to a database server was lost; the work goes on when it is there again")
         .with_code("right_lost")
+        .with_source(At::silent(server))
 }

@@ -28,7 +28,7 @@ impl Engine {
 /// Where a database is. Displayed without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
-    /// The path of a SQLite file; it is created when it is missing, its directory is not.
+    /// The path of a SQLite file.
     Sqlite(PathBuf),
     /// A connection string of PostgreSQL, `postgres://user:password@host:port/database`.
     Postgres(String),

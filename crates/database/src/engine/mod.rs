@@ -3,6 +3,7 @@
 //! This module must not know any table.
 
 mod alone;
+mod at;
 mod job;
 mod location;
 mod metrics;
@@ -12,10 +13,13 @@ mod row;
 mod session;
 pub(crate) mod sqlite;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
+
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use sqlite::open_file;
 
 pub use alone::Alone;
 pub use location::{Engine, Location};
@@ -26,14 +30,17 @@ pub use session::{Reader, Transaction};
 use job::{ReadClosure, Returned, WriteClosure};
 
 use crate::dialect;
-use crate::migrate::Schema;
+use crate::migrate::{Plan, Schema};
+
+/// Code of the error for a database that is not what was written.
+const DAMAGED: &str = "database_corrupt";
 
 /// How long a pause looks for others who write before it decides that there are none.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// An open database. Clones share its connections; [`Database::close`] ends them.
 #[derive(Clone)]
-pub struct Database(Arc<Backend>);
+pub struct Database(Arc<Backend>, Arc<OnceLock<String>>);
 
 enum Backend {
     Sqlite(sqlite::Sqlite),
@@ -84,17 +91,64 @@ const REWRITTEN_AT_MOST: i64 = 256 << 20;
 const REWRITTEN_AT_LEAST: i64 = 16 << 20;
 
 impl Database {
-    /// Opens the database, creating the file when it is missing, and brings its schema up to date.
+    /// Opens a database that is there, and brings its schema up to date.
     ///
     /// # Errors
-    /// Invalid when the schema is newer than this program or belongs to something else; Unavailable when the file
-    /// cannot be written or the server does not answer; Corrupt when the file is not a database.
+    /// Unavailable with code `database_missing` or `database_empty` when nothing is in its place, which is left as it is; Invalid when
+    /// the schema is newer than this program or belongs to something else; Unavailable when the file cannot be written or
+    /// the server does not answer; Corrupt when the file is not a database.
     pub async fn open(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
+        Self::open_by(location, Plan::new(schema, location.engine()), options).await
+    }
+
+    /// Opens a database like [`Database::open`], and makes it first when nothing is in its place.
+    pub async fn make(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
+        let plan = Plan { makes: true, ..Plan::new(schema, location.engine()) };
+        Self::open_by(location, plan, options).await
+    }
+
+    async fn open_by(location: &Location, plan: Plan, options: &Options) -> Result<Self> {
         let backend = match location {
-            Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, schema, options).await?),
-            Location::Postgres(address) => Backend::Postgres(postgres::Postgres::open(address, schema, options).await?),
+            Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, plan, options).await?),
+            Location::Postgres(address) => Backend::Postgres(postgres::Postgres::open(address, plan, options).await?),
         };
-        Ok(Self(Arc::new(backend)))
+        Ok(Self(Arc::new(backend), Arc::default()))
+    }
+
+    /// Keeps in mind that the engine found damage.
+    fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome
+            && error.code() == DAMAGED
+        {
+            self.1.get_or_init(|| {
+                tracing::error!(
+                    error = error.report(),
+                    "a database is damaged; nothing that it says is missing is believed"
+                );
+                error.report()
+            });
+        }
+        outcome
+    }
+
+    /// What the engine said when it first found the database damaged; none while it has not. It stays so until the database is opened anew.
+    pub fn damage(&self) -> Option<&str> {
+        self.1.get().map(String::as_str)
+    }
+
+    /// Reads the whole database as far as the engine does that by itself, and notes what is damaged. Takes long for a large one.
+    ///
+    /// # Errors
+    /// Corrupt with code `database_corrupt`.
+    pub async fn look_through(&self) -> Result<()> {
+        let look =
+            |reader: &mut Reader<'_>| match reader.find(dialect::LOOK_THROUGH, &[], |row| row.get::<String>(0))? {
+                Some(said) if said != "ok" => {
+                    Err(Error::corrupt(format!("a database is damaged: {said}")).with_code(DAMAGED))
+                }
+                _ => Ok(()),
+            };
+        self.read_long(look).await
     }
 
     /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before.
@@ -105,7 +159,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.read(job::erase_read(f)).await?)
+        job::restore(self.noted(self.0.read(job::erase_read(f)).await)?)
     }
 
     /// Runs a read that consists of one statement, which costs PostgreSQL less than a transaction around it. A second statement
@@ -115,7 +169,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.read_one(job::erase_read(f)).await?)
+        job::restore(self.noted(self.0.read_one(job::erase_read(f)).await)?)
     }
 
     /// Runs a long read on one consistent snapshot, never on the calling thread. At most half of the connections
@@ -125,7 +179,7 @@ impl Database {
         T: Send + 'static,
         F: FnOnce(&mut Reader<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.read_long(job::erase_read(f)).await?)
+        job::restore(self.noted(self.0.read_long(job::erase_read(f)).await)?)
     }
 
     /// Runs a write transaction: durable when this returns `Ok`, without any effect when it returns an error, unknown
@@ -138,7 +192,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.write(job::erase_write(f), false).await?)
+        job::restore(self.noted(self.0.write(job::erase_write(f), false).await)?)
     }
 
     /// Runs a write transaction that a full disk does not stop: what frees room, and what people need to get at that. It
@@ -151,7 +205,7 @@ impl Database {
         T: Send + 'static,
         F: FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     {
-        job::restore(self.0.write(job::erase_write(f), true).await?)
+        job::restore(self.noted(self.0.write(job::erase_write(f), true).await)?)
     }
 
     /// Refuses what will add content while the disk is so full that only vital transactions are taken. Asked before bytes

@@ -16,7 +16,7 @@ pub async fn open(path: &Path) -> Database {
 }
 
 pub async fn try_open(path: &Path, options: &Options) -> Result<Database> {
-    Database::open(&Location::Sqlite(path.to_owned()), Schema::Content, options).await
+    Database::make(&Location::Sqlite(path.to_owned()), Schema::Content, options).await
 }
 
 pub async fn count(db: &Database) -> i64 {

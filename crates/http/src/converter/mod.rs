@@ -1,30 +1,25 @@
 //! Pages of office documents as PDF, made by LibreOffice where it is installed.
 //!
-//! What is converted was uploaded by anybody. The program runs in a directory and with a profile that exist for one document, with macros off and
-//! references to elsewhere blocked, without the environment of the server, for a bounded time with bounded memory, and two at a time.
+//! What is converted was uploaded by anybody. The program runs in a child of the sandbox, in a directory and with a profile that exist for one
+//! document, with macros off and references to elsewhere blocked.
 
 mod program;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use model::{Error, Result};
-use repository::Content;
+use repository::{Content, Sandbox, Session, Turn};
+use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::Semaphore;
 
 /// Longest document that is converted, and longest result.
 pub const MOST_BYTES: u64 = 32 << 20;
 /// Longest time for one document.
 const TIME: Duration = Duration::from_secs(20);
-/// Documents that are converted at the same time: one that takes long holds up no other.
-const TURNS: usize = 2;
-/// Most requests that wait for their turn.
-const MOST_WAITING: usize = 16;
 /// Most bytes of results that are kept in memory, and most documents whose result is known.
 const KEPT_BYTES: usize = 64 << 20;
 const KEPT: usize = 1_000;
@@ -36,6 +31,15 @@ const PROGRAM: &str = "soffice";
 /// What a conversion came to; none when the program could make nothing of the document.
 type Made = Option<Bytes>;
 
+/// What a child works on. It outlives whoever asked for it, until the child is gone.
+struct Work {
+    place: TempDir,
+    /// Held until the child is gone.
+    #[expect(dead_code, reason = "it is given back by being dropped")]
+    turn: Turn,
+    extension: String,
+}
+
 /// What is known of a document.
 struct Kept {
     key: String,
@@ -46,8 +50,6 @@ struct Kept {
 /// The program, and what it made lately.
 pub struct Converter {
     program: PathBuf,
-    turn: Semaphore,
-    waiting: AtomicUsize,
     kept: Mutex<VecDeque<Kept>>,
 }
 
@@ -73,7 +75,7 @@ impl Converter {
 
     /// A converter that runs this program.
     pub fn new(program: PathBuf) -> Self {
-        Self { program, turn: Semaphore::new(TURNS), waiting: AtomicUsize::new(0), kept: Mutex::default() }
+        Self { program, kept: Mutex::default() }
     }
 
     /// Whether documents with this extension, in lower case and without a dot, are converted.
@@ -86,7 +88,7 @@ impl Converter {
     /// # Errors
     /// Invalid with code `not_readable` when the program makes nothing of it in 20 seconds or when it is longer than 32 MB; unavailable when too many
     /// are waiting.
-    pub async fn pdf(&self, document: Content) -> Result<Bytes> {
+    pub async fn pdf(&self, session: &Session, document: Content) -> Result<Bytes> {
         // The same bytes under another name may be another kind of document.
         let key = format!("{}.{}", document.etag(), extension(&document.item.name));
         if let Some(made) = self.known(&key) {
@@ -95,14 +97,13 @@ impl Converter {
         if document.size() > MOST_BYTES {
             return Err(Error::invalid("only documents of up to 32 MB are converted").with_code("not_readable"));
         }
-        let _waiting = Waiting::enter(&self.waiting)?;
-        let stopping = |_| Error::unavailable("the server is about to stop");
-        let _turn = self.turn.acquire().await.map_err(stopping)?;
+        let sandbox = session.repository().sandbox()?;
+        let turn = sandbox.turn_to_run(session.principal().id).await?;
         // Somebody else may have waited for the same.
         let made = match self.known(&key) {
             Some(made) => made,
             None => {
-                let made = self.convert(document).await?;
+                let made = self.convert(sandbox, turn, document).await?;
                 self.keep(key, made.clone());
                 made
             }
@@ -110,7 +111,7 @@ impl Converter {
         made.ok_or_else(unreadable)
     }
 
-    async fn convert(&self, mut document: Content) -> Result<Made> {
+    async fn convert(&self, sandbox: &Sandbox, turn: Turn, mut document: Content) -> Result<Made> {
         let place = tempfile::Builder::new().prefix("strongroom-").tempdir().map_err(|error| no_room(&error))?;
         let extension = extension(&document.item.name);
         let source = place.path().join(format!("document.{extension}"));
@@ -120,14 +121,15 @@ impl Converter {
         }
         file.flush().await.map_err(|error| no_room(&error))?;
         let begun = Instant::now();
-        let mut made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
-        if matches!(made, Ok(None)) && begun.elapsed() < TIME {
+        let work = Work { place, turn, extension };
+        let (mut made, work) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
+        if made.is_none() && begun.elapsed() < TIME {
             // It fails now and then on what it converts the next time; only twice is taken for an answer. What took all of its time has none left.
-            made = program::run(&self.program, place.path(), &extension, MOST_BYTES, TIME).await;
+            (made, _) = program::run(sandbox, &self.program, work, MOST_BYTES, TIME).await?;
         }
-        let result = if matches!(made, Ok(Some(_))) { "made" } else { "failed" };
+        let result = if made.is_some() { "made" } else { "failed" };
         metrics::counter!("strongroom_conversions_total", "result" => result).increment(1);
-        made.map_err(|error| no_room(&error))
+        Ok(made)
     }
 
     fn known(&self, key: &str) -> Option<Made> {
@@ -152,25 +154,6 @@ impl Converter {
 /// The extension of a name, in lower case; empty when it has none.
 pub fn extension(name: &str) -> String {
     name.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_lowercase())
-}
-
-/// One of those who wait for a turn.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize) -> Result<Self> {
-        let entered = Self(count);
-        if count.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
-            return Err(Error::unavailable("many documents are being converted: try again in a minute"));
-        }
-        Ok(entered)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 fn unreadable() -> Error {

@@ -1,17 +1,15 @@
 //! One run of LibreOffice.
 
 use std::io;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bytes::Bytes;
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use model::Result;
+use repository::{Program, Sandbox};
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 
-/// Most address space, in bytes.
-const SPACE: u64 = 4 << 30;
+use super::{Made, Work, no_room};
+
 /// Pages that are made.
 const PAGES: &str = "1-20";
 
@@ -72,111 +70,72 @@ async fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Converts `document.{extension}` in this directory; none when the program makes nothing of it, or nothing that is short enough.
-pub async fn run(
-    program: &Path,
-    place: &Path,
-    extension: &str,
-    most: u64,
-    time: Duration,
-) -> io::Result<Option<Bytes>> {
-    let document = format!("document.{extension}");
-    let read = reader(extension, &head(&place.join(&document)).await?);
-    let (Some(filter), Some(read)) = (filter(extension), read) else { return Ok(None) };
+/// Converts `document.{extension}` in its place; none when the program makes nothing of it, or nothing that is short enough.
+pub async fn run(sandbox: &Sandbox, program: &Path, work: Work, most: u64, time: Duration) -> Result<(Made, Work)> {
+    let place = work.place.path();
+    let document = format!("document.{}", work.extension);
+    let head = head(&place.join(&document)).await.map_err(|error| no_room(&error))?;
+    let read = reader(&work.extension, &head);
+    let (Some(filter), Some(read)) = (filter(&work.extension), read) else { return Ok((None, work)) };
+    prepare(place).await.map_err(|error| no_room(&error))?;
+    let arguments = [
+        format!("-env:UserInstallation=file://{}", place.join("profile").display()),
+        format!("-env:OSL_SOCKET_PATH={}", place.display()),
+        "--headless".to_owned(),
+        "--norestore".to_owned(),
+        "--nologo".to_owned(),
+        format!("--infilter={read}"),
+        "--convert-to".to_owned(),
+        format!(r#"pdf:{filter}:{{"PageRange":{{"type":"string","value":"{PAGES}"}}}}"#),
+        "--outdir".to_owned(),
+        "made".to_owned(),
+        document,
+    ];
+    let program = Program {
+        path: binary(program),
+        arguments: arguments.map(Into::into).into(),
+        place: place.to_owned(),
+        time,
+        file: 2 * most,
+    };
+    // Its status says little: what counts is what it made.
+    let (in_time, work) = sandbox.run(program, work).await?;
+    if !in_time {
+        tracing::warn!(target: "http", extension = work.extension, "a document was not converted within {time:?}");
+        return Ok((None, work));
+    }
+    let made = result(work.place.path(), most).await.map_err(|error| no_room(&error))?;
+    Ok((made, work))
+}
+
+/// The program itself. The script beside it only starts one that draws a picture meanwhile, and that one insists on a pipe in `/tmp`.
+fn binary(program: &Path) -> PathBuf {
+    let beside = program.canonicalize().ok().map(|real| real.with_file_name("soffice.bin"));
+    beside.filter(|binary| binary.is_file()).unwrap_or_else(|| program.to_owned())
+}
+
+/// Writes the profile.
+async fn prepare(place: &Path) -> io::Result<()> {
     let settings = place.join("profile/user");
     tokio::fs::create_dir_all(&settings).await?;
-    tokio::fs::write(settings.join("registrymodifications.xcu"), PROFILE).await?;
-    let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", place)
-        .env("TMPDIR", place)
-        .env("LC_ALL", "C.UTF-8")
-        .current_dir(place)
-        .arg(format!("-env:UserInstallation=file://{}", place.join("profile").display()))
-        .args(["--headless", "--norestore", "--nologo"])
-        .arg(format!("--infilter={read}"))
-        .arg("--convert-to")
-        .arg(format!(r#"pdf:{filter}:{{"PageRange":{{"type":"string","value":"{PAGES}"}}}}"#))
-        .args(["--outdir", "made"])
-        .arg(document)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // It starts others, which end with it.
-        .process_group(0)
-        .kill_on_drop(true);
-    let mut child = command.spawn()?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-    group.limit(Resource::As, SPACE);
-    group.limit(Resource::Cpu, time.as_secs() + 1);
-    group.limit(Resource::Fsize, 2 * most);
-    // Its status says little: what counts is what it made.
-    let ended = tokio::time::timeout(time, child.wait()).await;
-    drop(group);
-    if ended.is_err() {
-        tracing::warn!(target: "http", extension, "a document was not converted within {time:?}");
-        return Ok(None);
+    tokio::fs::write(settings.join("registrymodifications.xcu"), PROFILE).await
+}
+
+/// What the program made, if that is short enough. Only a file counts: the program could have left something else there.
+async fn result(place: &Path, most: u64) -> io::Result<Made> {
+    let made = place.join("made/document.pdf");
+    match tokio::fs::symlink_metadata(&made).await {
+        Ok(about) if about.is_file() && about.len() <= most => {}
+        _ => return Ok(None),
     }
-    let Ok(file) = tokio::fs::File::open(place.join("made/document.pdf")).await else { return Ok(None) };
     let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes).await?;
+    tokio::fs::File::open(made).await?.take(most + 1).read_to_end(&mut bytes).await?;
     Ok((bytes.len() as u64 <= most).then(|| bytes.into()))
-}
-
-/// The program and all that it started; ended when this is dropped.
-struct Group(Option<Pid>);
-
-impl Group {
-    /// Bounds what each of them may take, as far as the system lets us.
-    fn limit(&self, resource: Resource, most: u64) {
-        if let Some(leader) = self.0 {
-            let _ = prlimit(Some(leader), resource, Rlimit { current: Some(most), maximum: Some(most) });
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            // Most often none of them is left.
-            let _ = kill_process_group(leader, Signal::KILL);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
-
-    /// Runs a stand-in for the program on a document.
-    async fn run_script(script: &str, most: u64) -> (tempfile::TempDir, io::Result<Option<Bytes>>) {
-        let place = tempfile::tempdir().unwrap();
-        let program = place.path().join("program");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        std::fs::write(place.path().join("document.odt"), "PK\x03\x04words").unwrap();
-        let made = run(&program, place.path(), "odt", most, Duration::from_secs(2)).await;
-        (place, made)
-    }
-
-    fn is_there(id: &str) -> bool {
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
-        // Ended and not yet taken note of is ended.
-        !state.is_empty() && !state.contains(") Z ")
-    }
-
-    #[tokio::test]
-    async fn what_the_program_makes_is_taken_up_to_a_length() {
-        let copy = "mkdir made && cp document.odt made/document.pdf";
-        assert_eq!(run_script(copy, 9).await.1.unwrap().unwrap(), "PK\x03\x04words");
-        assert!(run_script(copy, 8).await.1.unwrap().is_none());
-        assert!(run_script("exit 0", 5).await.1.unwrap().is_none());
-        assert!(run_script("kill -SEGV $$", 5).await.1.unwrap().is_none());
-    }
 
     #[test]
     fn a_document_is_read_as_what_it_begins_like() {
@@ -191,29 +150,5 @@ mod tests {
         }
         assert_eq!(reader("xls", b"{\\rtf1"), None);
         assert_eq!(reader("txt", b"PK\x03\x04"), None);
-    }
-
-    #[tokio::test]
-    async fn a_program_that_does_not_end_is_ended_with_all_that_it_started() {
-        let hangs = "sleep 1000 & echo $! > child; echo $$ > own; wait";
-        let (place, made) = run_script(hangs, 5).await;
-        assert!(made.unwrap().is_none());
-        for name in ["own", "child"] {
-            let id = std::fs::read_to_string(place.path().join(name)).unwrap();
-            let start = std::time::Instant::now();
-            while is_there(&id) {
-                assert!(start.elapsed() < Duration::from_secs(20), "{name} is still there");
-                tokio::task::yield_now().await;
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn the_program_knows_nothing_of_the_server_and_has_bounds() {
-        let tells = "mkdir made && (env; ulimit -v; ulimit -f) > made/document.pdf";
-        let said = run_script(tells, 10_000).await.1.unwrap().unwrap();
-        let said = String::from_utf8_lossy(&said);
-        assert!(said.contains("LC_ALL") && !said.contains("CARGO"), "{said}");
-        assert!(!said.contains("unlimited") && said.contains(&(SPACE / 1024).to_string()), "{said}");
     }
 }

@@ -1,7 +1,8 @@
 //! ZIP archives, written as a stream: headers only, the bytes between them come from elsewhere. Nothing is compressed. Sizes
 //! are known before, checksums after, so that they follow the bytes. Past 4 GB and 65,535 entries the archive is Zip64.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use model::{Timestamp, fold};
 use time::OffsetDateTime;
@@ -11,10 +12,14 @@ const LARGE: u64 = 0xffff_ffff;
 /// Names are UTF-8; checksum and sizes follow the bytes.
 const UTF8: u16 = 1 << 11;
 const FOLLOWS: u16 = 1 << 3;
+/// The number that the second of several alike gets.
+const FIRST: u32 = 2;
+/// Longest path in an archive, in bytes, with room for what makes it longer: the format has 16 bits for its length.
+const LONGEST_PATH: usize = 60_000;
 /// The version that knows Zip64.
 const VERSION: u16 = 45;
 
-struct Entry {
+struct Listed {
     name: String,
     size: u64,
     crc: u32,
@@ -26,7 +31,7 @@ struct Entry {
 /// The headers of one archive.
 #[derive(Default)]
 pub struct Headers {
-    entries: Vec<Entry>,
+    entries: Vec<Listed>,
     offset: u64,
 }
 
@@ -63,7 +68,7 @@ impl Headers {
             put64(&mut out, size);
         }
         let bytes = if folder { 0 } else { size };
-        self.entries.push(Entry { name, size: bytes, crc: 0, offset: self.offset, time, folder });
+        self.entries.push(Listed { name, size: bytes, crc: 0, offset: self.offset, time, folder });
         self.offset += out.len() as u64 + bytes;
         out
     }
@@ -120,7 +125,7 @@ impl Headers {
     }
 }
 
-fn directory_entry(out: &mut Vec<u8>, entry: &Entry) {
+fn directory_entry(out: &mut Vec<u8>, entry: &Listed) {
     let mut extra = Vec::new();
     if entry.size >= LARGE {
         put64(&mut extra, entry.size);
@@ -187,27 +192,37 @@ fn dos(at: Timestamp) -> (u16, u16) {
     (time, (years << 9) | (u16::from(u8::from(at.month())) << 5) | u16::from(at.day()))
 }
 
-/// Names inside one archive: such that every system can unpack them, and none twice.
+/// Names inside one archive: such that every system can unpack them, and none twice. Each that was given is kept with
+/// the number that the next one like it tries first, so that many alike cost no more than many others.
 #[derive(Default)]
-pub struct Names(HashSet<String>);
+pub struct Names(HashMap<String, u32>);
 
 impl Names {
-    /// The path for an entry below `above`, which is empty or came from here.
+    /// The path for an entry below `above`, which is empty or came from here. What lies deeper than the format can say
+    /// begins anew at the top.
     pub fn give(&mut self, above: &str, name: &str) -> String {
         let name = portable(name);
+        let above = if above.len() + name.len() > LONGEST_PATH { "" } else { above };
         let place = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-        let mut path = place(&name);
+        let path = place(&name);
+        let wanted = fold(&path);
+        let Some(mut number) = self.0.get(&wanted).copied() else {
+            self.0.insert(wanted, FIRST);
+            return path;
+        };
         let (stem, end) = match name.rsplit_once('.') {
             Some((stem, end)) if !stem.is_empty() => (stem, format!(".{end}")),
             _ => (name.as_str(), String::new()),
         };
-        for number in 2.. {
-            if self.0.insert(fold(&path)) {
-                break;
+        loop {
+            let path = place(&format!("{stem} ({number}){end}"));
+            number = number.saturating_add(1);
+            if let Entry::Vacant(free) = self.0.entry(fold(&path)) {
+                free.insert(FIRST);
+                self.0.insert(wanted, number);
+                return path;
             }
-            path = place(&format!("{stem} ({number}){end}"));
         }
-        path
     }
 }
 
@@ -228,6 +243,8 @@ fn portable(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -239,6 +256,35 @@ mod tests {
         assert_eq!(names.give("", ".."), "_..");
         assert_eq!(names.give("", "con"), "_con");
         assert_eq!(names.give("", "contract.pdf"), "contract.pdf");
+    }
+
+    #[test]
+    fn ten_thousand_names_that_become_alike_are_given_at_once() {
+        let (mut names, started) = (Names::default(), std::time::Instant::now());
+        let given: HashSet<String> = (0..10_000_u32)
+            .map(|n| {
+                // Each number in binary, written with two characters that no archive may hold.
+                let name: String = (0..14).map(|bit| if n >> bit & 1 == 0 { ':' } else { '?' }).collect();
+                names.give("", &format!("{name}.txt"))
+            })
+            .collect();
+        assert_eq!(given.len(), 10_000);
+        assert!(given.contains("______________ (10000).txt"));
+        assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+        assert_eq!(names.give("", "A (2).TXT"), "A (2).TXT");
+        assert_eq!((names.give("", "a.txt"), names.give("", "a.txt")), ("a.txt".to_owned(), "a (3).txt".to_owned()));
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_begins_anew() {
+        let (mut names, mut above) = (Names::default(), String::new());
+        let longest = "\u{10000}".repeat(model::MAX_NAME_CHARS);
+        for _ in 0..model::MAX_DEPTH {
+            above = names.give(&above, &longest);
+            assert!(above.len() < usize::from(u16::MAX), "{}", above.len());
+        }
+        assert_eq!(names.give(&above, "a.txt"), format!("{above}/a.txt"));
+        assert_eq!(above.split('/').count(), 128 - 2 * 58, "two times from the top");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::state::AppState;
 #[into_params(parameter_in = Query)]
 pub struct ArchiveQuery {
     /// Identifiers of documents, folders or libraries, separated by commas; at most 1,000.
+    #[param(value_type = super::wire::rules::IdList)]
     ids: String,
 }
 

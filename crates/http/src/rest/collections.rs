@@ -3,7 +3,7 @@
 use axum::Json as Reply;
 use axum::http::StatusCode;
 use model::{Accent, Error, Result, SitePath};
-use repository::{AUDIT_ACTIONS, AuditFilter, Bin};
+use repository::{AUDIT_ACTIONS, AuditFilter, Bin, SiteChange};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -80,7 +80,9 @@ async fn look(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<SiteColl
     Ok(Reply(caller.session.site_collection(id).await?.into()))
 }
 
-/// Change quota or audit of a site collection
+/// Change a site collection
+///
+/// All that is asked for, or nothing.
 #[utoipa::path(
     patch,
     path = "/api/v1/site-collections/{id}",
@@ -96,16 +98,9 @@ async fn change(
     Json(change): Json<SiteCollectionChange>,
 ) -> Answer<Reply<SiteCollectionJson>> {
     let accent = change.accent.as_deref().map(Accent::parse).transpose()?;
-    // The quota first: whoever may set it may set the other too, so that a refusal leaves both as they were.
-    if let Some(quota) = change.quota_bytes {
-        caller.session.set_quota(id, quota).await?;
-    }
-    if let Some(on) = change.audit_reads {
-        caller.session.set_audit_reads(id, on).await?;
-    }
-    if change.title.is_some() || change.accent.is_some() {
-        caller.session.set_look(id, change.title.as_deref(), accent).await?;
-    }
+    let SiteCollectionChange { quota_bytes, audit_reads, title, .. } = change;
+    let change = SiteChange { title, accent, quota_bytes, audit_reads };
+    caller.session.change_site_collection(id, change).await?;
     Ok(Reply(caller.session.site_collection(id).await?.into()))
 }
 
@@ -189,10 +184,13 @@ struct AuditLogQuery {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     /// `next` of the page before.
+    #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
     /// Identifier of a user: only what that user did.
+    #[param(value_type = Option<super::wire::rules::Identifier>)]
     actor: Option<String>,
     /// Only this action, such as `document.replace`.
+    #[param(value_type = Option<super::wire::rules::AuditAction>)]
     action: Option<String>,
 }
 

@@ -31,6 +31,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 #[into_params(parameter_in = Query)]
 pub struct ReadQuery {
     /// Number of the version, such as `2.0`; the one that the caller sees when absent.
+    #[param(value_type = Option<super::wire::rules::VersionText>)]
     pub version: Option<String>,
     /// Ask for the types that are safe to be shown in place (images, plain text, PDF) not to be sent as an attachment.
     pub inline: bool,
@@ -52,10 +53,12 @@ impl ReadQuery {
 #[into_params(parameter_in = Query)]
 pub struct StoreQuery {
     /// What the author says about this version.
+    #[param(value_type = super::wire::rules::CommentText)]
     pub comment: String,
     /// In a library with drafts: publish at once.
     pub publish: bool,
     /// When a document of that name is there: `replace` (makes a new version; the default), `fail` or `keep-both`.
+    #[param(value_type = Option<super::wire::rules::Conflict>)]
     pub on_conflict: Option<String>,
 }
 
@@ -78,11 +81,8 @@ impl StoreQuery {
     tag = "content",
     params(("path" = String, Path, description = "Site path, library, folders and name"), ReadQuery),
     responses(
-        (status = 200, description = "The document", content_type = "application/octet-stream"),
-        (status = 206, description = "The part that was asked for", content_type = "application/octet-stream"),
-        (status = 304, description = "The client has it already"),
-        (status = 412, description = "A condition does not hold", body = super::wire::Problem),
-        (status = 416, description = "The document has no such bytes", body = super::wire::Problem),
+        (status = 200, description = "The document", content_type = "*/*"),
+        (status = 206, description = "The part that was asked for", content_type = "*/*"),
     )
 )]
 async fn read(caller: Authenticated, request: Request) -> Answer {
@@ -104,12 +104,11 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
     operation_id = "put_content",
     tag = "content",
     params(("path" = String, Path, description = "Site path, library, folders and name"), StoreQuery,
-        ("X-Modified-At" = Option<String>, Header, description = "When the content was last changed, RFC 3339"), Once),
+        ("X-Modified-At" = Option<super::wire::rules::Time>, Header, description = "When the content was last changed, RFC 3339"), Once),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "Stored as the next version of the document", body = Stored),
         (status = 201, description = "Stored as a new document", body = Stored),
-        (status = 412, description = "A condition does not hold", body = super::wire::Problem),
     )
 )]
 async fn replace(caller: Authenticated, request: Request) -> Answer {

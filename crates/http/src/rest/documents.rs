@@ -28,12 +28,15 @@ use crate::state::AppState;
 #[into_params(parameter_in = Query)]
 pub struct NewDocumentQuery {
     /// The document's name.
+    #[param(value_type = super::wire::rules::ItemName, required = true)]
     name: String,
     /// What the author says about this version.
+    #[param(value_type = super::wire::rules::CommentText)]
     comment: String,
     /// In a library with drafts: publish at once.
     publish: bool,
     /// When a document of that name is there: `replace` (makes a new version; the default), `fail` or `keep-both`.
+    #[param(value_type = Option<super::wire::rules::Conflict>)]
     on_conflict: Option<String>,
 }
 
@@ -57,8 +60,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
     operation_id = "get_item_content",
     tag = "content",
     params(("id" = String, Path, description = "Identifier of the item"), ReadQuery),
-    responses((status = 200, description = "The document", content_type = "application/octet-stream"),
-        (status = 206, description = "The part that was asked for", content_type = "application/octet-stream"))
+    responses((status = 200, description = "The document", content_type = "*/*"),
+        (status = 206, description = "The part that was asked for", content_type = "*/*"))
 )]
 async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ReadQuery>, request: Request) -> Answer {
     let opened = caller.session.open(&id.into(), query.choice()?).await?;
@@ -156,8 +159,8 @@ async fn remove_version(caller: Authenticated, Words([id, number]): Words<2>) ->
     operation_id = "get_version_content",
     tag = "versions",
     params(("id" = String, Path, description = "Identifier of the item"), ("number" = String, Path, description = "Such as `2.0`")),
-    responses((status = 200, description = "The version", content_type = "application/octet-stream"),
-        (status = 206, description = "The part that was asked for", content_type = "application/octet-stream"))
+    responses((status = 200, description = "The version", content_type = "*/*"),
+        (status = 206, description = "The part that was asked for", content_type = "*/*"))
 )]
 async fn read_version(caller: Authenticated, Words([id, number]): Words<2>, request: Request) -> Answer {
     let choice = VersionChoice::Number(number.parse()?);

@@ -1,16 +1,17 @@
 //! Reads what requests carry, and refuses it with words that name the fault.
 
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{Uri, header};
 use model::{Digest, Error, Id, NodePath, Result};
 use percent_encoding::percent_decode_str;
 use repository::Session;
 use serde::de::DeserializeOwned;
 
+use super::wire::Object;
 use crate::error::Problem;
+use crate::intake;
 use crate::protocol::{content_type, idempotency, segments};
 use crate::state::AppState;
 
@@ -43,11 +44,11 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
 /// A JSON object in the body; unknown fields are refused by name.
 pub struct Json<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &AppState) -> std::result::Result<Self, Problem> {
-        Ok(Self(json(&json_bytes(request, state).await?)?))
+    async fn from_request(request: Request, _: &AppState) -> std::result::Result<Self, Problem> {
+        Ok(Self(intake::apart(json_bytes(request).await?, json).await?))
     }
 }
 
@@ -69,28 +70,30 @@ impl<T> Create<T> {
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Create<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Create<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &AppState) -> std::result::Result<Self, Problem> {
+    async fn from_request(request: Request, _: &AppState) -> std::result::Result<Self, Problem> {
         let key = idempotency::key(request.headers())?;
         let mut hasher = blake3::Hasher::new();
         hasher.update(request.method().as_str().as_bytes()).update(b" ");
         hasher.update(request.uri().path().as_bytes()).update(b"\n");
-        let bytes = json_bytes(request, state).await?;
-        hasher.update(&bytes);
-        let once = key.map(|key| (key, Digest::new(*hasher.finalize().as_bytes())));
-        Ok(Self { value: json(&bytes)?, once })
+        let read = move |bytes: &[u8]| {
+            hasher.update(bytes);
+            Ok((json(bytes)?, Digest::new(*hasher.finalize().as_bytes())))
+        };
+        let (value, digest) = intake::apart(json_bytes(request).await?, read).await?;
+        Ok(Self { value, once: key.map(|key| (key, digest)) })
     }
 }
 
-async fn json_bytes(request: Request, state: &AppState) -> Result<Bytes> {
+async fn json_bytes(request: Request) -> Result<Bytes> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
         return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")
             .with_code("unsupported_media_type"));
     }
-    Bytes::from_request(request, state).await.map_err(|rejection| unreadable(&rejection))
+    intake::whole(request.into_body(), intake::FIELDS).await
 }
 
 /// The words of an address that stand for something, in their order.
@@ -128,9 +131,9 @@ pub fn id(word: &str) -> Result<Id> {
     word.parse().map_err(|_| Error::invalid("an identifier in the address is not one").with_code("invalid_id"))
 }
 
-/// Reads a JSON text; the depth of nesting is bounded.
+/// Reads a JSON object; the depth of nesting is bounded.
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(bytes).map(|Object(value)| value).map_err(|error| {
         let why = without_types(&error.to_string());
         Error::invalid(format!("the body cannot be read: {why}")).with_code("invalid_json")
     })
@@ -146,14 +149,6 @@ fn without_types(message: &str) -> String {
         Some(named) => format!("{before}, expected an object{}", named.find(' ').map_or("", |end| &named[end..])),
         None => message.to_owned(),
     }
-}
-
-fn unreadable(rejection: &BytesRejection) -> Error {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return Error::exhausted("the body is larger than 2 MiB, the most that this address takes")
-            .with_code("too_large");
-    }
-    Error::invalid("the connection ended before the whole body came").with_code("incomplete_body")
 }
 
 /// The item's path behind `prefix` in an address, decoded once.

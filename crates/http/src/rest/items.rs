@@ -28,6 +28,7 @@ use extract::{Create, Ids, Json, Query};
 #[into_params(parameter_in = Query)]
 pub struct PathQuery {
     /// Path in the farm: site path, library, folders and name. Empty for the root site.
+    #[param(value_type = super::wire::rules::ItemPath)]
     path: String,
 }
 
@@ -37,12 +38,16 @@ pub struct PathQuery {
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
     /// `name` (the default), `modified` or `size`; what holds other items comes first in any case, by name.
+    #[param(value_type = Option<super::wire::rules::SortKeyText>)]
     sort: Option<String>,
     /// `ascending` (the default) or `descending`.
+    #[param(value_type = Option<super::wire::rules::Order>)]
     order: Option<String>,
     /// Most entries of the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     /// `next` of the page before.
+    #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
 }
 
@@ -265,15 +270,21 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
         Some("descending") => true,
         Some(_) => return Err(bad("order is one of ascending, descending").into()),
     };
-    let after = query.cursor.as_deref().map(|text| read_place(text, sort)).transpose()?;
+    let after = match query.cursor.as_deref() {
+        Some(text) => Some(read_place(session, text, sort).await?),
+        None => None,
+    };
     let (_, page) = session.list(target, sort, descending, after, limit(query.limit)?).await?;
-    let next = page.next.as_ref().map(place::write);
+    let next = match &page.next {
+        Some(next) => Some(place::seal(session, next).await?),
+        None => None,
+    };
     Ok(Reply(List { items: item::items(session, page.items).await?, next }))
 }
 
 /// The place of a cursor, which must be one of the same order.
-fn read_place(text: &str, sort: Sort) -> Result<SortKey> {
-    let place = place::read(text)?;
+async fn read_place(session: &Session, text: &str, sort: Sort) -> Result<SortKey> {
+    let place = place::open(session, text).await?;
     let fits = match (&place, sort) {
         (SortKey::Container(_), _) => true,
         (SortKey::Name(_), sort) => sort == Sort::Name,

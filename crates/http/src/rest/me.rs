@@ -137,18 +137,24 @@ struct FarmLogQuery {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
     /// `next` of the page before.
+    #[param(value_type = Option<super::wire::rules::CursorText>)]
     cursor: Option<String>,
     /// Identifier of a user: only what that user did.
+    #[param(value_type = Option<super::wire::rules::Identifier>)]
     actor: Option<String>,
     /// Only this action, such as `account.create`.
+    #[param(value_type = Option<super::wire::rules::FarmAction>)]
     action: Option<String>,
     /// Only what contains this in its subject or its particulars; upper and lower case make no difference.
     text: Option<String>,
     /// Identifier of a user or group: only what was done to it. With `text`, what has either.
+    #[param(value_type = Option<super::wire::rules::Identifier>)]
     about: Option<String>,
     /// Only from this time or day (UTC) on.
+    #[param(value_type = Option<super::wire::rules::DayOrTime>)]
     from: Option<String>,
     /// Only before this time, or until the end of this day (UTC).
+    #[param(value_type = Option<super::wire::rules::DayOrTime>)]
     to: Option<String>,
 }
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::body::Bytes;
 use axum::http::{Method, header};
 use axum::response::IntoResponse;
+use serde_json::Value;
 use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, Paths};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
@@ -13,17 +14,24 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, R
 use utoipa::{PartialSchema, ToSchema};
 
 use super::conditions;
-use super::wire::Problem;
+use super::wire::{Problem, rules};
 
 /// The document before any operation is in it.
 pub fn frame() -> OpenApi {
     let basic = SecurityScheme::Http(Http::new(HttpAuthScheme::Basic));
     let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    let components = ComponentsBuilder::new()
+    let mut components = ComponentsBuilder::new()
         .schema(Problem::name(), Problem::schema())
+        .response("Refused", refusal("Refused or failed"))
         .security_scheme("basic", basic)
-        .security_scheme("bearer", bearer)
-        .build();
+        .security_scheme("bearer", bearer);
+    for (status, about) in REFUSALS {
+        components = components.response(format!("Refused{status}"), refusal(about));
+    }
+    for (name, rule) in rules::all() {
+        components = components.schema(name, rule);
+    }
+    let components = components.build();
     let info = InfoBuilder::new()
         .title("Strongroom")
         .version(env!("CARGO_PKG_VERSION"))
@@ -41,14 +49,17 @@ sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its toke
 separated by commas.";
 
 /// The finished document.
-pub fn document() -> OpenApi {
+pub fn document() -> Value {
     let mut document = super::described().into_openapi();
     let paths = std::mem::replace(&mut document.paths, Paths::new());
     for (path, mut item) in paths.paths {
+        // The router writes a path of any depth with a star, which OpenAPI does not know.
+        let plain = path.replace("{*", "{");
         for (method, operation) in operations(&mut item) {
-            complete(operation);
+            describe_words(&plain, operation);
             describe_bytes(operation);
-            if conditions::heeds(&method, &path) {
+            let heeds = conditions::heeds(&method, &path);
+            if heeds {
                 let fields = [
                     ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),
                     ("If-None-Match", "Only when it is none of these; `*`: only when there is no such document yet"),
@@ -56,11 +67,32 @@ pub fn document() -> OpenApi {
                 ];
                 operation.parameters.get_or_insert_default().extend(fields.map(|(name, about)| field(name, about)));
             }
+            describe_refusals(&method, &plain, heeds, operation);
         }
-        // The router writes a path of any depth with a star, which OpenAPI does not know.
-        document.paths.paths.insert(path.replace("{*", "{"), item);
+        document.paths.paths.insert(plain, item);
     }
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    bound_integers(&mut document);
+    let items = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    let operations = items.filter_map(Value::as_object_mut).flat_map(|item| item.values_mut());
+    let parameters = operations.filter_map(|operation| operation.get_mut("parameters")?.as_array_mut());
+    parameters.flatten().filter_map(|parameter| parameter.get_mut("schema")).for_each(refuse_null);
     document
+}
+
+/// A parameter that is absent is left out: a text has no null.
+fn refuse_null(schema: &mut Value) {
+    if let Some(either) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
+        either.retain(|one| one["type"] != "null");
+        if let [one] = either.as_mut_slice() {
+            *schema = one.take();
+        }
+    } else if let Some(kinds) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_mut_slice() {
+            schema["type"] = kind.take();
+        }
+    }
 }
 
 /// Operations of one path.
@@ -79,18 +111,45 @@ fn operations(item: &mut utoipa::openapi::PathItem) -> impl Iterator<Item = (Met
 }
 
 fn field(name: &str, about: &str) -> RefOr<Parameter> {
-    let text = ObjectBuilder::new().schema_type(Type::String);
+    let schema = match name {
+        "If-Unmodified-Since" => ObjectBuilder::new().schema_type(Type::String).into(),
+        _ => rules::EntityTags::schema(),
+    };
     let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header).required(Required::False);
-    RefOr::T(parameter.description(Some(about)).schema(Some(text)).build())
+    RefOr::T(parameter.description(Some(about)).schema(Some(schema)).build())
 }
 
-/// A body of bytes is no list of numbers, which is what the type in its description says.
+/// The words of an address have their rules by their names.
+fn describe_words(path: &str, operation: &mut Operation) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter
+            && parameter.parameter_in == ParameterIn::Path
+            && let Some(rule) = rules::of_path(path, &parameter.name)
+        {
+            parameter.schema = Some(rule);
+        }
+    }
+}
+
+/// A body of bytes is no list of numbers, which is what the type in its description says; it is sent and received under
+/// the media type of the document.
 fn describe_bytes(operation: &mut Operation) {
+    let bytes = || {
+        let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format))
+    };
+    for response in operation.responses.responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        for (kind, content) in &mut response.content {
+            if let ("*/*" | "application/zip", RefOr::T(content)) = (kind.as_str(), content) {
+                content.schema = Some(bytes().into());
+            }
+        }
+    }
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     for (kind, content) in &mut body.content {
         if let (true, RefOr::T(content)) = (kind.ends_with("octet-stream"), content) {
-            let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
-            content.schema = Some(ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into());
+            content.schema = Some(bytes().into());
         }
     }
     if operation.operation_id.as_deref() == Some("create_upload") {
@@ -98,17 +157,93 @@ fn describe_bytes(operation: &mut Operation) {
     }
 }
 
-fn complete(operation: &mut Operation) {
-    let schema = Ref::from_schema_name(Problem::name());
-    let problem = ResponseBuilder::new()
-        .description("Refused or failed")
-        .content("application/problem+json", ContentBuilder::new().schema(Some(schema)).build())
-        .build();
-    operation.responses.responses.insert("default".to_owned(), RefOr::T(problem));
+/// Every refusal that an operation can answer, by what the operation is: who asks, what for, with which body.
+fn describe_refusals(method: &Method, path: &str, heeds: bool, operation: &mut Operation) {
+    let reads = method.is_safe();
+    let delivers = operation.responses.responses.contains_key("206");
+    let of_tus = path.contains("/uploads") && *method != Method::OPTIONS;
+    let mut statuses = vec![400, 401, 403, 429, 431, 500, 503];
+    if path.contains('{') || operation.parameters.as_ref().is_some_and(|all| !all.is_empty()) || !reads {
+        statuses.extend([404, 409]);
+    }
+    if !reads || of_tus {
+        statuses.extend([423, 507]);
+    }
+    if operation.request_body.is_some() {
+        statuses.extend([408, 413, 415]);
+    }
+    if heeds || delivers || of_tus {
+        statuses.push(412);
+    }
+    if delivers {
+        statuses.push(416);
+        let same = ResponseBuilder::new().description("The client has it already").build();
+        operation.responses.responses.insert("304".to_owned(), RefOr::T(same));
+    }
+    if of_tus && operation.request_body.is_some() {
+        statuses.extend([411, 460]);
+    }
+    let refused = |name: &str| RefOr::Ref(Ref::from_response_name(name));
+    for status in statuses {
+        operation.responses.responses.insert(status.to_string(), refused(&format!("Refused{status}")));
+    }
+    operation.responses.responses.insert("default".to_owned(), refused("Refused"));
+}
+
+/// What each refusal means; all have the same form.
+const REFUSALS: [(u16, &str); 20] = [
+    (400, "The request is not one that this operation takes"),
+    (401, "Nobody is signed in, or the credentials are wrong"),
+    (403, "The caller may not do this"),
+    (404, "There is no such thing, or the caller may not know of it"),
+    (405, "The address does not take that method"),
+    (408, "No byte of the body came for too long"),
+    (409, "The request contradicts what is there"),
+    (411, "The length must be known"),
+    (412, "A condition does not hold"),
+    (413, "The body is too large"),
+    (415, "The body has a media type that is not taken here"),
+    (416, "The document has no such bytes"),
+    (422, "The content cannot be processed"),
+    (423, "Somebody else holds it"),
+    (429, "Too many attempts: `Retry-After` says when to come again"),
+    (431, "The header fields are too large"),
+    (460, "The part does not have the checksum that was announced; nothing of it was kept"),
+    (500, "The server failed, or stored data is damaged"),
+    (503, "Something that is needed does not answer: `Retry-After` says when to come again"),
+    (507, "A limit is reached, such as the quota of the site"),
+];
+
+fn refusal(about: &str) -> ResponseBuilder {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(Problem::name()))).build();
+    ResponseBuilder::new().description(about).content("application/problem+json", content)
+}
+
+/// Says the bounds that the types of the server have, where a description names none.
+fn bound_integers(value: &mut Value) {
+    match value {
+        Value::Array(each) => each.iter_mut().for_each(bound_integers),
+        Value::Object(fields) => {
+            let unsigned = fields.get("minimum").and_then(Value::as_u64).is_some();
+            if let (true, Some(format)) = (unsigned, fields.get("format").and_then(Value::as_str)) {
+                let most = match format {
+                    "int32" => Some(("uint32", u64::from(u32::MAX))),
+                    "int64" => Some(("uint64", u64::MAX)),
+                    _ => None,
+                };
+                if let Some((format, most)) = most {
+                    fields.insert("format".to_owned(), format.into());
+                    fields.entry("maximum").or_insert(most.into());
+                }
+            }
+            fields.values_mut().for_each(bound_integers);
+        }
+        _ => {}
+    }
 }
 
 /// Answers with the document; everybody may read it. It is written once.
 pub async fn serve() -> impl IntoResponse {
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_json().unwrap_or_default().into());
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
     ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], TEXT.clone())
 }

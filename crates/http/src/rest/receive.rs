@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use model::{Error, Result, Timestamp};
 use repository::{Destination, Saved, Session, UploadOptions};
-use tower_http::timeout::TimeoutError;
 
+use crate::intake;
 use crate::protocol::content_digest::Expected;
 use crate::protocol::idempotency;
 
@@ -28,7 +28,7 @@ pub async fn store(
     let mut expected = Expected::of(headers)?;
     let mut upload = session.begin_upload(destination, options, announced(headers)?).await?;
     while let Some(frame) = body.frame().await {
-        if let Ok(bytes) = frame.map_err(broken)?.into_data() {
+        if let Ok(bytes) = frame.map_err(intake::broken)?.into_data() {
             expected.see(&bytes);
             upload.write(bytes).await?;
         }
@@ -65,18 +65,4 @@ fn modified_at(headers: &HeaderMap) -> Result<Option<Timestamp>> {
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(ToOwned::to_owned)
-}
-
-/// What it means that a body ended with an error.
-pub fn broken(error: axum::Error) -> Error {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(found) = cause {
-        if found.is::<TimeoutError>() {
-            return Error::invalid("no byte of the body came for a minute: send it again").with_code("body_timeout");
-        }
-        cause = found.source();
-    }
-    Error::invalid("the connection ended before the whole body came: send it again")
-        .with_code("incomplete_body")
-        .with_source(error)
 }

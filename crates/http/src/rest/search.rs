@@ -20,6 +20,7 @@ use crate::state::AppState;
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// Words that a name must all contain, at any place; upper and lower case make no difference. At most 255 characters.
+    #[param(value_type = super::wire::rules::Sought)]
     q: String,
     /// Most items of the answer, 1 to 50.
     #[param(minimum = 1, maximum = 50, default = 50)]

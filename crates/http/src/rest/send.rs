@@ -10,6 +10,7 @@ use repository::{Content, ReadRange};
 
 use crate::content::{self, Plan};
 use crate::courtesy;
+use crate::secure;
 
 /// Number of the version that an answer is about.
 pub const X_VERSION: &str = "x-version";
@@ -21,6 +22,7 @@ pub const X_ITEM_ID: &str = "x-item-id";
 /// The first bytes are read before the status is sent, so that damage found there is an error. What is found later breaks
 /// the connection: a client never takes a part for the whole.
 pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
+    secure::require_harmless_use(headers)?;
     let etag = format!("\"{}\"", opened.etag());
     let about = content::Content {
         name: &opened.item.name,
@@ -79,13 +81,7 @@ async fn next(mut state: Streaming) -> Option<(Result<Bytes>, Option<Streaming>)
             Some((Ok(bytes), Some(state)))
         }
         Ok(None) if state.left == 0 => None,
-        Ok(None) => Some((Err(logged(Error::corrupt("a document ended before its length"))), None)),
-        Err(error) => Some((Err(logged(error)), None)),
+        Ok(None) => Some((Err(Error::corrupt("a document ended before its length")), None)),
+        Err(error) => Some((Err(error), None)),
     }
-}
-
-/// Nobody else can tell: the status was sent before.
-fn logged(error: Error) -> Error {
-    tracing::error!(target: "http", code = error.code(), "a download was broken off: {}", error.report());
-    error
 }

@@ -14,9 +14,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::Words;
-use super::{receive, send, wire};
+use super::{send, wire};
 use crate::error::Problem;
 use crate::identity::Authenticated;
+use crate::intake;
 use crate::protocol::{conditional, content_type, tus};
 use crate::state::AppState;
 
@@ -52,6 +53,7 @@ pub async fn keep_tidy(repository: Repository) {
     path = "/api/v1/uploads",
     operation_id = "describe_uploads",
     tag = "uploads",
+    security(()),
     responses((status = 204, description = "Versions and extensions in `Tus-Version`, `Tus-Extension`"))
 )]
 async fn options() -> Response {
@@ -74,9 +76,9 @@ async fn options() -> Response {
     operation_id = "create_upload",
     tag = "uploads",
     params(
-        ("Tus-Resumable" = String, Header, description = "`1.0.0`"),
+        ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
         ("Upload-Length" = u64, Header, description = "Bytes in all"),
-        ("Upload-Metadata" = String, Header, description = "Keys and values in Base64"),
+        ("Upload-Metadata" = wire::rules::UploadMetadata, Header, description = "Keys and values in Base64"),
     ),
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
     responses((status = 201, description = "Begun; its address is in `Location`"))
@@ -95,7 +97,7 @@ async fn create(caller: Authenticated, request: Request) -> Response {
     tag = "uploads",
     params(
         ("id" = String, Path, description = "Identifier of the upload"),
-        ("Tus-Resumable" = String, Header, description = "`1.0.0`"),
+        ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
     ),
     responses((status = 200, description = "`Upload-Offset` bytes of `Upload-Length` are on stable storage"))
 )]
@@ -114,15 +116,12 @@ async fn look(caller: Authenticated, Words([id]): Words<1>, headers: HeaderMap) 
     tag = "uploads",
     params(
         ("id" = String, Path, description = "Identifier of the upload"),
-        ("Tus-Resumable" = String, Header, description = "`1.0.0`"),
+        ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
         ("Upload-Offset" = u64, Header, description = "Where the part begins"),
-        ("Upload-Checksum" = Option<String>, Header, description = "`sha1` and the digest of the part in Base64"),
+        ("Upload-Checksum" = Option<wire::rules::Sha1Text>, Header, description = "`sha1` and the digest of the part in Base64"),
     ),
     request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
-    responses(
-        (status = 204, description = "Stored up to `Upload-Offset`"),
-        (status = 460, description = "The part does not have the checksum; nothing of it was kept", body = wire::Problem),
-    )
+    responses((status = 204, description = "Stored up to `Upload-Offset`"))
 )]
 async fn append(caller: Authenticated, Words([id]): Words<1>, request: Request) -> Response {
     spoken(next_part(&caller.session, &id, request).await)
@@ -136,7 +135,7 @@ async fn append(caller: Authenticated, Words([id]): Words<1>, request: Request) 
     tag = "uploads",
     params(
         ("id" = String, Path, description = "Identifier of the upload"),
-        ("Tus-Resumable" = String, Header, description = "`1.0.0`"),
+        ("Tus-Resumable" = wire::rules::TusVersion, Header, description = "`1.0.0`"),
     ),
     responses((status = 204, description = "Its bytes are gone"))
 )]
@@ -238,7 +237,7 @@ async fn take(session: &Session, id: &str, offset: u64, headers: &HeaderMap, mut
                 if checksum.is_none() {
                     part.commit().await?;
                 }
-                return Err(receive::broken(error));
+                return Err(intake::broken(error));
             }
         }
     }

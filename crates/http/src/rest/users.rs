@@ -6,11 +6,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Create, Ids, Json, Query};
+use super::wire::Once;
 use super::wire::list::{List, PageQuery, page};
 use super::wire::people::{
     NewTokenJson, NewUser, PasswordForm, SessionJson, TokenForm, TokenJson, UserChange, UserJson,
 };
-use super::wire::{Once, time};
 use crate::error::Answer;
 use crate::identity::Authenticated;
 use crate::state::AppState;
@@ -141,7 +141,7 @@ async fn tokens(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<T
 
 /// Make a token for a user
 ///
-/// The secret is shown once.
+/// The secret is shown once. Needs a sign-in of the last ten minutes, or the password with the request: a token makes no tokens.
 #[utoipa::path(
     post,
     path = "/api/v1/users/{id}/tokens",
@@ -157,8 +157,7 @@ async fn create_token(
     create: Create<TokenForm>,
 ) -> Answer<(StatusCode, Reply<NewTokenJson>)> {
     let (session, form) = create.with(caller.session);
-    let expires_at = form.expires_at.as_deref().map(time::parse).transpose()?;
-    let made = session.create_token(id, &form.name, expires_at).await?;
+    let made = session.create_token(id, form.wish()?).await?;
     Ok((StatusCode::CREATED, Reply(NewTokenJson { token: made.token.into(), secret: made.secret })))
 }
 

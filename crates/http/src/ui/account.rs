@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Error, Id, Preferences, Result, Theme, Timestamp};
-use repository::{Token, WebSession};
+use model::{Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope};
+use repository::{Session, Target, Token, TokenWish, WebSession};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -14,7 +14,7 @@ use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::page::{NavGroup, NavLink, Page};
 use super::texts::Language;
-use super::{html, refuse};
+use super::{agent, html, refuse};
 
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -22,14 +22,64 @@ struct AccountPage<'a> {
     page: &'a Page,
     languages: Vec<Choice>,
     themes: Vec<Choice>,
-    tokens: Vec<Token>,
-    sessions: Vec<WebSession>,
+    tokens: Vec<TokenRow>,
+    sessions: Vec<SessionRow>,
     current: Id,
     /// A token that was just made, which is shown this once.
     secret: Option<String>,
 }
 
-fn furnish(page: &mut Page) {
+/// A token, with its scopes and places in words.
+struct TokenRow {
+    token: Token,
+    scopes: String,
+    places: String,
+}
+
+/// A session, with its browser in words.
+struct SessionRow {
+    session: WebSession,
+    browser: String,
+}
+
+impl TokenRow {
+    fn of(page: &Page, token: Token) -> Self {
+        let words = token.scopes.map(|scopes| {
+            let names: Vec<&str> = scopes.iter().map(|scope| page.s(scope_key(scope))).collect();
+            names.join(", ")
+        });
+        let scopes = words.unwrap_or_else(|| page.s("account.old-token").to_owned());
+        let places = match token.places.len() {
+            0 => String::new(),
+            count => page.n("account.places-count", count as u64),
+        };
+        Self { token, scopes, places }
+    }
+}
+
+impl SessionRow {
+    fn of(page: &Page, session: WebSession) -> Self {
+        let browser = match agent::parts(&session.agent) {
+            (Some(browser), Some(system)) => page.f2("account.browser-on", browser, system),
+            (Some(one), None) | (None, Some(one)) => one.to_owned(),
+            (None, None) if session.agent.is_empty() => page.s("account.unknown-browser").to_owned(),
+            (None, None) => session.agent.clone(),
+        };
+        Self { session, browser }
+    }
+}
+
+const fn scope_key(scope: TokenScope) -> &'static str {
+    match scope {
+        TokenScope::Read => "account.scope-read",
+        TokenScope::Write => "account.scope-write",
+        TokenScope::Manage => "account.scope-manage",
+        TokenScope::Farm => "account.scope-farm",
+    }
+}
+
+/// Puts the frame of the account's pages around.
+pub fn furnish(page: &mut Page) {
     let link = |href: &str, picture: &'static str, label: &'static str, current| NavLink {
         href: href.into(),
         icon: icon(picture),
@@ -57,6 +107,8 @@ async fn draw(visit: &mut Visit, secret: Option<String>) -> Shown {
         (Theme::Dark, page.s("account.dark")),
     ];
     let themes = themes.map(|(theme, label)| Choice::new(theme.as_str(), label, theme == chosen.theme)).into();
+    let tokens = tokens.into_iter().map(|token| TokenRow::of(page, token)).collect();
+    let sessions = sessions.into_iter().map(|session| SessionRow::of(page, session)).collect();
     Ok(html(&AccountPage { page, languages, themes, tokens, sessions, current: visit.session_id, secret }))
 }
 
@@ -83,6 +135,7 @@ fn password_form(page: &Page) -> Form<'_> {
             Field::password("new", page.s("account.new-password"), "new-password")
                 .hint(page.f1("account.password-hint", repository::MIN_PASSWORD_CHARS)),
             Field::password("again", page.s("account.again"), "new-password"),
+            Field::paragraph(page.s("account.password-ends")),
         ],
         submit: page.s("action.save").into(),
         danger: false,
@@ -115,51 +168,99 @@ pub async fn do_password(sent: Sent) -> Shown {
     }
 }
 
-fn token_form<'a>(page: &'a Page, name: &str) -> Form<'a> {
-    let days = [("30", 30), ("90", 90), ("365", 365)]
-        .map(|(value, days)| Choice::new(value, page.n("account.days", days as u64), value == "90"));
-    let days = days.into_iter().chain([Choice::new("0", page.s("account.no-end"), false)]).collect();
-    Form {
+/// What was typed into the form of a token.
+#[derive(Default)]
+struct Typed {
+    name: String,
+    days: String,
+    scopes: Vec<String>,
+    places: String,
+}
+
+impl Typed {
+    fn read(fields: &Fields) -> Self {
+        Self {
+            name: fields.trimmed("name"),
+            days: fields.text("days"),
+            scopes: fields.all("scope").map(str::to_owned).collect(),
+            places: fields.text("places"),
+        }
+    }
+
+    async fn wish(&self, session: &Session) -> Result<TokenWish> {
+        let days: u64 = self
+            .days
+            .parse()
+            .map_err(|_| Error::invalid("the validity is a number of days").with_code("invalid_days"))?;
+        let expires_at = Some(Timestamp::now().after(Duration::from_secs(days.min(36_500) * 86_400)));
+        let scopes = self.scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?;
+        let mut places = Vec::new();
+        let paths = self.places.lines().map(str::trim).filter(|path| !path.is_empty());
+        // One more than there may be is enough to say so.
+        for path in paths.take(21) {
+            places.push(session.item(&Target::path(path)?).await?.id);
+        }
+        Ok(TokenWish { name: self.name.clone(), expires_at, scopes, places })
+    }
+}
+
+async fn token_form<'a>(page: &'a Page, session: &Session, typed: &Typed) -> Result<Form<'a>> {
+    let longest = session.longest_token_days().await?;
+    let days = [30, 90, 365].into_iter().filter(|days| *days < longest).chain([longest]);
+    let chosen = if typed.days.is_empty() { longest.min(90).to_string() } else { typed.days.clone() };
+    let days = days.map(|days| Choice::new(days.to_string(), page.n("account.days", days), days.to_string() == chosen));
+    let administers = session.principal().farm_administrator;
+    let offered = TokenScope::ALL.into_iter().filter(|scope| administers || *scope != TokenScope::Farm);
+    let scopes = offered.map(|scope| {
+        let word = scope.as_str();
+        Choice::new(word, page.s(scope_key(scope)), typed.scopes.iter().any(|chosen| chosen == word))
+    });
+    let mut places = Field::of("places", page.s("account.places"), Input::Lines).hint(page.s("account.places-hint"));
+    places.value.clone_from(&typed.places);
+    Ok(Form {
         page,
         title: page.s("account.new-token").into(),
         icon: icon("key"),
         action: "/account/tokens".into(),
         fields: vec![
-            Field::line("name", page.s("column.name"), name).required().hint(page.s("account.token-hint")),
-            Field::of("days", page.s("account.valid"), Input::Select(days)),
+            Field::line("name", page.s("column.name"), &*typed.name).required().hint(page.s("account.token-hint")),
+            Field::of("scope", page.s("account.scopes"), Input::Ticks(scopes.collect())),
+            Field::of("days", page.s("account.valid"), Input::Select(days.collect())),
+            places,
         ],
         submit: page.s("action.create").into(),
         danger: false,
         back: "/account".into(),
         fault: String::new(),
-    }
+    })
 }
 
 /// The form for a token.
 pub async fn token(mut visit: Visit) -> Shown {
+    visit.session.require_fresh("make a token")?;
     furnish(&mut visit.page);
-    Ok(html(&token_form(&visit.page, "")))
-}
-
-fn end(fields: &Fields) -> Result<Option<Timestamp>> {
-    let days: u64 = fields.text("days").parse().map_err(|_| Error::invalid("the validity is a number of days"))?;
-    let ends = |days: u64| Timestamp::now().after(Duration::from_secs(days.min(36_500) * 86_400));
-    Ok((days > 0).then(|| ends(days)))
+    let typed = Typed { scopes: vec![TokenScope::Read.as_str().to_owned()], ..Typed::default() };
+    Ok(html(&token_form(&visit.page, &visit.session, &typed).await?))
 }
 
 /// Makes a token and shows its secret, this once.
 pub async fn do_token(sent: Sent) -> Shown {
     let Sent { mut visit, fields } = sent;
-    let (me, name) = (visit.session.principal().id, fields.trimmed("name"));
-    let made = match end(&fields) {
-        Ok(end) => visit.session.create_token(me, &name, end).await,
+    let (me, typed) = (visit.session.principal().id, Typed::read(&fields));
+    let made = match typed.wish(&visit.session).await {
+        Ok(wish) => visit.session.create_token(me, wish).await,
         Err(error) => Err(error),
     };
     match made {
         Ok(made) => draw(&mut visit, Some(made.secret)).await,
         Err(error) => {
             furnish(&mut visit.page);
-            refuse::again(token_form(&visit.page, &name), error)
+            // A place that is not there was typed, and can be mended like all else.
+            let error = match error.kind() {
+                ErrorKind::NotFound => Error::invalid(error.message().to_owned()).with_code("no_such_token_place"),
+                _ => error,
+            };
+            refuse::again(token_form(&visit.page, &visit.session, &typed).await?, error)
         }
     }
 }

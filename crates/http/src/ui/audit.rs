@@ -1,9 +1,11 @@
 //! What happened in a site collection: the audit log, filtered, and as a file for spreadsheets.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use axum::extract::{Path, Query};
 use model::{Id, MAX_PAGE, Result, Timestamp};
-use repository::{AUDIT_ACTIONS, AuditFilter, Event, Session, Target};
+use repository::{AUDIT_ACTIONS, AuditFilter, Event, PrincipalName, Session, Target};
 use serde::Deserialize;
 
 use super::caller::{Sent, Visit};
@@ -64,6 +66,11 @@ pub fn words(page: &Page, action: &str) -> &'static str {
     page.language.text(&key(action))
 }
 
+/// Names who did it, in the reader's words.
+pub fn who(page: &Page, names: &HashMap<Id, PrincipalName>, actor: Id) -> String {
+    if actor.is_none() { page.s("audit.by-link").to_owned() } else { browse::name_of(names, actor) }
+}
+
 fn key(action: &str) -> String {
     format!("did.{}", action.replace(['.', '_'], "-"))
 }
@@ -98,7 +105,7 @@ pub async fn show(mut visit: Visit, Path(collection): Path<String>, Query(view):
     let page = &visit.page;
     let rows = listed.items.into_iter().map(|event| Row {
         at: event.at,
-        who: browse::name_of(&names, event.actor),
+        who: who(page, &names, event.actor),
         what: words(page, &event.action),
         // The path of the root site is empty.
         detail: if event.detail.starts_with(": ") { format!("/{}", event.detail) } else { event.detail },

@@ -1,20 +1,21 @@
 //! The caller of a page, and what a form has sent.
 
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use model::{Error, Id, Preferences, Result};
 use repository::{Client, Credential, Session};
 
+use super::confirm::Kept;
 use super::fault::{Fault, Known, Reader};
 use super::page::{Page, Who, safe_next};
 use super::sign;
 use super::texts::Language;
+use crate::client::Arrival;
 use crate::protocol::segments;
 use crate::state::AppState;
-use crate::{csrf, identity};
+use crate::{csrf, identity, intake};
 
 /// Somebody who is signed in looks at a page.
 pub struct Visit {
@@ -28,6 +29,8 @@ pub struct Visit {
     pub session_id: Id,
     /// Language and theme of the account.
     pub preferences: Preferences,
+    /// Scheme and host under which browsers know this server.
+    pub origin: String,
     /// Where the request comes from.
     pub client: Client,
     /// Whether this server makes pages of office documents.
@@ -90,19 +93,28 @@ impl FromRequestParts<AppState> for Visit {
             form_key: csrf_key,
             session_id: id,
             preferences: caller.preferences,
-            client: identity::client(parts),
+            origin: Arrival::of(&parts.extensions).map(|arrival| arrival.origin.clone()).unwrap_or_default(),
+            client: identity::client_of(state, parts),
             converts: state.converter().is_some(),
         })
     }
 }
+
+/// Most fields of a form: a selection of as many items as there may be in one, and what goes with each.
+const MOST_FIELDS: usize = 4 * model::MAX_PAGE;
 
 /// The fields of a form.
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
     /// Reads `application/x-www-form-urlencoded` text.
-    pub fn parse(body: &[u8]) -> Self {
-        Self(form_urlencoded::parse(body).into_owned().collect())
+    pub fn parse(body: &[u8]) -> Result<Self> {
+        // No more than that are kept, whatever comes.
+        let fields: Vec<_> = form_urlencoded::parse(body).take(MOST_FIELDS + 1).collect();
+        if fields.len() > MOST_FIELDS {
+            return Err(too_large());
+        }
+        Ok(Self(fields.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()))
     }
 
     /// The value of a field; empty when it is not there. Line ends are those of Unix.
@@ -181,20 +193,19 @@ impl FromRequest<AppState> for Sent {
             Err(Away::SignIn(_)) => return Err(Away::Ended(sign::ended(state, parts, body).await)),
             Err(away) => return Err(away),
         };
-        let fields = read(Request::from_parts(parts, body), state).await.map_err(|e| Away::Fault(e.into()))?;
+        let (reader, to) = (parts.extensions.get::<Reader>().cloned(), parts.uri.path().to_owned());
+        let fields = read(body, intake::FIELDS).await.map_err(|e| Away::Fault(e.into()))?;
         csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| Away::Fault(e.into()))?;
+        if let Some(reader) = reader {
+            reader.keep(Kept { to, fields: fields.encoded() });
+        }
         Ok(Self { visit, fields })
     }
 }
 
-/// Reads the fields of a form, whose token is not checked here.
-pub async fn read(request: Request, state: &AppState) -> Result<Fields> {
-    let body = Bytes::from_request(request, state).await;
-    let body = body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-        _ => Error::invalid("the form did not arrive whole: go back and send it again").with_source(rejection),
-    })?;
-    Ok(Fields::parse(&body))
+/// Reads the fields of a form of at most so many bytes, whose token is not checked here.
+pub async fn read(body: Body, most: usize) -> Result<Fields> {
+    intake::apart(intake::whole(body, most).await?, Fields::parse).await
 }
 
 /// The answer to more text than any form needs.
@@ -208,12 +219,15 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_browsers_send_them() {
-        let fields = Fields::parse(b"name=a+b%C3%BC&ids=1&ids=2,3&tick=yes&text=a%0D%0Ab&next=%2F%2Fevil");
+        let fields = Fields::parse(b"name=a+b%C3%BC&ids=1&ids=2,3&tick=yes&text=a%0D%0Ab&next=%2F%2Fevil").unwrap();
         assert_eq!(fields.text("name"), "a bü");
         assert_eq!(fields.ids("ids").unwrap(), [Id::new(1), Id::new(2), Id::new(3)]);
         assert!(fields.yes("tick") && !fields.yes("name"));
         assert_eq!((fields.text("text").as_str(), fields.text("none").as_str()), ("a\nb", ""));
         assert_eq!(fields.next("/home"), "/home");
         assert!(fields.ids("none").is_err() && fields.ids("name").is_err());
+        let many =
+            |count: usize| Fields::parse("a&".repeat(count).as_bytes()).map(|_| ()).map_err(|error| error.code());
+        assert_eq!((many(MOST_FIELDS), many(MOST_FIELDS + 1)), (Ok(()), Err("too_large")));
     }
 }

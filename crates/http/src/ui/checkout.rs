@@ -17,7 +17,7 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
     let mut field = Field::of("comment", page.s("column.comment"), Input::Lines).hint(page.s("check-in.comment-hint"));
     comment.clone_into(&mut field.value);
     let mut fields = vec![field];
-    if drafts {
+    if drafts && item.rights.has(Right::Publish) {
         fields.push(Field::of("publish", page.s("check-in.publish"), Input::Tick(true)));
     }
     fields.push(Field::of("keep", page.s("check-in.keep"), Input::Tick(false)));
@@ -37,7 +37,7 @@ fn check_in_form<'a>(page: &'a Page, item: &Item, drafts: bool, comment: &str) -
 /// The form that checks in.
 pub async fn check_in(visit: Visit, Path(id): Path<String>) -> Shown {
     let item = change::find_for(&visit, &id, Right::Edit).await?;
-    let drafts = visit.session.keeps_drafts(item.library_id).await?;
+    let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
     Ok(html(&check_in_form(&visit.page, &item, drafts, "")))
 }
 
@@ -50,7 +50,7 @@ pub async fn do_check_in(Path(id): Path<String>, sent: Sent) -> Shown {
     match visit.session.check_in(&Target::Id(item.id), how).await {
         Ok(number) => Ok(done(&address::browse(&item.path), &Flash::new("toast.checked-in", number.to_string()))),
         Err(error) => {
-            let drafts = visit.session.keeps_drafts(item.library_id).await?;
+            let drafts = visit.session.keeps_drafts(&Target::Id(item.id)).await?;
             refuse::again(check_in_form(&visit.page, &item, drafts, &comment), error)
         }
     }

@@ -12,6 +12,7 @@ use super::frame::{self, Crumb};
 use super::page::Page;
 use super::preview::decode;
 use super::{address, html};
+use crate::{intake, request};
 
 /// Bytes of each version that are compared.
 const MOST_BYTES: usize = 512 << 10;
@@ -75,6 +76,7 @@ pub struct Pair {
 
 /// The page.
 pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<Pair>) -> Shown {
+    let _place = request::costly()?;
     let target = Target::Id(id.parse()?);
     let way = visit.session.item_with_ancestors(&target).await?;
     frame::furnish(&mut visit, &way).await?;
@@ -82,11 +84,15 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<P
     let to = if pair.to.is_empty() { item.version.to_string() } else { pair.to };
     let (old, old_cut) = read(&visit.session, &target, &pair.from).await?;
     let (new, new_cut) = read(&visit.session, &target, &to).await?;
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let mut crumbs = frame::crumbs(&way);
     crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
-    let (page, lines) = (&visit.page, shorten(&differ(&old, &new)));
-    Ok(html(&ComparePage { page, item, crumbs, from: pair.from, to, lines, cut: old_cut || new_cut }))
+    let (page, item, from, cut) = (visit.page, item.clone(), pair.from, old_cut || new_cut);
+    let drawn = intake::aside(move || {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let lines = shorten(&differ(&old, &new));
+        html(&ComparePage { page: &page, item: &item, crumbs, from, to, lines, cut })
+    });
+    Ok(drawn.await?)
 }
 
 async fn read(session: &Session, target: &Target, number: &str) -> Result<(String, bool)> {

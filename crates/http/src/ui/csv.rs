@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use model::Result;
 
 use super::fault::Shown;
+use crate::request;
 
 /// What the lines of a file come from.
 pub trait Source: Send + Sized + 'static {
@@ -16,15 +17,16 @@ pub trait Source: Send + Sized + 'static {
 
 /// Sends a file: the line of headings, then what the source gives.
 pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown {
+    let place = request::costly()?;
     // The first part before the answer begins: it is what is refused to those who may not see the file.
     let first = source.next().await?.map(|lines| format!("{headings}\r\n{lines}"));
-    let parts = stream::unfold((first, Some(source)), |(first, source)| async move {
-        let mut source = source?;
+    let parts = stream::unfold((first, Some((source, place))), |(first, rest)| async move {
+        let (mut source, place) = rest?;
         let part = match first {
             Some(text) => Ok(text),
             None => source.next().await.transpose()?,
         };
-        let rest = part.is_ok().then_some(source);
+        let rest = part.is_ok().then_some((source, place));
         Some((part.map(Bytes::from), (None, rest)))
     });
     // Compression asks again after the end.

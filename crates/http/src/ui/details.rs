@@ -26,6 +26,8 @@ struct Details<'a> {
     modified_by: String,
     document: bool,
     site: bool,
+    /// Of an item on the way to another one, only the name is told.
+    opens: bool,
     may_edit: bool,
     may_delete: bool,
     may_permit: bool,
@@ -50,6 +52,7 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         modified_by: browse::name_of(&names, item.modified_by),
         document: item.kind == NodeKind::Document,
         site: item.kind == NodeKind::Site,
+        opens: item.rights.has(Right::View),
         preview: match item.kind {
             NodeKind::Document => preview::of(&visit.session, item).await,
             _ => Preview::Nothing,

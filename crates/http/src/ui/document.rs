@@ -128,7 +128,7 @@ async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<Deed>> {
     let names = visit.session.principal_names(&actors).await?;
     let deed = |event: repository::Event| Deed {
         at: event.at,
-        who: browse::name_of(&names, event.actor),
+        who: audit::who(&visit.page, &names, event.actor),
         what: audit::words(&visit.page, &event.action),
     };
     Ok(events.into_iter().map(deed).collect())

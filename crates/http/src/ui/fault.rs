@@ -12,10 +12,11 @@ use futures_util::FutureExt;
 use model::{Error, Theme};
 
 use super::caller::{self, Visit};
+use super::confirm::{self, Kept};
 use super::flash::Flash;
 use super::page::{Page, Who};
 use super::texts::Language;
-use super::{html, refuse};
+use super::{account, html, refuse};
 use crate::state::AppState;
 use crate::{edge, error, request};
 
@@ -55,7 +56,10 @@ struct FaultPage<'a> {
 
 /// Who reads the page, once a handler has found out; so that an error looks like all other pages.
 #[derive(Clone, Default)]
-pub struct Reader(Arc<OnceLock<Known>>);
+pub struct Reader {
+    known: Arc<OnceLock<Known>>,
+    kept: Arc<OnceLock<Kept>>,
+}
 
 /// What is known of a reader.
 pub struct Known {
@@ -72,7 +76,12 @@ pub struct Known {
 impl Reader {
     /// Notes the reader; the first note counts.
     pub fn note(&self, known: Known) {
-        let _ = self.0.set(known);
+        let _ = self.known.set(known);
+    }
+
+    /// Keeps what a form brought, to be sent again after a fresh proof.
+    pub fn keep(&self, kept: Kept) {
+        let _ = self.kept.set(kept);
     }
 }
 
@@ -115,8 +124,11 @@ pub async fn show(request: Request, next: Next) -> Response {
     let error = response.extensions_mut().remove::<Fault>().map(|fault| fault.0);
     match error.or_else(|| unreadable(&response).map(Arc::new)) {
         Some(error) => {
-            if let Some(known) = reader.0.get() {
+            if let Some(known) = reader.known.get() {
                 known.apply(&mut page);
+            }
+            if error.code() == "fresh_sign_in_needed" {
+                return ask(page, reader.kept.get(), &error);
             }
             draw(&page, &error)
         }
@@ -136,6 +148,15 @@ fn unreadable(response: &Response) -> Option<Error> {
         Error::invalid("a part of the address or of the form is missing or cannot be read: go back and try it again")
             .with_code("unreadable")
     })
+}
+
+/// Asks for the password in place of what needs a fresh proof.
+fn ask(mut page: Page, kept: Option<&Kept>, error: &Error) -> Response {
+    let (next, kept) = (page.here.clone(), kept.cloned().unwrap_or_default());
+    account::furnish(&mut page);
+    let mut response = html(&confirm::form(&page, &next, &kept, String::new()));
+    *response.status_mut() = error::status(error);
+    response
 }
 
 fn draw(page: &Page, error: &Error) -> Response {
@@ -186,7 +207,7 @@ mod tests {
             .route("/rotten", get(rotten))
             .route("/waits", get(waits))
             .layer(from_fn(show))
-            .layer(from_fn(edge::around));
+            .layer(from_fn(edge::guarded));
         for (path, status, said) in [
             ("/burst", 500, "The server failed on this request; the log has the details under its request id."),
             ("/rotten", 500, "an administrator finds the details in the log under the request id"),

@@ -41,10 +41,16 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
         current: here == site.id,
     };
     let mut first = vec![home, here_is_site];
+    // What is the whole site collection's says so in the sites below its root.
+    let root = way.first().filter(|root| root.id != site.id);
+    let (bin, log) = match root {
+        Some(root) => (page.f1("nav.bin-of", &root.name), page.f1("nav.audit-of", &root.name)),
+        None => (page.s("nav.bin").to_owned(), page.s("nav.audit").to_owned()),
+    };
     first.push(NavLink {
         href: format!("/bin/{}", site.collection_id),
         icon: icon("trash"),
-        label: page.s("nav.bin").to_owned(),
+        label: bin,
         current: false,
     });
     if site.rights.has(Right::ManagePermissions) {
@@ -59,7 +65,7 @@ pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
         first.push(NavLink {
             href: format!("/audit/{}", site.collection_id),
             icon: icon("clock"),
-            label: page.s("nav.audit").to_owned(),
+            label: log,
             current: false,
         });
     }

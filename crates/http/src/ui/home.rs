@@ -104,7 +104,7 @@ async fn told(visit: &Visit) -> model::Result<Vec<Told>> {
         href: address::browse(&happening.item.path),
         icon: browse::icon_of(&happening.item),
         what: audit::words(&visit.page, &happening.action),
-        who: browse::name_of(&names, happening.actor),
+        who: audit::who(&visit.page, &names, happening.actor),
         at: happening.at,
         name: happening.item.name,
     };

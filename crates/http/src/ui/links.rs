@@ -3,7 +3,7 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::Method;
 use axum::response::Response;
 use model::{Error, Id, Result, Right, Timestamp};
 use repository::{Item, LinkRule, NewLink, ShareLink, Target};
@@ -17,7 +17,7 @@ use super::page::Page;
 use super::{address, browse, change, format, html, refuse};
 use crate::rest::send;
 use crate::state::AppState;
-use crate::{error, identity};
+use crate::{error, identity, intake};
 
 /// Days that a new link lives when nobody says otherwise.
 const USUAL_DAYS: u32 = 7;
@@ -121,7 +121,7 @@ struct Made<'a> {
 }
 
 /// Makes a link and shows its address, once.
-pub async fn make(State(state): State<AppState>, Path(id): Path<String>, headers: HeaderMap, sent: Sent) -> Shown {
+pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
     let item = change::find(&visit, &id).await?;
     let made = match read(&fields) {
@@ -130,9 +130,7 @@ pub async fn make(State(state): State<AppState>, Path(id): Path<String>, headers
     };
     match made {
         Ok((link, secret)) => {
-            let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-            let scheme = if state.is_secure() { "https" } else { "http" };
-            let address = format!("{scheme}://{host}/s/{}/{secret}", link.id);
+            let address = format!("{}/s/{}/{secret}", visit.origin, link.id);
             let back = address::browse(&item.path);
             Ok(html(&Made { page: &visit.page, item: &item, back, address, ends: link.expires_at }))
         }
@@ -143,7 +141,7 @@ pub async fn make(State(state): State<AppState>, Path(id): Path<String>, headers
     }
 }
 
-fn read(fields: &Fields) -> Result<NewLink> {
+pub(super) fn read(fields: &Fields) -> Result<NewLink> {
     let number = |name: &str| {
         let bad = |_| Error::invalid("days and downloads are whole numbers").with_code("invalid_days");
         fields.trimmed(name).parse::<u32>().map_err(bad)
@@ -182,6 +180,9 @@ fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a
 /// The form of what a site collection allows.
 pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
     let site = change::find_for(&visit, &id, Right::ManageSite).await?;
+    if site.id != site.collection_id {
+        return Err(Error::not_found("what links are allowed is set at the root site").into());
+    }
     let rule = visit.session.link_rule(&Target::Id(site.id)).await?;
     Ok(html(&rule_form(&visit.page, &site, rule)))
 }
@@ -238,7 +239,7 @@ pub async fn download(
     let (parts, body) = request.into_parts();
     let client = identity::client(&parts);
     let headers = parts.headers.clone();
-    let fields = super::caller::read(axum::extract::Request::from_parts(parts, body), &state).await?;
+    let fields = super::caller::read(body, intake::UNKNOWN).await?;
     let link: Id = link.parse().map_err(|_| ended())?;
     match state.repository().download_link(link, &secret, &fields.text("password"), &client).await {
         Ok(content) => Ok(send::content(&Method::GET, &headers, content, false).await?),

@@ -147,7 +147,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let asks_own = readable && !view.values.is_empty();
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
-    let after = if view.after.is_empty() { None } else { Some(place::read(&view.after)?) };
+    let after = if view.after.is_empty() { None } else { Some(place::open(session, &view.after).await?) };
     let first = after.is_none();
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MOST_COLUMNS, filter };
@@ -156,6 +156,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     people.extend(session.principal_names(&cells::people(found.values.values())).await?);
     let open_by = match found.place.locked_by {
         Some(holder) => Some(name_of(&session.principal_names(&[holder]).await?, holder)),
+        None => None,
+    };
+    let next = match &found.page.next {
+        Some(place) => Some(place::seal(session, place).await?),
         None => None,
     };
     let shown = view.shown(&found.columns);
@@ -172,7 +176,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         heads,
         sized,
         has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
-        next: found.page.next.as_ref().map(|key| format!("{here}?{}&after={}", view.query(), place::write(key))),
+        next: next.map(|place| format!("{here}?{}&after={place}", view.query())),
         first,
         tabs: tabs(&visit.page, &here, &saved, chosen, changed),
         deletable: saved
@@ -233,6 +237,8 @@ fn part<'a>(
 ) -> Part<'a> {
     let document = item.kind == NodeKind::Document;
     match key {
+        // Of an item on the way to another one, only the name is told.
+        Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => Part::Text(Cow::default()),
         Key::Type if document => Part::Text(format::media(page.language, &item.media_type, &item.name)),
         Key::Type => Part::Text(page.kind(item.kind.as_str()).into()),
         Key::Modified => Part::When(item.modified_at),

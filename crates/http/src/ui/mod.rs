@@ -4,6 +4,7 @@
 
 mod account;
 mod address;
+mod agent;
 mod assets;
 mod audit;
 mod bin;
@@ -13,6 +14,7 @@ mod cells;
 mod change;
 mod checkout;
 mod compare;
+mod confirm;
 mod csv;
 mod details;
 mod dialog;
@@ -26,6 +28,8 @@ mod flash;
 mod form;
 mod format;
 mod frame;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod groups;
 mod home;
 mod kit;
@@ -97,6 +101,7 @@ fn entrance() -> Router<AppState> {
         .route("/sign-out", post(sign::sign_out))
         .route("/account", get(account::show))
         .route("/account/password", get(account::password).post(account::do_password))
+        .route("/account/confirm", post(confirm::confirm))
         .route("/account/preferences", post(account::preferences))
         .route("/account/tokens", get(account::token).post(account::do_token))
         .route("/account/tokens/{token}/revoke", post(account::revoke_token))
@@ -196,13 +201,20 @@ fn administration() -> Router<AppState> {
 
 fn content() -> Router<AppState> {
     Router::new()
-        .route("/items/{id}/upload", get(upload::form).post(upload::upload))
-        .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
+        .merge(uploads())
         .route("/download/{id}/{name}", get(download::download))
         .route("/selection/archive", post(place::selected_archive))
         .route("/s/{link}/{secret}", post(links::download))
-        .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn(fault::show))
+}
+
+/// Forms with files, which are streamed: the reader of such forms has a limit of its own, which is for those who hold
+/// them in memory.
+fn uploads() -> Router<AppState> {
+    Router::new()
+        .route("/items/{id}/upload", get(upload::form).post(upload::upload))
+        .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
+        .layer(DefaultBodyLimit::disable())
 }
 
 /// The answer where no route is: a page for browsers, a problem document for programs.

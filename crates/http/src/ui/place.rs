@@ -48,7 +48,7 @@ struct PlacePage<'a> {
 /// The page that asks for the destination.
 pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
     let moves = plan.action == "move";
-    let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes()).ids("ids")?;
+    let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes())?.ids("ids")?;
     let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
     let item = visit.session.item(&Target::Id(first)).await?;
     if moves {

@@ -96,7 +96,7 @@ async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -
 
 /// The form.
 pub async fn ask(visit: Visit, Query(ticked): Query<Ticked>) -> Shown {
-    let ids = Fields::parse(format!("ids={}", ticked.ids).as_bytes()).ids("ids")?;
+    let ids = Fields::parse(format!("ids={}", ticked.ids).as_bytes())?.ids("ids")?;
     let subject = subject(&visit, ids).await?;
     Ok(html(&form(&visit, &subject, None).await?))
 }

@@ -7,18 +7,21 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use model::{Error, ErrorKind, Timestamp};
-use repository::Credential;
+use repository::{Credential, DEVICE_LIFE};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::caller::{self, Away, Fields, Sent};
 use super::fault::{Fault, Shown};
+use super::flash::{Flash, done};
 use super::page::{Page, safe_next};
 use super::{html, refuse};
 use crate::cookies::{self, Cookie};
 use crate::state::AppState;
-use crate::{csrf, error, identity};
+use crate::{csrf, error, identity, intake};
 
+/// Most bytes of the form that signs in: it brings along what was typed before, written for a form a second time.
+const MOST: usize = 4 * intake::UNKNOWN;
 /// Cookie with the random value behind the token of the sign-in form.
 const VISITOR: &str = "strongroom_visitor";
 
@@ -37,10 +40,19 @@ struct SignIn<'a> {
 /// What somebody sent when their session had ended, once they are back.
 #[derive(Template)]
 #[template(path = "resend.html")]
-struct Resend<'a> {
+pub struct Resend<'a> {
     page: &'a Page,
+    /// Key of the title.
+    title: &'static str,
     action: String,
     fields: Vec<(String, String)>,
+}
+
+impl<'a> Resend<'a> {
+    /// Sends these fields, as a form sends them, to `action` when the button is pressed.
+    pub fn new(page: &'a Page, title: &'static str, action: String, fields: &str) -> Self {
+        Self { page, title, action, fields: form_urlencoded::parse(fields.as_bytes()).into_owned().collect() }
+    }
 }
 
 /// The answer to a form that came when its session had ended: signing in keeps what was typed. Scripts get a problem.
@@ -56,7 +68,7 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
         Err(error) => return Fault::from(error).into_response(),
     };
     let resend_to = safe_next(Some(parts.uri.path()), "/");
-    let fields = match caller::read(Request::from_parts(parts, body), state).await {
+    let fields = match caller::read(body, intake::UNKNOWN).await {
         Ok(fields) => fields,
         Err(error) => return Fault::from(error).into_response(),
     };
@@ -84,8 +96,7 @@ async fn go_on(state: &AppState, mut page: Page, secret: &str, next: &str, field
         page.form_token = csrf::token(&csrf_key);
     }
     let action = safe_next(Some(fields.text("resend_to").as_str()), "/");
-    let fields = form_urlencoded::parse(resend.as_bytes()).into_owned().collect();
-    Ok(html(&Resend { page: &page, action, fields }))
+    Ok(html(&Resend::new(&page, "sign.again", action, &resend)))
 }
 
 /// Where to go after signing in.
@@ -122,11 +133,11 @@ pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, reque
 /// Begins a session. The secret of the cookie is always a new one, so nobody can have planted it.
 pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let (parts, body) = request.into_parts();
-    let client = identity::client(&parts);
+    let client = identity::client_of(&state, &parts);
     let mut page = Page::of_request(&parts);
     let (visitor, _) = visitor(&parts.headers)?;
     let before = identity::session_secret(&state, &parts.headers);
-    let fields = caller::read(Request::from_parts(parts, body), &state).await?;
+    let fields = caller::read(body, MOST).await?;
     let key = csrf::visitor_key(&visitor);
     csrf::check(&key, &fields.text("form_token"))?;
     let (login, next) = (fields.trimmed("login"), fields.next("/"));
@@ -137,10 +148,18 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
                 state.repository().sign_out(&before).await?;
             }
             let seconds = (signed_in.expires_at.seconds() - Timestamp::now().seconds()).max(0).unsigned_abs();
-            let mut response = go_on(&state, page, &signed_in.secret, &next, &fields).await?;
+            let mut response = match signed_in.outdated_password && fields.text("resend").is_empty() {
+                // The password still works; its owner is told each time.
+                true => done("/account/password", &Flash::new("toast.easy-password", "")),
+                false => go_on(&state, page, &signed_in.secret, &next, &fields).await?,
+            };
             let (name, secure) = (identity::session_cookie(state.is_secure()), state.is_secure());
             Cookie { name, value: &signed_in.secret, seconds: Some(seconds), secure }.set(&mut response);
             Cookie { name: VISITOR, value: "", seconds: Some(0), secure }.set(&mut response);
+            if let Some(device) = &signed_in.device {
+                let (name, seconds) = (identity::device_cookie(secure), Some(DEVICE_LIFE.as_secs()));
+                Cookie { name, value: device, seconds, secure }.set(&mut response);
+            }
             Ok(response)
         }
         Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted) => {

@@ -37,6 +37,8 @@ struct Settings<'a> {
     sites: Vec<Crumb>,
     percent: Option<u64>,
     links: String,
+    /// The root site, where what is the whole site collection's is set; none on its own page.
+    whole: Option<Crumb>,
     administers: bool,
 }
 
@@ -91,6 +93,14 @@ pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
         sites,
         percent,
         links,
+        whole: way.first().filter(|_| !root).map(|root| Crumb {
+            href: if root.rights.has(Right::ManageSite) {
+                format!("/items/{}/site-settings", root.id)
+            } else {
+                address::browse(&root.path)
+            },
+            label: root.name.clone(),
+        }),
         administers: visit.session.principal().farm_administrator,
     }))
 }

@@ -17,6 +17,7 @@ use super::page::safe_next;
 use super::taken::{self, Taken};
 use super::{address, html};
 use crate::csrf;
+use crate::intake::{self, Ahead};
 use crate::state::AppState;
 
 /// The form that uploads into a library or folder.
@@ -103,23 +104,25 @@ struct Stored {
 /// Stores the files of the form one after the other. Fields count when they stand before the file.
 async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, replaces: bool) -> Result<Stored> {
     let item = change::find(visit, id).await?;
-    let mut parts = Multipart::from_request(request, state).await.map_err(|e| {
+    let ahead = Ahead::default();
+    let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
         Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
     })?;
     let mut when_taken = if replaces { Taken::Replace } else { taken::usual(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
     let mut next = None;
     let (mut saved, mut skipped) = (Vec::new(), false);
-    while let Some(part) = parts.next_field().await.map_err(broken)? {
+    while let Some(mut part) = parts.next_field().await.map_err(broken)? {
+        ahead.caught_up();
         match part.name().unwrap_or_default() {
             "form_token" => {
-                csrf::check(&visit.form_key, &short(part, 200).await?)?;
+                csrf::check(&visit.form_key, &short(&mut part, &ahead, 200).await?)?;
                 allowed = true;
             }
-            "comment" => comment = short(part, 4 * MAX_COMMENT).await?.trim().to_owned(),
-            "next" => next = Some(short(part, 4_096).await?),
-            "taken" if !replaces => when_taken = Taken::parse(&short(part, 20).await?)?,
-            "path" => folder = NodePath::parse(&short(part, 8_192).await?)?,
+            "comment" => comment = short(&mut part, &ahead, 4 * MAX_COMMENT).await?.trim().to_owned(),
+            "next" => next = Some(short(&mut part, &ahead, 4_096).await?),
+            "taken" if !replaces => when_taken = Taken::parse(&short(&mut part, &ahead, 20).await?)?,
+            "path" => folder = NodePath::parse(&short(&mut part, &ahead, 8_192).await?)?,
             "file" => {
                 if !allowed {
                     return Err(csrf::check(&visit.form_key, "").err().unwrap_or_else(|| Error::forbidden("no token")));
@@ -132,13 +135,17 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
                     ..UploadOptions::default()
                 };
                 let destination = destination(&item, &folder, &part, replaces)?;
-                match stream(visit, &destination, options, part).await {
+                match stream(visit, &destination, options, &mut part, &ahead).await {
                     Ok(stored) => saved.push(stored),
                     Err(error) if when_taken == Taken::Skip && error.code() == "name_taken" => skipped = true,
                     Err(error) => return Err(error),
                 }
             }
             _ => {}
+        }
+        // What nobody wanted of it, so that the reader has not to look for the end itself.
+        while part.chunk().await.map_err(broken)?.is_some() {
+            ahead.caught_up();
         }
     }
     if saved.is_empty() && !skipped {
@@ -157,18 +164,26 @@ fn destination(item: &Item, folder: &NodePath, part: &Part<'_>, replaces: bool) 
     taken::destination(item, folder, name)
 }
 
-async fn stream(visit: &Visit, destination: &Destination, options: UploadOptions, mut part: Part<'_>) -> Result<Saved> {
+async fn stream(
+    visit: &Visit,
+    destination: &Destination,
+    options: UploadOptions,
+    part: &mut Part<'_>,
+    ahead: &Ahead,
+) -> Result<Saved> {
     let mut upload = visit.session.begin_upload(destination, options, None).await?;
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
+        ahead.caught_up();
         upload.write(chunk).await?;
     }
     upload.finish().await
 }
 
 /// A field that is held in memory.
-async fn short(mut part: Part<'_>, most: usize) -> Result<String> {
+pub(super) async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<String> {
     let mut bytes = Vec::new();
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
+        ahead.caught_up();
         if bytes.len() + chunk.len() > most {
             return Err(Error::invalid("a field of the form is too long").with_code("too_large"));
         }
@@ -179,7 +194,9 @@ async fn short(mut part: Part<'_>, most: usize) -> Result<String> {
 
 /// A body that was cut or is malformed: nothing of the file under way was stored.
 fn broken(error: MultipartError) -> Error {
-    Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
-        .with_code("incomplete_body")
-        .with_source(error)
+    intake::refused(&error).unwrap_or_else(|| {
+        Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
+            .with_code("incomplete_body")
+            .with_source(error)
+    })
 }

@@ -4,6 +4,8 @@
 //! are in the content database with everything else.
 
 mod error;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod live;
 mod request;
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use model::{Error, ErrorKind, NodePath};
 use repository::{Details, Preconditions, Session, Target, Wanted};
 
 use super::error::{Failure, Outcome};
 use super::wire::condition::{If, List, Present};
 use super::wire::{headers, href};
-use crate::rest::{conditions, receive};
+use crate::intake;
+use crate::rest::conditions;
 
 /// Most bytes of an XML body.
 const MOST_XML: usize = 1 << 20;
@@ -75,19 +75,9 @@ impl Ask {
         Ok(wanted.check(present)?)
     }
 
-    /// A body as bytes, at most a mebibyte.
-    pub async fn xml(&self, body: Body) -> Outcome<bytes::Bytes> {
-        let announced = receive::announced(&self.parts.headers)?;
-        let too_large =
-            || Error::exhausted("the XML body is larger than 1 MiB, the most that is taken").with_code("too_large");
-        if announced.is_some_and(|length| length > MOST_XML as u64) {
-            return Err(too_large().into());
-        }
-        match Limited::new(body, MOST_XML).collect().await {
-            Ok(whole) => Ok(whole.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(too_large().into()),
-            Err(error) => Err(receive::broken(axum::Error::new(error)).into()),
-        }
+    /// What `read` makes of a body of at most a mebibyte.
+    pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
+        Ok(intake::apart(intake::whole(body, MOST_XML).await?, read).await?)
     }
 
     /// Refuses with 412 unless one of the lists of the field `If` holds.

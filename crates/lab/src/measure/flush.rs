@@ -11,6 +11,13 @@ use crate::wire::FaultKind;
 
 /// Longest latency that is told apart, in microseconds: an hour.
 const LONGEST: u64 = 3_600_000_000;
+/// Digits that are told apart.
+const DIGITS: u8 = 3;
+/// Where the length of the counts, and the digits with the least and the longest latency, stand in what the library
+/// writes; and where the counts begin.
+const LENGTH: std::ops::Range<usize> = 4..8;
+const BOUNDS: std::ops::Range<usize> = 12..32;
+const COUNTS: usize = 40;
 
 /// Latencies in microseconds, to three digits. Merging two gives exactly what one that had seen all would hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +26,7 @@ pub struct Distribution(Histogram<u64>);
 impl Default for Distribution {
     fn default() -> Self {
         #[expect(clippy::expect_used, reason = "the bounds are constants that the library documents as valid")]
-        let histogram = Histogram::new_with_bounds(1, LONGEST, 3).expect("valid bounds");
+        let histogram = Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("valid bounds");
         Self(histogram)
     }
 }
@@ -75,6 +82,11 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
+        // The library takes as much memory as these say.
+        let counts = u32::try_from(bytes.len().saturating_sub(COUNTS)).unwrap_or(u32::MAX);
+        if bytes.get(BOUNDS) != Some(&bounds()[..]) || bytes.get(LENGTH) != Some(&counts.to_be_bytes()[..]) {
+            return Err(D::Error::custom("a distribution has other bounds than this version of the lab"));
+        }
         let read: Histogram<u64> = HistogramReader::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| D::Error::custom(format!("{error:?}")))?;
@@ -82,6 +94,11 @@ impl<'de> Deserialize<'de> for Distribution {
         bounded.0.add(&read).map_err(|error| D::Error::custom(format!("{error:?}")))?;
         Ok(bounded)
     }
+}
+
+/// The bounds of all distributions, as the library writes them.
+fn bounds() -> Vec<u8> {
+    [&u32::from(DIGITS).to_be_bytes()[..], &1_u64.to_be_bytes(), &LONGEST.to_be_bytes()].concat()
 }
 
 /// What was measured of one operation.
@@ -145,4 +162,26 @@ pub struct Flush {
     pub cpu: u64,
     /// How late the thread's timers were.
     pub lag: Distribution,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_that_says_how_much_memory_it_takes_is_refused() {
+        let mut own = Distribution::default();
+        own.record(std::time::Duration::from_millis(7));
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Distribution>(&text).unwrap(), own);
+        let mut bytes = STANDARD.decode(text.trim_matches('"')).unwrap();
+        assert_eq!(bytes[BOUNDS], bounds());
+        let mut longer = bytes.clone();
+        longer[LENGTH][0] = 0xff;
+        bytes[BOUNDS][..4].copy_from_slice(&5_u32.to_be_bytes());
+        for bytes in [&bytes[..], &bytes[..20], &[], &longer] {
+            let text = format!("\"{}\"", STANDARD.encode(bytes));
+            assert!(serde_json::from_str::<Distribution>(&text).is_err(), "{text}");
+        }
+    }
 }

@@ -6,6 +6,9 @@ mod machine;
 mod postgresql;
 mod prometheus;
 
+#[cfg(fuzzing)]
+pub use prometheus::fuzzing::figures;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -209,6 +209,24 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
     found
 }
 
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    //! What fuzz targets call of monitors.
+
+    use std::collections::HashMap;
+
+    /// What an endpoint answers, one look after the other, with a zero byte between them.
+    pub fn figures(input: &[u8]) {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        let mut before = HashMap::new();
+        for look in text.split('\0').take(4) {
+            let readings = super::readings(look, &[], &mut before, 1.0);
+            assert!(readings.iter().all(|(_, value)| value.is_finite()), "{readings:?}");
+            let _ = super::lacks(look, &["x".to_owned()]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

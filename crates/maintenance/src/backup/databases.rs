@@ -69,7 +69,7 @@ impl Snapshots {
             }
         };
         let mut content = Vec::new();
-        for database in storage.databases()? {
+        for database in storage.all_databases()? {
             let taken = take(database.database.clone(), database.location.clone(), database.id.to_string()).await?;
             content.push((database, taken));
         }
@@ -89,7 +89,7 @@ impl Snapshots {
                 known?
             }
         };
-        for database in storage.refreshed().await?.databases()? {
+        for database in storage.refreshed().await?.all_databases()? {
             let is_known = known.0.iter().any(|row| row.id == database.id);
             if is_known && content.iter().all(|(taken, _)| taken.id != database.id) {
                 let (connection, location) = (database.database.clone(), database.location.clone());

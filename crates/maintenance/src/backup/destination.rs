@@ -304,7 +304,7 @@ async fn read_marker(papers: &Papers) -> Result<Marker> {
     parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
 }
 
-fn parse_marker(bytes: &[u8]) -> Result<Marker> {
+pub(super) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
     let marker: Marker =
         serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {BACKUP_MARK} cannot be read ({e})")))?;
     if marker.format != FORMAT {

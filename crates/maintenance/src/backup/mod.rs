@@ -13,6 +13,8 @@ mod databases;
 pub(crate) mod destination;
 pub(crate) mod documents;
 mod forget;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod ground;
 pub(crate) mod index;
 mod key;

@@ -64,6 +64,8 @@ pub fn backup<'a>(
 ) -> BoxFuture<'a, Result<BackupSummary>> {
     Box::pin(async move {
         let storage = session.storage().await?;
+        // A set without one of them would take the place of one that has it.
+        storage.all_databases()?;
         let place = require_own(&options.destination, &storage).await?;
         let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
         let set = storage.next_id();

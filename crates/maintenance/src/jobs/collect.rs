@@ -57,20 +57,20 @@ struct Collection<'a> {
     throttle: Throttle,
     until: Option<Instant>,
     started: Timestamp,
+    /// The same moment, for deciding what is old enough: no step of the clock is in it.
+    settled: Timestamp,
     /// What a dry run would have marked, by database: BLOBs and bytes.
     would_mark: HashMap<Id, (u64, u64)>,
 }
 
-fn ago(seconds: u64) -> Timestamp {
-    Timestamp::now().before(Duration::from_secs(seconds))
-}
-
 pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;
+    // A BLOB that only a database needs which is not open would look as if nobody needed it.
+    storage.all_databases()?;
     let until = work.time_limit.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let throttle = Throttle::new(work.rate);
-    let (started, would_mark) = (Timestamp::now(), HashMap::new());
-    let mut collection = Collection { ticket, storage, work, throttle, until, started, would_mark };
+    let (started, settled, would_mark) = (Timestamp::now(), storage.settled_now().await?, HashMap::new());
+    let mut collection = Collection { ticket, storage, work, throttle, until, started, settled, would_mark };
     collection.run().await?;
     ticket.note(|figures| {
         figures.phase = String::new();
@@ -146,6 +146,10 @@ impl Collection<'_> {
         self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
+    fn ago(&self, seconds: u64) -> Timestamp {
+        self.settled.before(Duration::from_secs(seconds))
+    }
+
     /// Goes on unless somebody wants it to stop or its time is up.
     fn go_on(&self) -> Flow<()> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
@@ -156,7 +160,7 @@ impl Collection<'_> {
 
     /// The reference scan.
     async fn scan(&mut self, cursor: &Cursor) -> Flow<()> {
-        for database in self.storage.databases()? {
+        for database in self.storage.all_databases()? {
             if cursor.phase == Phase::Scan && database.id.get() < cursor.place {
                 continue;
             }
@@ -195,9 +199,9 @@ impl Collection<'_> {
     async fn delete_marked(&mut self) -> Flow<()> {
         let window = u64::from(self.work.window_days) * 24 * 3600;
         // Marks of this very run count when there is no window.
-        let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { ago(window) };
+        let wanted = if window == 0 { Timestamp::now().after(Duration::from_secs(1)) } else { self.ago(window) };
         let before = release::limit(&self.storage, wanted).await?;
-        for database in self.storage.databases()? {
+        for database in self.storage.all_databases()? {
             let (mut due, mut due_bytes, all) = self.due(&database, before).await?;
             // What this run marks is deleted by it when neither a window nor a backup keeps it.
             if let Some((count, bytes)) = self.would_mark.get(&database.id).filter(|_| before >= self.started) {
@@ -266,7 +270,7 @@ impl Collection<'_> {
 
     /// Orphan clean-up.
     async fn orphans(&mut self, cursor: &Cursor) -> Flow<()> {
-        let databases = self.storage.databases()?;
+        let databases = self.storage.all_databases()?;
         for (row, store) in self.storage.clone().stores() {
             match store {
                 Some(store) => match self.list_store(cursor, row.id, store, &databases).await {
@@ -303,7 +307,7 @@ impl Collection<'_> {
         let place = if id == DATABASE_STORE { first.id.get() } else { id.get() };
         let here = cursor.phase == Phase::Orphans && cursor.place == place;
         let mut after: Option<Digest> = if here { cursor.digest.parse().ok() } else { None };
-        let before = ago(u64::from(self.work.orphan_hours) * 3600);
+        let before = self.ago(u64::from(self.work.orphan_hours) * 3600);
         loop {
             self.go_on()?;
             let page = store.enumerate(after, LISTED).await?;
@@ -336,9 +340,9 @@ impl Collection<'_> {
     async fn release(&mut self) -> Flow<()> {
         let quarantine = u64::from(self.work.quarantine_days) * 24 * 3600;
         let now = Timestamp::now().after(Duration::from_secs(1));
-        let orphans_before = if quarantine == 0 { now } else { ago(quarantine) };
+        let orphans_before = if quarantine == 0 { now } else { self.ago(quarantine) };
         let mut due = 0;
-        for database in self.storage.databases()? {
+        for database in self.storage.all_databases()? {
             let read = move |reader: &mut Reader<'_>| reclaim::count_orphans(reader, orphans_before);
             due += database.database.read_long(read).await?.max(0) as u64;
         }
@@ -352,7 +356,7 @@ impl Collection<'_> {
                     all += usage.blobs;
                 }
             }
-            for database in self.storage.databases()? {
+            for database in self.storage.all_databases()? {
                 all += database.own_store.usage().await?.blobs;
             }
             self.refuse_unlikely(due, all, "BLOBs of all stores, which no database knows,")?;
@@ -364,7 +368,7 @@ impl Collection<'_> {
     }
 
     async fn compact(&mut self) -> Flow<()> {
-        for database in self.storage.databases()? {
+        for database in self.storage.all_databases()? {
             self.go_on()?;
             self.ticket.count("freed_bytes", database.database.give_back().await?);
         }

@@ -9,4 +9,5 @@ mod runner;
 mod throttle;
 mod ticket;
 
+pub(crate) use reclaim::resume_deletions;
 pub use runner::{follow, run_here, run_jobs};

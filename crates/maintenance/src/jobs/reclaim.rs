@@ -11,8 +11,8 @@ use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Alone, Reader, Transaction};
 use futures_util::stream::{self, StreamExt};
-use model::{Digest, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, Storage, StorageDatabase};
+use model::{Digest, Error, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
 
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
@@ -71,7 +71,7 @@ impl Due {
 pub(super) async fn foretell(ticket: &Ticket, moved_before: Timestamp, orphans_before: Timestamp) -> Flow<()> {
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
-    for database in storage.databases()? {
+    for database in storage.all_databases()? {
         let mut after = Some((Id::NONE, Vec::new()));
         while let Some(from) = after {
             ticket.go_on()?;
@@ -93,8 +93,8 @@ pub(super) async fn release(
 ) -> Flow<()> {
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
-    for database in storage.databases()? {
-        let long_ago = Timestamp::now().before(REMEMBERED);
+    for database in storage.all_databases()? {
+        let long_ago = storage.settled_now().await?.before(REMEMBERED);
         database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
@@ -118,7 +118,7 @@ pub(super) async fn release(
 /// Old copies of moved BLOBs that are still there, because a backup needs them.
 pub(super) async fn held_copies(storage: &Storage) -> Result<u64> {
     let mut held = 0;
-    for database in storage.databases()? {
+    for database in storage.all_databases()? {
         let waiting = database.database.read_long(reclaim::totals).await?;
         held +=
             waiting.iter().filter(|row| row.reason == reason::MOVED).map(|row| row.blobs.max(0) as u64).sum::<u64>();
@@ -135,10 +135,68 @@ pub(super) async fn delete(
     database: &StorageDatabase,
     rows: Vec<ReclaimRow>,
 ) -> Flow<()> {
+    // Which databases there are is read again only now that none can be added before the copies are gone.
+    let storage = &storage.with_new_databases().await?;
+    let done = delete_agreed(alone, storage, database, rows).await?;
+    for (row, error) in &done.failed {
+        ticket.fail(format!("{} in {}", row.digest, storage.store_name(row.store_id)), error);
+    }
+    ticket.count("deleted_blobs", done.blobs);
+    ticket.count("deleted_bytes", done.bytes);
+    Ok(())
+}
+
+/// Takes up deletions that were begun and not done, because the store did not answer or the process ended: uploads of the same bytes are
+/// refused meanwhile. Answers how many copies were deleted; none while another process deletes.
+///
+/// # Errors
+/// Those of the databases; what a store says is logged.
+pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
+    let Some(alone) = storage.configuration().alone(DELETING).await? else { return Ok(0) };
+    let storage = storage.with_new_databases().await?;
+    let never = Timestamp::from_micros(0);
+    let mut deleted = 0;
+    for database in storage.all_databases()? {
+        // What cannot be deleted now is met again the next time.
+        let begun =
+            database.database.read(move |reader| reclaim::due(reader, never, (Id::NONE, Vec::new()), PAGE)).await?;
+        if begun.is_empty() {
+            continue;
+        }
+        let done = delete_agreed(&alone, &storage, &database, begun).await?;
+        deleted += done.blobs;
+        if let Some((row, error)) = done.failed.first() {
+            let (store, waiting) = (storage.store_name(row.store_id), done.failed.len());
+            tracing::warn!(
+                store,
+                waiting,
+                error = error.report(),
+                "copies of BLOBs whose deletion was begun are not deleted yet"
+            );
+        }
+    }
+    Ok(deleted)
+}
+
+/// What became of copies that were to be deleted; those that are needed are in neither number.
+#[derive(Default)]
+struct Done {
+    blobs: u64,
+    bytes: u64,
+    failed: Vec<(ReclaimRow, Error)>,
+}
+
+async fn delete_agreed(
+    alone: &Alone,
+    storage: &Storage,
+    database: &StorageDatabase,
+    rows: Vec<ReclaimRow>,
+) -> Result<Done> {
+    let mut done = Done::default();
     // What lies in a content database can only be referred to by that one.
     let (own, shared): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.store_id == DATABASE_STORE);
     let others: Vec<StorageDatabase> =
-        storage.databases()?.into_iter().filter(|other| other.id != database.id).collect();
+        storage.all_databases()?.into_iter().filter(|other| other.id != database.id).collect();
     for (rows, others) in [(own, &[][..]), (shared, &others[..])] {
         if rows.is_empty() {
             continue;
@@ -162,22 +220,21 @@ pub(super) async fn delete(
             .buffer_unordered(AT_ONCE)
             .collect()
             .await;
-        let (mut gone, mut bytes) = (Vec::new(), 0);
+        let mut gone = Vec::new();
         for (row, outcome) in deleted {
             match outcome {
                 Ok(()) => {
-                    bytes += row.size.max(0) as u64;
+                    done.bytes += row.size.max(0) as u64;
                     gone.push((row.store_id, row.digest));
                 }
-                Err(error) => ticket.fail(format!("{} in {}", row.digest, storage.store_name(row.store_id)), &error),
+                Err(error) => done.failed.push((row, error)),
             }
         }
-        ticket.count("deleted_blobs", gone.len() as u64);
-        ticket.count("deleted_bytes", bytes);
+        done.blobs += gone.len() as u64;
         metrics::counter!("strongroom_blobs_deleted_total").increment(gone.len() as u64);
         forget(database, others, gone, true).await?;
     }
-    Ok(())
+    Ok(done)
 }
 
 /// Ends the waiting of copies everywhere, because they were deleted or are needed.

@@ -7,7 +7,7 @@ use database::Transaction;
 use database::configuration::job;
 use futures_util::future::BoxFuture;
 use model::{Error, ErrorKind, Id, Result, Timestamp};
-use repository::{Figures, Job, Repository, Session, Storage, Work};
+use repository::{DATABASE_AWAY, Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
 use super::ticket::{Flow, Halt, LEASE, Ticket};
@@ -143,7 +143,7 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
     let mut waiting_since = None;
     loop {
         let error = match attempt(ticket, &work).await {
-            Err(Halt::Fault(error)) if error.kind() == ErrorKind::Unavailable => error,
+            Err(Halt::Fault(error)) if error.kind() == ErrorKind::Unavailable && error.code() != DATABASE_AWAY => error,
             ended => return ended,
         };
         let items = ticket.figures().items;

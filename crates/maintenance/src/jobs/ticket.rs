@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use database::configuration::job;
 use database::{Alone, Transaction};
 use model::{Error, Id, Result, Timestamp};
-use repository::{Figures, Storage};
+use repository::{DELETING, Figures, Storage};
 use tokio::sync::watch;
 
 /// A runner that gave no sign of life for so long counts as dead.
@@ -128,7 +128,7 @@ impl Ticket {
         // Whoever has it mostly needs it for a moment.
         let mut pause = SHORTEST_PAUSE;
         loop {
-            if let Some(alone) = self.storage.configuration().alone("deleting").await? {
+            if let Some(alone) = self.storage.configuration().alone(DELETING).await? {
                 return Ok(alone);
             }
             self.wait(pause).await?;
@@ -153,7 +153,9 @@ impl Ticket {
     /// Writes down how far the job is; called before work that must not be done twice is forgotten.
     pub(super) async fn save(&self) -> Flow<()> {
         let (id, runner, progress) = (self.id, self.runner, self.figures().to_text()?);
-        let errors = std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner));
+        // Taken away only once they are written down: who waits for that may be gone before.
+        let errors = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let written = errors.clone();
         let write = move |transaction: &mut Transaction<'_>| {
             let now = Timestamp::now();
             let is_ours = job::renew(transaction, id, runner, now.after(LEASE), &progress)?;
@@ -166,6 +168,7 @@ impl Ticket {
             Ok((is_ours, row.map(|row| row.wish)))
         };
         let (is_ours, wish) = self.storage.configuration().write_vital(write).await?;
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).retain(|one| !written.contains(one));
         let wish = match (is_ours, wish.as_deref()) {
             (false, _) => Wish::Lost,
             (true, Some("run")) => Wish::Run,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ::blobs::{BlobStore, Locator, Stored};
+use ::blobs::{BlobHasher, BlobStore, Locator, Stored};
 use database::content::blob::{self, BlobRow};
 use database::content::census;
 use database::content::fault::{self, FaultRow};
@@ -200,7 +200,7 @@ impl Restoring<'_> {
 async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entry>) -> Result<Done> {
     let size = row.size.max(0) as u64;
     let locator = row.locator.as_deref().and_then(|bytes| Locator::from_bytes(bytes).ok());
-    let mut why = match is_there(store, row.digest, size, locator.as_ref()).await {
+    let mut why = match is_whole(store, row.digest, size, locator.as_ref()).await {
         Ok(()) => return Ok(Done::Present),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) => error.message().to_owned(),
         Err(error) => return Err(error),
@@ -212,6 +212,19 @@ async fn one(vault: &Vault, store: &BlobStore, row: &BlobRow, entry: Option<Entr
         }
     }
     Ok(Done::Missing(why))
+}
+
+/// Reads a BLOB to its end and compares its digest: what is taken for present is copied from nowhere.
+async fn is_whole(store: &BlobStore, digest: Digest, size: u64, locator: Option<&Locator>) -> Result<()> {
+    let mut reader = store.open(digest, size, locator).await?;
+    let mut hasher = BlobHasher::new();
+    while let Some(bytes) = reader.next_chunk().await? {
+        hasher.update(&bytes);
+    }
+    match hasher.finish() == digest {
+        true => Ok(()),
+        false => Err(Error::corrupt(format!("the bytes of BLOB {digest} in its store are others"))),
+    }
 }
 
 /// Opens a BLOB and reads its beginning, since what was opened need not have been looked at: a short one is verified as a whole by it, of
@@ -265,6 +278,29 @@ mod tests {
             is_there(&store, stored[0].digest, stored[0].size, Some(&stored[0].locator)).await.unwrap();
         }
         let found = is_there(&store, stored[1].digest, stored[1].size, Some(&stored[1].locator)).await;
+        assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn damage_far_into_a_long_blob_is_no_presence() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DirectoryOptions { writers: 1, zero_fill: false, ..Default::default() };
+        let store = BlobStore::open_directory(dir.path(), &Owner::new("farm").unwrap(), options).await.unwrap();
+        let content = Bytes::from((0..3_000_000u32).map(|i| ((i * 31) >> 3) as u8).collect::<Vec<_>>());
+        let stored = store.put(digest_of(&content), content.clone()).await.unwrap();
+        let (digest, size) = (stored.digest, stored.size);
+        is_whole(&store, digest, size, Some(&stored.locator)).await.unwrap();
+        store.close().await;
+        let files = walk(dir.path());
+        let (holder, at) = files.iter().find_map(|path| Some((path, place_of(path, &content)?))).unwrap();
+        let mut bytes = std::fs::read(holder).unwrap();
+        bytes[at + 2_900_000] ^= 1;
+        std::fs::write(holder, bytes).unwrap();
+        let options = DirectoryOptions { writers: 1, zero_fill: false, ..Default::default() };
+        let store = BlobStore::open_directory(dir.path(), &Owner::new("farm").unwrap(), options).await.unwrap();
+        is_there(&store, digest, size, Some(&stored.locator)).await.unwrap();
+        let found = is_whole(&store, digest, size, Some(&stored.locator)).await;
         assert_eq!(found.unwrap_err().kind(), ErrorKind::Corrupt);
         store.close().await;
     }

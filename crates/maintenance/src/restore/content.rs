@@ -11,7 +11,7 @@ use repository::{Repository, Session};
 
 use super::blobs::{Outcome, Restoring, lost};
 use super::cluster::require_whole;
-use super::farm::{Work, incomplete};
+use super::farm::{Work, incomplete, lacking, require_whole_set};
 use super::place::Ground;
 use super::stores::Store;
 use super::{RestoreOptions, RestoreSummary, choose};
@@ -54,8 +54,8 @@ async fn restore(
     if manifest.farm != storage.farm_id().to_string() {
         return Err(Error::conflict("these are the backups of another farm"));
     }
-    let live = storage.database(name)?;
-    let part = manifest.databases.iter().find(|part| part.id == live.id.to_string());
+    let (live, place) = storage.database_place(name)?;
+    let part = manifest.databases.iter().find(|part| part.id == live.to_string());
     let part =
         part.ok_or_else(|| Error::not_found(format!("the set {} has no content database \"{name}\"", set.id)))?;
     require_whole(part)?;
@@ -64,7 +64,7 @@ async fn restore(
     progress.count(0, part.bytes);
     let work = Work { destination, options, manifest: &manifest, ground: &ground, scratch: &scratch, progress };
     let rows = storage.configuration().read_long(|reader: &mut Reader<'_>| farm::databases(reader)).await?;
-    let row = rows.into_iter().find(|row| row.id == live.id);
+    let row = rows.into_iter().find(|row| row.id == live);
     let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
     let restored = work.bring(part, Schema::Content, &row.location).await?;
     let stores: Vec<Store> = storage.stores().iter().map(|(row, store)| Store::kept(row, store.clone())).collect();
@@ -79,8 +79,11 @@ async fn restore(
     }
     let there = restored.database.read_long(content::collections).await?;
     restored.database.close().await;
+    let listed = storage.configuration().read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await?;
+    let lacks = lacking(&manifest, listed.iter().filter(|row| row.database_id == live && !there.contains(&row.id)));
+    require_whole_set(&lacks, options.accept_missing)?;
     let was_whole = ground.unfinished.begin().await?;
-    let settled = settle(&storage, live.id, there, &restored.location, restored.file.is_none()).await;
+    let settled = settle(&storage, live, there, &restored.location, restored.file.is_none()).await;
     if settled.is_err() && was_whole {
         ground.unfinished.end().await?;
     }
@@ -90,7 +93,7 @@ async fn restore(
     );
     // The file can only be replaced when nobody has it open.
     repository.close().await;
-    if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, live.location) {
+    if let (Some((from, _)), Location::Sqlite(to)) = (restored.file, place) {
         let ground = Arc::clone(&ground);
         blocking(move || {
             Database::settle_file(&from)?;
@@ -106,6 +109,7 @@ async fn restore(
         copied: outcome.copied,
         present: outcome.present,
         missing: outcome.missing.len() as u64,
+        lacks,
         lost: outcome.lost,
         notes,
     })

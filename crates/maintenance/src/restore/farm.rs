@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ::blobs::Owner;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
-use database::configuration::{restored, site_collection};
+use database::configuration::restored;
+use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction, require_unused};
 use futures_util::future::BoxFuture;
@@ -187,6 +188,8 @@ impl Work<'_> {
                 false => incomplete(&outcome.missing),
             });
         }
+        let lacks = self.lacks(&configuration.database, rows, &contents).await?;
+        require_whole_set(&lacks, self.options.accept_missing)?;
         notes.extend(self.settle(&configuration.database, rows, &contents, stores, holder).await?);
         self.finish(configuration, contents).await?;
         Ok(RestoreSummary {
@@ -196,6 +199,7 @@ impl Work<'_> {
             copied: outcome.copied,
             present: outcome.present,
             missing: outcome.missing.len() as u64,
+            lacks,
             lost: outcome.lost,
             notes,
         })
@@ -229,6 +233,30 @@ impl Work<'_> {
             Some(file) => self.destination.vault.get_all(&file.entry, LONGEST_FILE).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// What the configuration in the set knows and the content databases in the set do not have, though it was there when the backup began.
+    async fn lacks(
+        &self,
+        configuration: &Database,
+        rows: &[ContentDatabaseRow],
+        contents: &[(Id, Restored)],
+    ) -> Result<Vec<String>> {
+        let listed = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await?;
+        let mut missing = Vec::new();
+        for row in listed {
+            let there = match contents.iter().find(|(id, _)| *id == row.database_id) {
+                Some((_, restored)) => restored.database.read_long(content::collections).await?,
+                None => Vec::new(),
+            };
+            if !there.contains(&row.id) {
+                missing.push(row);
+            }
+        }
+        let gone = rows.iter().filter(|row| contents.iter().all(|(there, _)| *there != row.id));
+        let mut lacks: Vec<String> = gone.map(|row| format!("the content database \"{}\"", row.name)).collect();
+        lacks.extend(lacking(self.manifest, missing.iter()));
+        Ok(lacks)
     }
 
     /// Puts the configuration right: where everything is now, and nothing that the content databases do not have.
@@ -381,6 +409,25 @@ fn needs_server(part: &DatabasePart) -> Error {
         part.cluster.as_deref().unwrap_or_default()
     ))
     .with_code("cluster_first")
+}
+
+/// Site collections of these that were there when the backup began.
+pub(super) fn lacking<'a>(manifest: &Manifest, missing: impl Iterator<Item = &'a SiteCollectionRow>) -> Vec<String> {
+    let old = missing.filter(|row| row.created_at.micros() < manifest.started);
+    old.map(|row| format!("the site collection \"/{}\"", row.path)).collect()
+}
+
+/// Refuses a set that lacks something of its farm, unless that is accepted.
+pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> {
+    if lacks.is_empty() || accepted {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "this backup lacks {}, though the farm had it when the backup was taken: a database was missing then. Restore another set, or \
+         add --accept-missing to restore everything else",
+        listed(lacks, "nothing")
+    ))
+    .with_code("restore_incomplete"))
 }
 
 /// The same, where the BLOBs are somewhere else.

@@ -56,7 +56,7 @@ pub struct RestoreOptions {
     pub use_stores: bool,
     /// Whether a farm that is in the directory is replaced; its databases are set aside.
     pub force: bool,
-    /// Whether the farm is made although BLOBs are missing or damaged in the backup.
+    /// Whether the farm is made although BLOBs, databases or site collections are missing or damaged in the backup.
     pub accept_missing: bool,
     /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
     pub leave_blobs: bool,
@@ -77,6 +77,8 @@ pub struct RestoreSummary {
     pub present: (u64, u64),
     /// BLOBs that documents need and that are nowhere; only when that was accepted.
     pub missing: u64,
+    /// What the set lacks of the farm that it is of, for a person; only when that was accepted.
+    pub lacks: Vec<String>,
     /// BLOBs that documents need and whose loss was accepted before the backup was taken.
     pub lost: u64,
     /// What was changed on the way, for a person.

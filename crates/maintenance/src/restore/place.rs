@@ -16,7 +16,7 @@ use crate::backup::BackupPlace;
 use crate::backup::papers::{blocking, failed};
 
 /// What a database consists of: its file, and what lies beside it.
-const ENDS: [&str; 4] = ["", "-wal", "-shm", "-reserve"];
+const ENDS: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
 
 /// What shows that there is a farm.
 const SIGNS: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
@@ -73,7 +73,7 @@ impl Ground {
         let folder = to.parent().unwrap_or(&self.directory);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| failed("make", folder, e))?;
         File::open(from).and_then(|file| file.sync_all()).map_err(|e| failed("flush", from, e))?;
-        fs::rename(from, to).map_err(|e| failed("write", to, e))?;
+        move_to(from, to)?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("flush", folder, e))
     }
 
@@ -103,11 +103,31 @@ impl Ground {
                 continue;
             }
             let aside = with_end(path, &format!("{aside}{end}"));
-            let moved = if end == "-reserve" { fs::remove_file(&present) } else { fs::rename(&present, aside) };
+            let moved = if ["-reserve", "-commits"].contains(&end) {
+                fs::remove_file(&present)
+            } else {
+                fs::rename(&present, aside)
+            };
             moved.map_err(|e| failed("set aside", &present, e))?;
         }
         Ok(())
     }
+}
+
+/// Gives a file its place; where that is on another file system, a durable copy of it. Blocks.
+fn move_to(from: &Path, to: &Path) -> Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        moved => return moved.map_err(|e| failed("write", to, e)),
+    }
+    let beside = with_end(to, ".restoring");
+    let copy = || -> io::Result<()> {
+        fs::copy(from, &beside)?;
+        File::open(&beside)?.sync_all()?;
+        fs::rename(&beside, to)?;
+        fs::remove_file(from)
+    };
+    copy().map_err(|e| failed("write", to, e))
 }
 
 fn any_exists(path: &Path, aside: &str) -> Result<bool> {
@@ -211,4 +231,21 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 
 fn exists(path: &Path) -> Result<bool> {
     path.try_exists().map_err(|e| failed("look at", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_gets_its_place_on_another_file_system_too() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir_in("/dev/shm").unwrap());
+        let (from, to) = (here.path().join("from"), there.path().join("main.sqlite"));
+        for content in ["first", "second"] {
+            fs::write(&from, content).unwrap();
+            move_to(&from, &to).unwrap();
+            assert_eq!(fs::read_to_string(&to).unwrap(), content);
+            assert!(!from.exists() && fs::read_dir(there.path()).unwrap().count() == 1);
+        }
+    }
 }

@@ -5,6 +5,7 @@ use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumbe
 
 use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_free, trim};
 use super::succession::discard_working;
+use crate::detail::Detail;
 use crate::locate::Located;
 use crate::{Session, Target};
 
@@ -44,9 +45,13 @@ impl Session {
         if error.code() != CHECKED_OUT {
             return Err(error);
         }
-        let (id, me) = (located.node().id, self.principal.id);
-        let held = located.content.database.read(move |reader| tree::held_by_another(reader, id, me)).await?;
-        let Some((document, holder)) = held else { return Err(error) };
+        let (id, me, seen) = (located.node().id, self.principal.id, located.clone());
+        let look = move |reader: &mut database::Reader<'_>| {
+            let Some((document, holder)) = tree::held_by_another(reader, id, me)? else { return Ok(None) };
+            let document = node::find(reader, document)?.filter(|document| seen.may_know(document));
+            Ok(document.map(|document| (document.name, holder)))
+        };
+        let Some((document, holder)) = located.content.database.read(look).await? else { return Err(error) };
         let Some(holder) = self.name_of(holder).await? else { return Err(error) };
         Err(held_by(&document, &holder))
     }
@@ -54,11 +59,11 @@ impl Session {
     /// Checks a document out to the caller. Doing it again changes nothing.
     pub async fn check_out(&self, target: &Target) -> Result<()> {
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let guard = self.guard([(&located, Right::Edit)])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_some() {
                 return Ok(());
@@ -75,11 +80,11 @@ impl Session {
             return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
         }
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let guard = self.guard([(&located, Right::Edit)])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let mut row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
@@ -91,6 +96,7 @@ impl Session {
                 let stored = version::find(transaction, working)?
                     .ok_or_else(|| Error::corrupt(format!("the working copy of \"{}\" is missing", row.name)))?;
                 let number = if how.publish { row.number.next_major() } else { next_number(&settings, row.number) };
+                checked.require_publish(&settings, &row, number)?;
                 version::promote(transaction, working, number, &how.comment, now)?;
                 let previous = row.version_id;
                 row.size = stored.size;
@@ -114,7 +120,7 @@ impl Session {
             if how.keep {
                 node::check_out(transaction, id, guard.caller(), now)?;
             }
-            guard.record(transaction, id, "document.check-in", format!("{path} {}", row.number))?;
+            guard.record(transaction, id, "document.check-in", Detail::from(path.as_str()).fact(row.number))?;
             Ok(row.number)
         };
         located.content.database.write(write).await
@@ -131,12 +137,11 @@ impl Session {
             located.require(Right::View)?;
             self.require_not_held(&located).await?;
         }
-        located.require(right)?;
-        let guard = self.guard(&located, &[(node.id, right)]);
+        let guard = self.guard([(&located, right)])?;
         let (id, path) = (node.id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let row = guard.hold(transaction, id)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }

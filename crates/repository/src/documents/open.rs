@@ -138,7 +138,10 @@ impl Content {
         if let Err(error) = &chunk {
             self.place.note(error);
         }
-        chunk.map_err(|error| discreet(error, self.place.is_insider))
+        chunk.map_err(|error| {
+            let error = explain(error, &self.item, self.version.id, &self.place);
+            discreet(error, self.place.is_insider)
+        })
     }
 }
 
@@ -179,7 +182,7 @@ impl Session {
             locator: row.locator.clone(),
             is_insider: self.principal.farm_administrator,
         };
-        let found = place.find().await.map_err(|error| explain(error, &item, &row));
+        let found = place.find().await.map_err(|error| explain(error, &item, row.id, &place));
         let reader = found.map_err(|error| discreet(error, place.is_insider))?;
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
@@ -190,7 +193,7 @@ impl Session {
     }
 
     async fn record_read(&self, located: &Located, item: &Item) -> Result<()> {
-        let guard = self.guard(located, &[]);
+        let guard = self.guard([(located, Right::View)])?;
         let (id, path) = (item.id, item.path.clone());
         let write = move |transaction: &mut database::Transaction<'_>| {
             guard.record(transaction, id, "document.read", path.as_str())
@@ -240,14 +243,16 @@ pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
 }
 
 /// What a reference without bytes means for the reader.
-fn explain(error: Error, item: &Item, row: &VersionRow) -> Error {
-    if error.kind() != ErrorKind::NotFound {
-        return error;
-    }
+fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
+    let (what, code) = match error.kind() {
+        ErrorKind::NotFound => ("is missing from", "content_missing"),
+        ErrorKind::Corrupt => ("is damaged in", "content_damaged"),
+        _ => return error,
+    };
     Error::corrupt(format!(
-        "the content of \"{}\" is missing from its BLOB store: tell an administrator, who finds more with `strongroom blobs faults`",
+        "the content of \"{}\" {what} its BLOB store: tell an administrator, who finds more with `strongroom blobs faults`",
         item.name
     ))
-    .with_code("content_missing")
-    .with_source(format!("BLOB {} of version {} is not in store {}", row.digest, Id::get(row.id), row.store_id))
+    .with_code(code)
+    .with_source(format!("BLOB {} of version {version} in store {}: {}", place.digest, place.store, error.report()))
 }

@@ -59,6 +59,12 @@ pub(crate) fn held_by_another(document: &str) -> Error {
         .with_code(CHECKED_OUT)
 }
 
+/// The refusal for a document in a folder of which the caller may not know.
+pub(crate) fn held_within(folder: &str) -> Error {
+    Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
+        .with_code(CHECKED_OUT)
+}
+
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
 pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
     if node.holder_id.is_none_or(|id| id == caller) {
@@ -115,7 +121,7 @@ pub(crate) fn charge(
         collection::lock(transaction, collection_id)?;
         let (used, _) = collection::usage(transaction, collection_id)?;
         if used.saturating_add(bytes) > quota {
-            return Err(over_quota(used, quota, bytes));
+            return Err(over_quota(guard.knows_totals.then_some(used), quota, bytes));
         }
     }
     if bytes == 0 && documents == 0 {
@@ -124,12 +130,19 @@ pub(crate) fn charge(
     collection::add_usage(transaction, collection_id, guard.next_id(), bytes, documents)
 }
 
-pub(crate) fn over_quota(used: i64, quota: i64, bytes: i64) -> Error {
-    Error::exhausted(format!(
-        "the site's quota of {quota} bytes does not allow {bytes} more: {used} are in use, the recycle bin included; \
-         empty it, delete versions or ask for a greater quota"
-    ))
-    .with_code("quota_exceeded")
+/// The refusal of bytes for which a quota has no room; `used` tells how many there are already, to who may know.
+pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
+    let text = match used {
+        Some(used) => format!(
+            "the site's quota of {quota} bytes does not allow {bytes} more: {used} are in use, the recycle bin \
+             included; empty it, delete versions or ask for a greater quota"
+        ),
+        None => format!(
+            "the site's quota does not allow {bytes} bytes more: empty your recycle bin, or ask who manages the site \
+             for a greater quota"
+        ),
+    };
+    Error::exhausted(text).with_code("quota_exceeded")
 }
 
 /// The settings of the library that an item is in.

@@ -10,7 +10,7 @@ use super::placed::Placed;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
 use crate::items::{free_name, lock_in};
-use crate::session::{Checked, Guard};
+use crate::session::{Checked, Child, Guard};
 use crate::view::etag;
 
 /// Outcomes that are kept with an idempotency key.
@@ -155,6 +155,7 @@ impl Plan {
             None if self.folders.is_empty() => seen.child,
             _ => self.present(transaction, parent.id)?,
         };
+        let present = present.map_or(Child::Free, |row| checked.sort_out(row));
         let settings = seen.settings.ok_or_else(outside_libraries)?;
         let shelf = Shelf { settings, checked, parent, path, now };
         let mut tally = Tally::default();
@@ -167,10 +168,12 @@ impl Plan {
     /// Makes the document or version on a shelf that was found; the caller charges what the tally counts.
     pub(crate) fn put(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, tally: &mut Tally) -> Result<Saved> {
         let present = self.present(transaction, shelf.parent.id)?;
+        let present = present.map_or(Child::Free, |row| shelf.checked.sort_out(row));
         self.put_over(transaction, shelf, present, tally)
     }
 
     /// The item that is meant, or that has the name.
+    #[expect(clippy::disallowed_methods, reason = "both callers sort out what it found")]
     fn present(&self, transaction: &mut Transaction<'_>, parent: Id) -> Result<Option<NodeRow>> {
         match self.document {
             Some(id) => lock_in(transaction, id, parent).map(Some),
@@ -182,15 +185,17 @@ impl Plan {
         &self,
         transaction: &mut Transaction<'_>,
         shelf: &Shelf,
-        present: Option<NodeRow>,
+        present: Child,
         tally: &mut Tally,
     ) -> Result<Saved> {
+        let keeps_both = self.options.on_conflict == OnConflict::KeepBoth;
         match present {
-            Some(present) if present.kind == NodeKind::Document && self.options.on_conflict != OnConflict::KeepBoth => {
+            Child::Free => self.create(transaction, shelf, false, tally),
+            Child::Known(_) | Child::Hidden if keeps_both => self.create(transaction, shelf, true, tally),
+            Child::Known(present) if present.kind == NodeKind::Document => {
                 self.replace(transaction, shelf, present.id, tally)
             }
-            Some(present) if present.kind != NodeKind::Document => Err(taken(&present.name, present.kind)),
-            present => self.create(transaction, shelf, present.is_some(), tally),
+            taken => taken.require_free(&self.name).and(Err(no_folder())),
         }
     }
 
@@ -203,14 +208,15 @@ impl Plan {
         name: &Name,
         now: Timestamp,
     ) -> Result<NodeRow> {
-        if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
-            if !present.kind.holds_documents() || !checked.access.may_know(present.id, present.scope_id) {
-                return Err(taken(name.as_str(), present.kind));
+        match checked.child(transaction, parent.id, name)? {
+            Child::Free => {}
+            Child::Known(present) if present.kind.holds_documents() => {
+                if !checked.access.rights(present.scope_id).has(Right::Add) {
+                    return Err(Error::lacking(Right::Add, name.as_str()));
+                }
+                return held_parent(transaction, present.id);
             }
-            if !checked.access.rights(present.scope_id).has(Right::Add) {
-                return Err(Error::lacking(Right::Add, name.as_str()));
-            }
-            return held_parent(transaction, present.id);
+            taken => taken.require_free(name)?,
         }
         self.guard.require_unlocked(transaction, checked, parent)?;
         let folder = NodeRow::new(self.guard.next_id(), parent, NodeKind::Folder, name, self.guard.caller(), now);
@@ -235,6 +241,7 @@ impl Plan {
         let name = if is_taken { free_name(transaction, parent.id, &self.name)? } else { self.name.clone() };
         let mut row = NodeRow::new(self.guard.next_id(), parent, NodeKind::Document, &name, self.guard.caller(), now);
         let first = if self.options.publish { VersionNumber::new(1, 0) } else { next_number(settings, row.number) };
+        checked.require_publish(settings, &row, first)?;
         let stored = self.version(transaction, &row, first, false, now)?;
         self.show(&mut row, &stored, now);
         if let Some(ownership) = self.options.ownership {
@@ -254,16 +261,14 @@ impl Plan {
         let now = *now;
         let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
         let path = join(path, &row.name);
+        if !checked.knows(&row) {
+            return Err(taken_unseen(&self.name));
+        }
+        if !checked.access.rights(row.scope_id).has(Right::Edit) {
+            return Err(Error::lacking(Right::Edit, &row.name));
+        }
         if self.options.on_conflict == OnConflict::Fail {
             return Err(taken(&row.name, row.kind));
-        }
-        let rights = checked.access.rights(row.scope_id);
-        if !rights.has(Right::Edit) {
-            return Err(if rights.has(Right::View) {
-                Error::lacking(Right::Edit, &row.name)
-            } else {
-                taken(self.name.as_str(), row.kind)
-            });
         }
         self.guard.require_free(transaction, checked, &row)?;
         let held = row.holder_id == Some(self.guard.caller());
@@ -277,7 +282,7 @@ impl Plan {
             instead: false,
         };
         let (stored, freed) =
-            succeed(transaction, &self.guard, &how, &mut row, |transaction, row, number, working| {
+            succeed(transaction, &self.guard, checked, &how, &mut row, |transaction, row, number, working| {
                 let stored = self.version(transaction, row, number, working, now)?;
                 if !working {
                     self.show(row, &stored, now);
@@ -416,6 +421,13 @@ pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
     Error::conflict(format!("there is already a {} named \"{name}\" here: choose another name", kind.as_str()))
         .with_code("name_taken")
         .naming(&[name])
+}
+
+/// The refusal of a name that something has of which the caller may not know.
+pub(crate) fn taken_unseen(name: &Name) -> Error {
+    Error::conflict(format!("the name \"{name}\" cannot be used here: choose another name"))
+        .with_code("name_taken")
+        .naming(&[name.as_str()])
 }
 
 /// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold

@@ -7,8 +7,9 @@ use database::content::{node, version};
 use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
 
 use super::rules::{next_number, trim};
+use crate::detail::Detail;
 use crate::events::WORKING_COPY;
-use crate::session::Guard;
+use crate::session::{Checked, Guard};
 
 /// How new content of a document follows the present one.
 pub(crate) struct Succession<'a> {
@@ -29,6 +30,7 @@ pub(crate) struct Succession<'a> {
 pub(crate) fn succeed(
     transaction: &mut Transaction<'_>,
     guard: &Guard,
+    checked: &Checked,
     how: &Succession<'_>,
     row: &mut NodeRow,
     make: impl FnOnce(&mut Transaction<'_>, &mut NodeRow, VersionNumber, bool) -> Result<VersionRow>,
@@ -58,6 +60,7 @@ pub(crate) fn succeed(
     } else {
         next_number(how.settings, row.number)
     };
+    checked.require_publish(how.settings, row, number)?;
     let stored = make(transaction, row, number, false)?;
     node::update_content(transaction, row)?;
     let mut freed = 0;
@@ -76,10 +79,10 @@ pub(crate) fn record_replaced(
     path: &str,
     stored: &VersionRow,
 ) -> Result<()> {
-    let behind = if stored.working { WORKING_COPY } else { "" };
-    guard.record(transaction, stored.node_id, "document.replace", format!("{path}{behind}"))?;
+    let fact = if stored.working { WORKING_COPY } else { "" };
+    guard.record(transaction, stored.node_id, "document.replace", Detail::from(path).fact(fact))?;
     if how.publish && !stored.working && how.settings.versioning == Versioning::MajorMinor {
-        guard.record(transaction, stored.node_id, "version.publish", format!("{path} {}", stored.number))?;
+        guard.record(transaction, stored.node_id, "version.publish", Detail::from(path).fact(stored.number))?;
     }
     Ok(())
 }

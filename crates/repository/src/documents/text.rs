@@ -2,32 +2,28 @@
 
 use model::{Error, Result};
 use search::extract::{self, Extract, Format};
-use tokio::sync::Semaphore;
+use search::sandbox::Document;
 
 use super::open::VersionChoice;
 use crate::{Session, Target};
 
-/// Documents that are looked into at the same time: each takes its length in memory, up to 32 MB, and twice that while it is unpacked.
-static TURNS: Semaphore = Semaphore::const_new(2);
-
 impl Session {
-    /// Reads the text of an office document, in the version that the caller sees.
+    /// Reads the text of an office document, in the version that the caller sees. A child does that; it ends when nobody waits for it any more.
     ///
     /// # Errors
-    /// Invalid with code `not_readable` when it is no document of this format, and when it is longer than 32 MB.
+    /// Invalid with code `not_readable` when it is no document of this format, `too_large` when it is longer than 32 MB or has no text in its
+    /// beginning, `took_too_long` and `reader_failed` when the child came to no end; unavailable with code `busy` when others wait.
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
-        let size = opened.size();
-        if size > extract::MOST_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB are looked into").with_code("not_readable"));
+        if opened.size() > extract::MOST_BYTES {
+            return Err(Error::invalid("only documents of up to 32 MB are looked into").with_code("too_large"));
         }
-        let stopping = |_| Error::unavailable("the server is about to stop");
-        let _turn = TURNS.acquire().await.map_err(stopping)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        let sandbox = self.repository.sandbox()?;
+        let turn = sandbox.turn_to_read(self.principal.id).await?;
+        let mut document = Document::new()?;
         while let Some(chunk) = opened.next_chunk().await? {
-            bytes.extend_from_slice(&chunk);
+            document.write(&chunk)?;
         }
-        let read = tokio::task::spawn_blocking(move || extract::extract(format, &bytes)).await;
-        read.map_err(|error| Error::corrupt("the text of a document cannot be read").with_source(error))?
+        sandbox.read(turn, format, document).await
     }
 }

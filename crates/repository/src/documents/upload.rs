@@ -6,13 +6,13 @@ use std::time::Duration;
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
 use database::content::node::{self, NodeRow};
-use database::content::{collection, idempotency};
-use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right};
+use database::content::{collection, idempotency, library};
+use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use super::open::discreet;
 use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_free};
-use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken};
+use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken, taken_unseen};
 use crate::glance::Seen;
 use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
@@ -105,7 +105,7 @@ impl Session {
         }
         check_depth(&located, folders.len(), &name)?;
         let repeats = self.repeats(&located, &options).await?;
-        let needed = self.check_place(&located, &name, present, &options, repeats).await?;
+        let guard = self.check_place(&located, &name, present, &options, repeats).await?;
         if !repeats {
             self.check_quota(&located, announced).await?;
         }
@@ -117,7 +117,7 @@ impl Session {
         let placement =
             Placement::decide(&located.map, &located.content, located.collection.id, library, name.as_str())?;
         let place = Place {
-            guard: self.guard(&located, &[needed]),
+            guard,
             parent: located.node().id,
             parent_path: located.path(),
             folders,
@@ -177,6 +177,7 @@ impl Session {
     }
 
     /// A folder, and what it holds under the name.
+    #[expect(clippy::disallowed_methods, reason = "`check_place` sorts out what it found")]
     async fn look(&self, folder: &Target, name: Name) -> Result<Found> {
         let folded = name.folded();
         let (located, present) =
@@ -194,7 +195,10 @@ impl Session {
         Ok(Found { located, name, folders: Vec::new(), present })
     }
 
-    /// Decides for the document that is there, or for adding one; the item and right to be checked again at the end.
+    /// Decides for the document that is there, or for adding one, and returns what the transaction asks again.
+    ///
+    /// What has the name is looked at only as far as the caller may know of it: for who may not add, a hidden name is
+    /// as free as any other, and who may add learns that it is taken and no more.
     async fn check_place(
         &self,
         located: &Located,
@@ -202,41 +206,50 @@ impl Session {
         present: Option<NodeRow>,
         options: &UploadOptions,
         repeats: bool,
-    ) -> Result<(Id, Right)> {
-        let parent = located.node().id;
-        let Some(present) = present.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
-            located.require(Right::Add)?;
+    ) -> Result<Guard> {
+        let known = present.as_ref().filter(|row| located.may_know(row));
+        let Some(present) = known.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
+            let guard = self.guard([(located, Right::Add)])?;
+            self.require_publish(located, options).await?;
             if !repeats {
                 options.preconditions.check(None)?;
             }
             self.require_place_unlocked(located).await?;
-            return Ok((parent, Right::Add));
+            if present.is_some() && options.on_conflict != OnConflict::KeepBoth {
+                return Err(taken_unseen(name));
+            }
+            return Ok(guard);
         };
         if present.kind != NodeKind::Document || (options.on_conflict == OnConflict::Fail && !repeats) {
+            located.require(Right::Add)?;
             return Err(taken(&present.name, present.kind));
         }
-        let rights = located.access.rights(present.scope_id);
-        if !rights.has(Right::View) {
-            located.require(Right::Add)?;
-            return Err(taken(name.as_str(), present.kind));
-        }
-        if !rights.has(Right::Edit) {
-            return Err(Error::lacking(Right::Edit, &present.name));
-        }
+        let mut item = located.clone();
+        item.chain.push(Arc::new(present.clone()));
+        let guard = self.guard([(&item, Right::Edit)])?;
+        self.require_publish(&item, options).await?;
         if let Some(holder) = present.holder_id {
             let name = self.name_of(holder).await?;
-            require_free(&present, self.principal.id, name.as_deref())?;
+            require_free(present, self.principal.id, name.as_deref())?;
         }
         if !repeats {
-            options.preconditions.check(located.visible_version(&present))?;
+            options.preconditions.check(located.visible_version(present))?;
         }
-        let id = present.id;
-        if located.collection.has_locks {
-            let mut item = located.clone();
-            item.chain.push(Arc::new(present));
-            self.require_unlocked(&item).await?;
+        self.require_unlocked(&item).await?;
+        Ok(guard)
+    }
+
+    /// Refuses to publish what is stored in a library that keeps drafts, before a byte of it is read.
+    async fn require_publish(&self, item: &Located, options: &UploadOptions) -> Result<()> {
+        if !options.publish || item.rights().has(Right::Publish) {
+            return Ok(());
         }
-        Ok((id, Right::Edit))
+        let library = item.node().library_id;
+        let settings = item.content.database.read(move |reader| library::find(reader, library)).await?;
+        match settings {
+            Some(settings) if settings.versioning == Versioning::MajorMinor => item.require(Right::Publish),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the idempotency key of an upload was used before. What then holds is decided at the end, by its bytes.
@@ -253,7 +266,7 @@ impl Session {
         let (used, _) = located.content.database.read(move |reader| collection::usage(reader, id)).await?;
         let announced = i64::try_from(announced).unwrap_or(i64::MAX);
         if used.saturating_add(announced) > quota {
-            return Err(over_quota(used, quota, announced));
+            return Err(over_quota(located.knows_totals().then_some(used), quota, announced));
         }
         Ok(())
     }

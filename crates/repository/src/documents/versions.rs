@@ -5,6 +5,7 @@ use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumb
 
 use super::open::require_draft;
 use super::rules::{charge, library_of, next_number, trim};
+use crate::detail::Detail;
 use crate::items::Page;
 use crate::view::Version;
 use crate::{Session, Target};
@@ -17,11 +18,22 @@ impl Session {
             .inspect(target, move |reader, located| {
                 located.require(Right::ViewVersions)?;
                 located.require_kind(NodeKind::Document)?;
-                let rows = version::list(reader, located.node().id, before, limit + 1)?;
-                let next = (rows.len() > limit).then(|| rows[limit - 1].id);
                 let visible = |row: &version::VersionRow| require_draft(located, row.number).is_ok();
-                let rows = rows.iter().take(limit).filter(|row| visible(row));
-                Ok(Page { items: rows.map(|row| located.version(row)).collect(), next })
+                // The page ends with a version that the caller sees: where the others are, it does not tell.
+                let most = if located.sees_drafts(located.node()) { limit + 1 } else { MAX_PAGE + 1 };
+                let (mut shown, mut place) = (Vec::new(), before);
+                loop {
+                    let rows = version::list(reader, located.node().id, place, most)?;
+                    let is_last = rows.len() < most;
+                    place = rows.last().map(|row| row.id);
+                    shown.extend(rows.into_iter().filter(visible));
+                    if is_last || shown.len() > limit {
+                        break;
+                    }
+                }
+                let next = (shown.len() > limit).then(|| shown[limit - 1].id);
+                shown.truncate(limit);
+                Ok(Page { items: shown.iter().map(|row| located.version(row)).collect(), next })
             })
             .await?;
         Ok(page)
@@ -35,11 +47,11 @@ impl Session {
         comment: String,
     ) -> Result<VersionNumber> {
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
+        let guard = self.guard([(&located, Right::Edit), (&located, Right::ViewVersions)])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let mut row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             if row.holder_id.is_some() {
                 return Err(Error::conflict(
@@ -58,6 +70,7 @@ impl Session {
             let mut new = old.clone();
             new.id = guard.next_id();
             new.number = next_number(&settings, row.number);
+            checked.require_publish(&settings, &row, new.number)?;
             new.created_at = now;
             new.created_by = guard.caller();
             new.modified_at = now;
@@ -76,7 +89,8 @@ impl Session {
             let freed = trim(transaction, &row, &settings)?;
             let quota = checked.collection.quota_bytes;
             charge(transaction, &guard, quota, checked.collection.id, new.size - freed, 0)?;
-            guard.record(transaction, id, "version.restore", format!("{path} {number} → {}", new.number))?;
+            let detail = Detail::from(path.as_str()).fact(format!("{number} → {}", new.number));
+            guard.record(transaction, id, "version.restore", detail)?;
             Ok(new.number)
         };
         located.content.database.write(write).await
@@ -85,11 +99,11 @@ impl Session {
     /// Publishes the latest draft as the next major version.
     pub async fn publish(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
         let located = self.document_to_change(target, Right::Publish).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Publish)]);
+        let guard = self.guard([(&located, Right::Publish)])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let mut row = guard.hold(transaction, id)?;
             guard.require_free(transaction, &checked, &row)?;
             let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
             let latest = latest.ok_or_else(|| {
@@ -102,7 +116,7 @@ impl Session {
             node::update_content(transaction, &row)?;
             let freed = trim(transaction, &row, &settings)?;
             charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
-            guard.record(transaction, id, "version.publish", format!("{path} {}", row.number))?;
+            guard.record(transaction, id, "version.publish", Detail::from(path.as_str()).fact(row.number))?;
             Ok(row.number)
         };
         located.content.database.write(write).await
@@ -111,11 +125,11 @@ impl Session {
     /// Deletes an earlier version for good; the present and the published one stay.
     pub async fn delete_version(&self, target: &Target, number: VersionNumber) -> Result<()> {
         let located = self.document_to_change(target, Right::Override).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Override)]);
+        let guard = self.guard([(&located, Right::Override), (&located, Right::ViewVersions)])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut database::Transaction<'_>| {
             let checked = guard.check(transaction)?;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            let row = guard.hold(transaction, id)?;
             guard.require_unlocked(transaction, &checked, &row)?;
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
@@ -125,14 +139,19 @@ impl Session {
             }
             version::delete(transaction, old.id)?;
             charge(transaction, &guard, None, checked.collection.id, -old.size, 0)?;
-            guard.record(transaction, id, "version.delete", format!("{path} {number}"))
+            guard.record(transaction, id, "version.delete", Detail::from(path.as_str()).fact(number))
         };
         located.content.database.write_vital(write).await
     }
 
-    /// Whether a library keeps drafts, so that publishing means something there.
-    pub async fn keeps_drafts(&self, library: Id) -> Result<bool> {
-        let (_, settings) = self.inspect(&library.into(), move |reader, _| library::find(reader, library)).await?;
+    /// Whether the library of an item that the caller may open keeps drafts, so that publishing means something there.
+    pub async fn keeps_drafts(&self, target: &Target) -> Result<bool> {
+        let (_, settings) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                library::find(reader, located.node().library_id)
+            })
+            .await?;
         Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
     }
 }

@@ -8,9 +8,9 @@ use database::content::scope::{self, GrantRow};
 use database::content::{collection, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use super::{ImportFolder, Inner, needs};
-use crate::documents::{explain, held_parent, taken};
-use crate::session::{Checked, Guard};
+use super::{ImportFolder, Inner, NEEDS};
+use crate::documents::{explain, held_parent};
+use crate::session::{Checked, Child, Guard};
 use crate::{Ownership, Session};
 
 /// A folder to be made.
@@ -79,13 +79,13 @@ impl Making {
         let mut made = Vec::with_capacity(self.folders.len());
         let mut changes_tree = false;
         for folder in &self.folders {
-            let id = match node::find_child(transaction, parent.id, &folder.name.folded())? {
-                Some(present) if present.kind != NodeKind::Folder => {
-                    made.push(Err(taken(&present.name, present.kind)));
+            let id = match checked.child(transaction, parent.id, &folder.name)? {
+                Child::Known(present) if present.kind == NodeKind::Folder => self.enter(&checked, &present),
+                taken @ (Child::Known(_) | Child::Hidden) => {
+                    made.extend(taken.require_free(&folder.name).err().map(Err));
                     continue;
                 }
-                Some(present) => self.enter(&checked, &present),
-                None => {
+                Child::Free => {
                     changes_tree |= folder.grants.is_some();
                     make(transaction, guard, &parent, &self.parent.path, folder)
                 }
@@ -99,10 +99,11 @@ impl Making {
     }
 
     fn enter(&self, checked: &Checked, present: &NodeRow) -> Result<(Id, String)> {
-        if checked.access.rights(present.scope_id).has(Right::Add) {
-            return Ok((present.id, present.name.clone()));
+        let rights = checked.access.rights(present.scope_id);
+        match NEEDS.into_iter().find(|right| !rights.has(*right)) {
+            None => Ok((present.id, present.name.clone())),
+            Some(right) => Err(Error::lacking(right, &present.name)),
         }
-        Err(Error::lacking(Right::Add, &present.name))
     }
 
     fn child(&self, id: Id, name: &str) -> ImportFolder {
@@ -112,7 +113,7 @@ impl Making {
                 id,
                 path: crate::documents::join(&parent.path, name),
                 depth: parent.depth + 1,
-                guard: parent.guard.for_needs(&needs(id)),
+                guard: parent.guard.for_child(id, &NEEDS),
                 library: parent.library,
                 content: parent.content.clone(),
                 map: parent.map.clone(),

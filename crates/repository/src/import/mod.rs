@@ -58,17 +58,14 @@ impl Session {
             ))
             .with_code("wrong_kind"));
         }
-        let needs = needs(node.id);
-        for (_, right) in needs {
-            located.require(right)?;
-        }
+        let guard = self.guard(NEEDS.map(|right| (&located, right)))?;
         Ok(ImportFolder {
             inner: Arc::new(Inner {
                 id: node.id,
                 path: located.path(),
                 library: node.library_id,
                 depth: located.chain.len(),
-                guard: self.guard(&located, &needs),
+                guard,
                 content: located.content.clone(),
                 map: located.map.clone(),
             }),
@@ -89,9 +86,8 @@ impl Session {
     }
 }
 
-fn needs(id: Id) -> [(Id, Right); 2] {
-    [(id, Right::Add), (id, Right::ManageSite)]
-}
+/// The rights that an import needs on each folder.
+const NEEDS: [Right; 2] = [Right::Add, Right::ManageSite];
 
 impl ImportFolder {
     /// The item's identifier.

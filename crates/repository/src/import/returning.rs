@@ -18,10 +18,10 @@ use super::{ImportContent, ImportFolder};
 use crate::Session;
 use crate::database_store::DatabaseStore;
 use crate::documents::{
-    Placed, charge, explain, held_parent, is_unsure, library_of, next_number, release_versions, require_free, taken,
-    trim,
+    Placed, charge, explain, held_parent, is_unsure, library_of, next_number, release_versions, require_free, trim,
 };
 use crate::items::free_name;
+use crate::session::Child;
 
 /// One version of a document that comes back.
 pub struct ReturningVersion {
@@ -136,12 +136,19 @@ impl ReturningDocument {
         let checked = if self.grants.is_some() { guard.check_alone(transaction)? } else { guard.check(transaction)? };
         let parent = held_parent(transaction, inner.id)?;
         let settings = library_of(transaction, &parent)?;
-        let (returned, bytes, documents) = match node::find_child(transaction, parent.id, &self.name.folded())? {
-            Some(present) if !self.beside && present.kind != NodeKind::Document => {
-                return Err(taken(&present.name, present.kind));
+        let (returned, bytes, documents) = match checked.child(transaction, parent.id, &self.name)? {
+            Child::Known(present) if !self.beside && present.kind == NodeKind::Document => {
+                if !checked.access.rights(present.scope_id).has(Right::Edit) {
+                    return Err(Error::lacking(Right::Edit, &present.name));
+                }
+                self.onto(transaction, &present, &settings)?
             }
-            Some(present) if !self.beside => self.onto(transaction, &present, &settings)?,
-            _ => self.create(transaction, &parent, &settings)?,
+            found => {
+                if !self.beside {
+                    found.require_free(&self.name)?;
+                }
+                self.create(transaction, &parent, &settings)?
+            }
         };
         let quota = checked.collection.quota_bytes;
         charge(transaction, guard, quota, checked.collection.id, bytes, documents)?;

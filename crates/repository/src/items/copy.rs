@@ -23,12 +23,11 @@ impl Session {
         located.require(Right::View)?;
         let place = self.locate(to).await?;
         check_places(&located, &place)?;
-        place.require(Right::Add)?;
+        let guard = self.guard([(&located, Right::View), (&place, Right::Add)])?;
         let name = match name {
             Some(name) => name.clone(),
             None => Name::new(located.node().name.clone())?,
         };
-        let guard = self.guard(&located, &[(located.node().id, Right::View), (place.node().id, Right::Add)]);
         let detail = format!("{} → {}/{name}", located.path(), place.path());
         let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
         let write = move |transaction: &mut Transaction<'_>| {

@@ -4,8 +4,7 @@ use database::Transaction;
 use database::content::node::{self, NodeRow};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::explain;
-use crate::documents::{held_parent, taken};
+use crate::documents::{explain, held_parent};
 use crate::locate::check_depth;
 use crate::view::Item;
 use crate::{Session, Target};
@@ -14,12 +13,11 @@ impl Session {
     /// Creates a folder in a library or folder.
     pub async fn create_folder(&self, parent: &Target, name: &Name) -> Result<Item> {
         let located = self.locate(parent).await?;
-        located.require(Right::Add)?;
+        let guard = self.guard([(&located, Right::Add)])?;
         if !located.node().kind.holds_documents() {
             return Err(Error::conflict("folders are made in libraries and folders").with_code("wrong_kind"));
         }
         check_depth(&located, 0, name)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Add)]);
         let (parent, name, path) = (located.node().id, name.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check(transaction)?;
@@ -28,9 +26,7 @@ impl Session {
             }
             let parent = held_parent(transaction, parent)?;
             guard.require_unlocked(transaction, &checked, &parent)?;
-            if let Some(present) = node::find_child(transaction, parent.id, &name.folded())? {
-                return Err(taken(&present.name, present.kind));
-            }
+            checked.child(transaction, parent.id, &name)?.require_free(&name)?;
             let now = Timestamp::now();
             let folder = NodeRow::new(guard.next_id(), &parent, NodeKind::Folder, &name, guard.caller(), now);
             node::insert(transaction, &folder)?;
@@ -43,6 +39,7 @@ impl Session {
 }
 
 /// `name`, or `name (2)` and so on before its extension: the first that is free in `parent`.
+#[expect(clippy::disallowed_methods, reason = "it tells that a name is taken, and nothing of what has it")]
 pub(crate) fn free_name(transaction: &mut Transaction<'_>, parent: Id, name: &Name) -> Result<Name> {
     if node::find_child(transaction, parent, &name.folded())?.is_none() {
         return Ok(name.clone());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use database::Reader;
 use database::content::{collection, lock, property};
-use model::{Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, fold};
+use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, fold};
 
 use super::list::{ListRequest, Order, Page, SortKey};
 use super::walk::Listing;
@@ -84,11 +84,15 @@ impl Session {
         Ok(page)
     }
 
-    /// The room of the site collection that an item is in; needs the right to open the item.
+    /// The room of the site collection that an item is in, which tells what others have stored there: for who manages
+    /// its root site.
     pub async fn space(&self, target: &Target) -> Result<Space> {
         let (located, (used, _)) = self
             .inspect(target, |reader, located| {
                 located.require(Right::View)?;
+                if !located.knows_totals() {
+                    return Err(Error::lacking(Right::ManageSite, &located.collection.path));
+                }
                 collection::usage(reader, located.collection.id)
             })
             .await?;

@@ -8,9 +8,9 @@ use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use super::seen::Eyes;
-use crate::events::{Event, has_drafts, is_for_all};
+use crate::events::{has_drafts, is_for_all};
 use crate::view::Item;
-use crate::{Session, Target};
+use crate::{Session, Target, events};
 
 /// Most documents that one person follows.
 const MOST_FOLLOWED: i64 = 1_000;
@@ -27,7 +27,7 @@ pub struct Happening {
     pub item: Item,
     /// When.
     pub at: Timestamp,
-    /// Who.
+    /// Who; [`Id::NONE`] for somebody who has a link.
     pub actor: Id,
     /// What, such as `document.replace`.
     pub action: String,
@@ -37,9 +37,8 @@ impl Session {
     /// Follows a document, or follows it no more.
     pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
         let located = self.locate(target).await?;
-        located.require(Right::View)?;
+        let guard = self.guard([(&located, Right::View)])?;
         located.require_kind(NodeKind::Document)?;
-        let guard = self.guard(&located, &[(located.node().id, Right::View)]);
         let id = located.node().id;
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
@@ -53,7 +52,7 @@ impl Session {
                 .with_code("too_many"));
             }
             // Only while it is there: the row refers to it.
-            node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+            guard.hold(transaction, id)?;
             followed::put(transaction, guard.caller(), id, Timestamp::now())
         };
         located.content.database.write(write).await
@@ -98,12 +97,12 @@ fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<
         let exhausted = rows.len() < BATCH;
         for row in rows {
             before = row.sequence;
-            let event = Event::from(row);
-            let key = (event.item, event.actor, event.action.clone());
+            let (id, actor) = (row.node_id, events::actor(&row));
+            let key = (id, actor, row.action.clone());
             if told.contains(&key) {
                 continue;
             }
-            let Some(node) = node::find(reader, event.item)?.filter(|node| node.kind == NodeKind::Document) else {
+            let Some(node) = node::find(reader, id)?.filter(|node| node.kind == NodeKind::Document) else {
                 told.insert(key);
                 continue;
             };
@@ -119,11 +118,11 @@ fn newest(reader: &mut Reader<'_>, eyes: &mut Eyes, limit: usize) -> Result<Vec<
                 None => *libraries.entry(node.library_id).or_insert(has_drafts(reader, &node)?),
             };
             // An event that stays hidden hides no earlier one of its kind.
-            if !sees_drafts && !is_for_all(&event, &node, drafts) {
+            if !sees_drafts && !is_for_all(&row, &node, drafts) {
                 continue;
             }
             told.insert(key);
-            found.push(Happening { item, at: event.at, actor: event.actor, action: event.action });
+            found.push(Happening { item, at: row.at, actor, action: row.action });
             if found.len() == limit {
                 return Ok(found);
             }

@@ -26,7 +26,7 @@ pub use transfer::{Transfer, Transferred};
 
 pub(crate) use create::free_name;
 use model::{Error, Id};
-pub(crate) use place::{above, lock_in, refuse_depth};
+pub(crate) use place::{above, lock_in, refuse_depth, refuse_held, subtree_rights};
 
 use crate::{Session, Target};
 

@@ -7,9 +7,9 @@ use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
 
 use super::aside::refuse_litter;
 use crate::access::Access;
-use crate::documents::{explain, held_by_another, held_parent, taken};
+use crate::documents::{explain, held_by_another, held_parent, held_within};
 use crate::locate::Located;
-use crate::session::{Checked, Guard};
+use crate::session::{Checked, Child, Guard};
 use crate::view::Item;
 use crate::{Session, Target};
 
@@ -30,14 +30,13 @@ impl Session {
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Edit,
         };
-        located.require(right)?;
+        let guard = self.guard([(&located, right)])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(
                 Error::conflict("the root site of a site collection has a title, not a name").with_code("wrong_kind")
             );
         };
         self.require_not_held(&located).await?;
-        let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
         let seen = seen.map(ToOwned::to_owned);
         let write = move |transaction: &mut Transaction<'_>| {
@@ -49,7 +48,7 @@ impl Session {
             crate::documents::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
-            refuse_taken(transaction, parent, &name, id)?;
+            refuse_taken(transaction, &checked, parent, &name, id)?;
             node::place(transaction, id, parent, name.as_str(), &name.folded())?;
             if row.kind != NodeKind::Document {
                 collection::change_tree(transaction, row.collection_id)?;
@@ -76,12 +75,9 @@ impl Session {
             return self.rename(target, &name).await;
         }
         check_places(&located, &place)?;
-        located.require(Right::Delete)?;
-        place.require(Right::Add)?;
+        let guard = self.guard([(&located, Right::Delete), (&place, Right::Add)])?;
         self.require_not_held(&located).await?;
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
-        let needs = [(located.node().id, Right::Delete), (place.node().id, Right::Add)];
-        let guard = self.guard(&located, &needs);
         let (id, to) = (located.node().id, place.node().id);
         let detail = format!("{} → {}/{name}", located.path(), place.path());
         let write = move |transaction: &mut Transaction<'_>| {
@@ -93,9 +89,9 @@ impl Session {
                 return Err(into_itself(&row.name));
             }
             subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
-            refuse_held(transaction, id, guard.caller())?;
+            refuse_held(transaction, &checked, &row, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
-            refuse_taken(transaction, to, &name, id)?;
+            refuse_taken(transaction, &checked, to, &name, id)?;
             refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
             guard.require_unlocked(transaction, &checked, &parent)?;
@@ -193,23 +189,35 @@ pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> 
     Ok(row)
 }
 
-pub(super) fn refuse_taken(transaction: &mut Transaction<'_>, parent: Id, name: &Name, except: Id) -> Result<()> {
-    match node::find_child(transaction, parent, &name.folded())? {
-        Some(present) if present.id != except => Err(taken(&present.name, present.kind)),
-        _ => Ok(()),
+pub(super) fn refuse_taken(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    parent: Id,
+    name: &Name,
+    except: Id,
+) -> Result<()> {
+    match checked.child(transaction, parent, name)? {
+        Child::Known(present) if present.id == except => Ok(()),
+        found => found.require_free(name),
     }
 }
 
-/// Refuses when somebody else has checked out a document in the subtree.
-pub(super) fn refuse_held(transaction: &mut Transaction<'_>, id: Id, caller: Id) -> Result<()> {
-    match tree::held_by_another(transaction, id, caller)? {
-        Some((name, _)) => Err(held_by_another(&name)),
-        None => Ok(()),
+/// Refuses when somebody else has checked out a document in the subtree, which is named only to who may know of it.
+pub(crate) fn refuse_held(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    top: &NodeRow,
+    caller: Id,
+) -> Result<()> {
+    let Some((id, _)) = tree::held_by_another(transaction, top.id, caller)? else { return Ok(()) };
+    match node::find(transaction, id)? {
+        Some(held) if checked.knows(&held) => Err(held_by_another(&held.name)),
+        _ => Err(held_within(&top.name)),
     }
 }
 
 /// Refuses unless the caller has `right` on everything in the subtree, what they may not see included.
-pub(super) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
+pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
     if top.kind == NodeKind::Document {
         return Ok(());
     }

@@ -36,7 +36,7 @@ impl Session {
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Delete,
         };
-        located.require(right)?;
+        let guard = self.guard([(&located, right)])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(Error::conflict(
                 "the root site goes with its site collection: an administrator of the farm removes that",
@@ -44,7 +44,6 @@ impl Session {
             .with_code("wrong_kind"));
         };
         self.require_not_held(&located).await?;
-        let guard = self.guard(&located, &[(located.node().id, right)]);
         let (id, kind) = (located.node().id, located.node().kind);
         let (path, content, found) = (located.path(), located.content.clone(), located.clone());
         let write = move |transaction: &mut Transaction<'_>| {
@@ -52,7 +51,7 @@ impl Session {
             let row = lock_in(transaction, id, parent)?;
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;
-            refuse_held(transaction, id, guard.caller())?;
+            refuse_held(transaction, &checked, &row, guard.caller())?;
             leave(transaction, &guard, &checked, &row)?;
             if by_file_manager && is_nothing_of_its_own(transaction, &guard, &row)? {
                 erase(transaction, &guard, &row)?;

@@ -108,7 +108,8 @@ impl Session {
         self.repository.inner.activity.note();
         let map = self.map().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
-        let mut found = Found { whole: true, ..Found::default() };
+        // What lies in a database that is away is not looked for.
+        let mut found = Found { whole: map.absent.is_empty(), ..Found::default() };
         let begun = Instant::now();
         for content in &map.databases {
             let look = Look {

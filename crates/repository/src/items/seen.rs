@@ -50,7 +50,7 @@ impl Eyes {
 
     fn open(&self, reader: &mut Reader<'_>) -> Result<Option<Vec<search::Granted>>> {
         let principal = &self.finder.principal;
-        if principal.farm_administrator {
+        if principal.everywhere {
             return Ok(None);
         }
         let ids: Vec<Id> = principal.ids().collect();

@@ -13,10 +13,10 @@ use super::copy::Copier;
 use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
 use super::remove::{erase, recycle};
 use crate::documents::{
-    Preconditions, Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed, taken,
+    Preconditions, Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed,
 };
 use crate::locate::Located;
-use crate::session::{Checked, Guard};
+use crate::session::{Checked, Child, Guard};
 use crate::view::Item;
 use crate::{Session, Target};
 
@@ -70,10 +70,9 @@ impl Session {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
         source.require(Right::View)?;
         check_places(&source, &place)?;
-        place.require(Right::Add)?;
+        let guard = self.guard([(&source, Right::View), (&place, Right::Add)])?;
         self.require_place_unlocked(&place).await?;
-        let needs = [(source.node().id, Right::View), (place.node().id, Right::Add)];
-        let way = self.way(source, &place, &needs, name, how);
+        let way = Way::new(guard, source, &place, name, how);
         let content = place.content.clone();
         content.database.write(move |transaction| way.clone().copy(transaction)).await.map_err(explain)
     }
@@ -86,33 +85,27 @@ impl Session {
         check_places(&source, &place)?;
         let stays = source.parent().is_some_and(|parent| parent.id == place.node().id);
         let right = if stays { Right::Edit } else { Right::Delete };
-        source.require(right)?;
-        let mut needs = vec![(source.node().id, right)];
-        if !stays {
-            place.require(Right::Add)?;
-            needs.push((place.node().id, Right::Add));
-        }
+        let guard = self.guard([(&source, right)].into_iter().chain((!stays).then_some((&place, Right::Add))))?;
         self.require_not_held(&source).await?;
         self.require_place_unlocked(&place).await?;
-        let way = self.way(source.clone(), &place, &needs, name, how);
+        let way = Way::new(guard, source.clone(), &place, name, how);
         let content = place.content.clone();
         let outcome = content.database.write(move |transaction| way.clone().shift(transaction, right)).await;
         self.name_holder(&source, outcome.map_err(explain)).await
     }
-
-    fn way(&self, source: Located, place: &Located, needs: &[(Id, Right)], name: &Name, how: Transfer) -> Way {
-        let guard = self.guard(&source, needs);
-        Way { guard, source, to: place.node().id, to_path: place.path(), name: name.clone(), how }
-    }
 }
 
 impl Way {
+    fn new(guard: Guard, source: Located, place: &Located, name: &Name, how: Transfer) -> Self {
+        Self { guard, source, to: place.node().id, to_path: place.path(), name: name.clone(), how }
+    }
+
     fn copy(mut self, transaction: &mut Transaction<'_>) -> Result<Transferred> {
         let checked = self.guard.check_alone(transaction)?;
         self.source.access = checked.access.clone();
         let parent = held_parent(transaction, self.to)?;
         self.guard.require_unlocked(transaction, &checked, &parent)?;
-        let source = node::lock(transaction, self.source.node().id)?.ok_or_else(crate::locate::no_item)?;
+        let source = self.guard.hold(transaction, self.source.node().id)?;
         self.how.preconditions.check(self.source.visible_version(&source))?;
         let present = self.present(transaction, &checked, &source)?;
         let replaced = present.is_some();
@@ -152,7 +145,7 @@ impl Way {
         if right == Right::Delete {
             subtree_rights(transaction, &checked.access, &row, right)?;
         }
-        refuse_held(transaction, row.id, self.guard.caller())?;
+        refuse_held(transaction, &checked, &row, self.guard.caller())?;
         refuse_depth(transaction, &above, row.id)?;
         self.guard.require_unlocked(transaction, &checked, &parent)?;
         let same_name = row.parent_id == parent.id && row.folded == self.name.folded();
@@ -188,12 +181,13 @@ impl Way {
         checked: &Checked,
         source: &NodeRow,
     ) -> Result<Option<NodeRow>> {
-        let Some(present) = node::find_child(transaction, self.to, &self.name.folded())? else { return Ok(None) };
+        let present = match checked.child(transaction, self.to, &self.name)? {
+            Child::Free => return Ok(None),
+            Child::Known(present) => present,
+            hidden @ Child::Hidden => return hidden.require_free(&self.name).map(|()| None),
+        };
         if present.id == source.id {
             return Err(same_place());
-        }
-        if !checked.access.may_know(present.id, present.scope_id) {
-            return Err(taken(self.name.as_str(), present.kind));
         }
         if !self.how.overwrite {
             return Err(Error::conflict(format!(
@@ -219,7 +213,7 @@ impl Way {
             return Err(Error::lacking(Right::Delete, &row.name));
         }
         subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
-        refuse_held(transaction, row.id, self.guard.caller())?;
+        refuse_held(transaction, checked, &row, self.guard.caller())?;
         self.guard.require_tree_unlocked(transaction, checked, &row)?;
         lock::delete_below(transaction, row.id)?;
         let path = join(&self.to_path, &row.name);
@@ -261,29 +255,30 @@ impl Way {
             instead: onto == Onto::Leftover,
         };
         let now = Timestamp::now();
-        let (stored, freed) = succeed(transaction, guard, &how, &mut row, |transaction, row, number, working| {
-            let stored = VersionRow {
-                id: guard.next_id(),
-                node_id: row.id,
-                number,
-                working,
-                created_at: now,
-                created_by: guard.caller(),
-                comment: String::new(),
-                ..content.clone()
-            };
-            version::insert(transaction, &stored)?;
-            if !working {
-                row.size = stored.size;
-                row.media_type.clone_from(&stored.media_type);
-                row.version_id = Some(stored.id);
-                row.number = number;
-                row.published_id = if number.is_major() { Some(stored.id) } else { row.published_id };
-                row.modified_at = stored.modified_at;
-                row.modified_by = guard.caller();
-            }
-            Ok(stored)
-        })?;
+        let (stored, freed) =
+            succeed(transaction, guard, checked, &how, &mut row, |transaction, row, number, working| {
+                let stored = VersionRow {
+                    id: guard.next_id(),
+                    node_id: row.id,
+                    number,
+                    working,
+                    created_at: now,
+                    created_by: guard.caller(),
+                    comment: String::new(),
+                    ..content.clone()
+                };
+                version::insert(transaction, &stored)?;
+                if !working {
+                    row.size = stored.size;
+                    row.media_type.clone_from(&stored.media_type);
+                    row.version_id = Some(stored.id);
+                    row.number = number;
+                    row.published_id = if number.is_major() { Some(stored.id) } else { row.published_id };
+                    row.modified_at = stored.modified_at;
+                    row.modified_by = guard.caller();
+                }
+                Ok(stored)
+            })?;
         let collection = &checked.collection;
         charge(transaction, guard, collection.quota_bytes, collection.id, stored.size - freed, 0)?;
         record_replaced(transaction, guard, &how, &join(&self.to_path, &row.name), &stored)
@@ -302,6 +297,10 @@ impl Way {
         let visible = self.visible(transaction, row)?;
         self.overwrite(transaction, checked, onto.id, &visible, Onto::Document)?;
         let fresh = self.is_fresh(transaction, row)?;
+        // What was made for this save is gone into the other document with all that it had; anything else is deleted.
+        if !fresh && !checked.access.rights(row.scope_id).has(Right::Delete) {
+            return Err(Error::lacking(Right::Delete, &row.name));
+        }
         // A program that saves over a document says nothing of the properties that others keep with it.
         if !fresh || property::totals(transaction, row.id)?.0 > 0 {
             property::replace(transaction, row.id, onto.id)?;

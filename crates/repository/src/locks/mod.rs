@@ -5,13 +5,14 @@
 mod rules;
 
 use database::Transaction;
+use database::content::lock;
 use database::content::node::NodeRow;
-use database::content::{lock, node, tree};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::{held_by_another, require_free};
-use crate::items::above;
-use crate::locate::{Located, no_item};
+use crate::documents::require_free;
+use crate::items::{above, refuse_held, subtree_rights};
+use crate::locate::Located;
+use crate::session::Checked;
 use crate::{Session, Target};
 
 pub(crate) use rules::{covering, mark_open};
@@ -120,7 +121,7 @@ impl Session {
     /// `Locked` when another lock, or a check-out by somebody else, is in the way, with the name of who has it.
     pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
         let located = self.locate(target).await?;
-        located.require(Right::Edit)?;
+        let guard = self.guard([(&located, Right::Edit)])?;
         if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
             return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
         }
@@ -132,16 +133,18 @@ impl Session {
             require_free(located.node(), self.principal.id, name.as_deref())?;
         }
         self.refuse_conflicting(&located, wish.exclusive).await?;
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let (id, path, place) = (located.node().id, located.path(), located.clone());
         let (token, seconds) = (rules::new_token()?, wish.seconds);
         let write = move |transaction: &mut Transaction<'_>| {
-            guard.check_alone(transaction)?;
+            let checked = guard.check_alone(transaction)?;
             let now = Timestamp::now();
             lock::purge(transaction, now)?;
-            let row = node::lock(transaction, id)?.ok_or_else(no_item)?;
+            let row = guard.hold(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
-            refuse_conflicts(transaction, &row, &wish, guard.caller(), now)?;
+            if wish.deep {
+                subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
+            }
+            refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
             if lock::count(transaction, row.collection_id)? >= MOST_LOCKS {
                 return Err(Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already"))
                     .with_code("too_many"));
@@ -170,10 +173,9 @@ impl Session {
     /// `Conflict` with the code `lock_not_found` when none of the caller's with this token covers the item.
     pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
         let (located, covering) = self.inspect(target, covering).await?;
-        located.require(Right::Edit)?;
+        let guard = self.guard([(&located, Right::Edit)])?;
         let own = covering.into_iter().find(|lock| lock.token == token && lock.owner_id == self.principal.id);
         let (mut own, place) = (own.ok_or_else(not_found)?, located.clone());
-        let guard = self.guard(&located, &[(located.node().id, Right::Edit)]);
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             let now = Timestamp::now();
@@ -210,11 +212,8 @@ impl Session {
 
     async fn end_locks(&self, located: &Located, locks: Vec<lock::LockRow>) -> Result<()> {
         let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
-        if !own {
-            located.require(Right::Override)?;
-        }
+        let guard = self.guard([(located, if own { Right::View } else { Right::Override })])?;
         let action = if own { "item.unlock" } else { "item.break-lock" };
-        let guard = self.guard(located, &[(located.node().id, if own { Right::View } else { Right::Override })]);
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
@@ -230,6 +229,7 @@ impl Session {
 /// Refuses a lock beside others that do not allow it, or over a document that somebody else has checked out.
 fn refuse_conflicts(
     transaction: &mut Transaction<'_>,
+    checked: &Checked,
     row: &NodeRow,
     wish: &NewLock,
     caller: Id,
@@ -239,9 +239,7 @@ fn refuse_conflicts(
     let mut others = lock::covering(transaction, row.id, &above, now)?;
     if wish.deep && row.kind != NodeKind::Document {
         others.extend(lock::below(transaction, row.id, now)?);
-        if let Some((name, _)) = tree::held_by_another(transaction, row.id, caller)? {
-            return Err(held_by_another(&name));
-        }
+        refuse_held(transaction, checked, row, caller)?;
     }
     if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
         return Err(Error::exhausted(format!(

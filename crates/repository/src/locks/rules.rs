@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use database::content::lock::{self, LockRow};
-use database::content::node::NodeRow;
+use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
@@ -116,10 +116,18 @@ impl Session {
         };
         let locks = located.content.database.read(read).await?;
         let lock = refuse_locked(&locks, &self.tokens, self.principal.id);
-        if let Some(lock) = lock.filter(|lock| !located.chain.iter().any(|node| node.id == lock.node_id)) {
-            return Err(locked_within(&row.name, self.name_of(lock.owner_id).await?.as_deref()));
-        }
-        self.explain_lock(&row.name, lock).await
+        let Some(lock) = lock.filter(|lock| !located.chain.iter().any(|node| node.id == lock.node_id)) else {
+            return self.explain_lock(&row.name, lock).await;
+        };
+        // Of what is locked below, who may not know of it hears nothing more.
+        let (seen, id) = (located.clone(), lock.node_id);
+        let look =
+            move |reader: &mut Reader<'_>| node::find(reader, id).map(|row| row.is_some_and(|row| seen.may_know(&row)));
+        let holder = match located.content.database.read(look).await? {
+            true => self.name_of(lock.owner_id).await?,
+            false => None,
+        };
+        Err(locked_within(&row.name, holder.as_deref()))
     }
 
     /// The same for what a folder holds: locks on what is below it are not in the way.

@@ -1,11 +1,11 @@
 //! Owns what may be done with accounts: made, changed, disabled, deleted, given a password.
 
 use database::Transaction;
-use database::configuration::{account, event, farm, group, principal, token, web_session};
+use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
 use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp};
 
-use super::throttle::{self, Subject};
-use super::{Account, Client, password, text};
+use super::throttle;
+use super::{Account, Client, text};
 use crate::Session;
 
 /// A user to be.
@@ -47,6 +47,9 @@ impl Session {
     /// `login_taken`.
     pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
         self.require_farm_administrator("create accounts")?;
+        if new.farm_administrator {
+            self.require_fresh("make an administrator")?;
+        }
         let login = LoginName::new(&new.login)?;
         let shown = if new.display_name.trim().is_empty() { login.as_str() } else { &new.display_name };
         let account = Account {
@@ -62,7 +65,7 @@ impl Session {
             signed_in_at: None,
         };
         let hash = match &new.password {
-            Some(password) => Some(self.hash(password).await?),
+            Some(password) => Some(self.hash(password, &account).await?),
             None => None,
         };
         let (actor, repetition) = (self.principal.id, self.repetition.clone());
@@ -125,7 +128,7 @@ impl Session {
         let display_name = change.display_name.as_deref().map(|n| text::display_name("the name of a person", n));
         let display_name = display_name.transpose()?;
         let email = change.email.as_deref().map(text::email).transpose()?;
-        let actor = self.principal.id;
+        let (actor, asking) = (self.principal.id, self.clone());
         let update = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;
             let before = account::find(tx, id)?.ok_or_else(|| missing(id))?;
@@ -139,6 +142,9 @@ impl Session {
             after.display_name = display_name.clone().unwrap_or(after.display_name);
             after.email = email.clone().unwrap_or(after.email);
             after.farm_administrator = change.farm_administrator.unwrap_or(after.farm_administrator);
+            if after.farm_administrator && !before.farm_administrator {
+                asking.require_fresh("make an administrator")?;
+            }
             after.disabled = change.disabled.unwrap_or(after.disabled);
             after.deleted &= after.disabled;
             store(tx, &before, &after)?;
@@ -172,24 +178,28 @@ impl Session {
     /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password`.
+    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password` or `easy_password`.
     pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
         self.require_farm_administrator("set another's password")?;
-        self.store_password(id, new).await
+        self.require_fresh("set a password")?;
+        let account = self.account(id).await?;
+        let hash = self.hash(new, &account).await?;
+        self.store_password(id, hash).await
     }
 
     /// Changes the caller's own password, which ends all of the caller's sessions. Tokens go on working.
     ///
     /// # Errors
     /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`; Invalid
-    /// with code `invalid_password`.
+    /// with code `invalid_password` or `easy_password`.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
-        password::check(new)?;
+        let own = self.account(self.principal.id).await?;
+        let hash = self.hash(new, &own).await?;
         let checked = self.repository.authenticate(&self.principal.login, old, client, true).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
             return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));
         }
-        self.store_password(self.principal.id, new).await
+        self.store_password(self.principal.id, hash).await
     }
 
     /// Sets the caller's own language and theme.
@@ -204,19 +214,18 @@ impl Session {
         if account == self.principal.id { Ok(()) } else { self.require_farm_administrator(what) }
     }
 
-    async fn hash(&self, new: &str) -> Result<String> {
-        password::check(new)?;
-        self.repository.inner.identities.hasher.hash(new).await
+    async fn hash(&self, new: &str, account: &Account) -> Result<String> {
+        let own = [account.login.as_str(), &account.display_name, &account.email];
+        self.repository.inner.identities.hasher.hash_new(new, &own).await
     }
 
-    async fn store_password(&self, id: Id, new: &str) -> Result<()> {
-        let hash = self.hash(new).await?;
+    async fn store_password(&self, id: Id, hash: String) -> Result<()> {
         let actor = self.principal.id;
         let set = move |tx: &mut Transaction| {
             let account = account::find(tx, id)?.filter(|a| !a.deleted).ok_or_else(|| missing(id))?;
             account::set_password(tx, id, Some(&hash))?;
             web_session::remove_all(tx, id)?;
-            throttle::forget(tx, &Subject::login(&LoginName::new(&account.login)?))?;
+            throttle::forget_login(tx, &LoginName::new(&account.login)?)?;
             record(tx, actor, "account.password", id, &account.login)
         };
         self.repository.inner.configuration.write_vital(set).await
@@ -236,6 +245,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
     account::update(tx, after)?;
     if after.disabled {
         web_session::remove_all(tx, after.id)?;
+        known_device::remove_all(tx, after.id)?;
     }
     set_terms(tx, after)
 }

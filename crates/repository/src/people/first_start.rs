@@ -25,8 +25,7 @@ impl Repository {
             Some(password) => (password, false),
             None => (password::generate_password()?, true),
         };
-        password::check(&password)?;
-        let hash = self.inner.identities.hasher.hash(&password).await?;
+        let hash = self.inner.identities.hasher.hash_new(&password, &[ADMINISTRATOR]).await?;
         let (id, login, now) = (self.inner.ids.next(), LoginName::new(ADMINISTRATOR)?, Timestamp::now());
         let create = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;

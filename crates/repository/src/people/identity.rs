@@ -10,7 +10,7 @@ use database::configuration::account::{self, Identity};
 use database::configuration::{group, token, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, Preferences, Principal, Result, Timestamp};
+use model::{Error, Id, Limits, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
 
 use super::secret::{self, SecretKind};
 use super::{Client, Identities};
@@ -72,6 +72,10 @@ impl Held {
 struct Shown {
     identity: Identity,
     credential: Credential,
+    proof: Proof,
+    limits: Limits,
+    /// Whether there are places among the limits, which are still to be found.
+    has_places: bool,
     id: Id,
     expires_at: Option<Timestamp>,
     used_at: Option<Timestamp>,
@@ -128,7 +132,7 @@ impl Repository {
                 None => None,
             };
             let identity = identity.ok_or_else(|| Error::corrupt("the farm has no administrator who is enabled"))?;
-            principal(reader, &repository.inner.identities, identity)
+            principal(reader, &repository.inner.identities, identity, Proof::Command)
         };
         self.inner.configuration.read(find).await
     }
@@ -142,7 +146,7 @@ impl Repository {
         let find = move |reader: &mut Reader| {
             let identity = account::find_identity(reader, id)?;
             let identity = identity.ok_or_else(|| Error::not_found("there is no such user"))?;
-            principal(reader, &repository.inner.identities, identity)
+            principal(reader, &repository.inner.identities, identity, Proof::Command)
         };
         self.inner.configuration.read(find).await
     }
@@ -155,6 +159,9 @@ impl Repository {
             let found = found.filter(|found| found.password_version == found.identity.password_version);
             Ok(found.map(|found| Shown {
                 credential: Credential::Session { id: found.session, csrf_key },
+                proof: Proof::Session(found.proved_at),
+                limits: Limits::NONE,
+                has_places: false,
                 id: found.session,
                 expires_at: Some(found.expires_at),
                 used_at: Some(found.seen_at),
@@ -176,6 +183,9 @@ impl Repository {
             let found = token::find_identity(reader, &hash)?;
             Ok(found.map(|found| Shown {
                 credential: Credential::Token { id: found.token },
+                proof: Proof::Token,
+                limits: Limits { scopes: found.scopes.unwrap_or(TokenScopes::ALL), places: Vec::new() },
+                has_places: found.has_places,
                 id: found.token,
                 expires_at: found.expires_at,
                 used_at: found.used_at,
@@ -213,12 +223,17 @@ impl Repository {
     ) -> Result<Option<Held>> {
         let Some(shown) = self.inner.configuration.read_one(find.clone()).await? else { return Ok(None) };
         let known = &self.inner.identities.groups;
-        if let Some(groups) = known.known(shown.identity.account, shown.identity.directory_version) {
+        if let Some(groups) = known.known(shown.identity.account, shown.identity.directory_version)
+            && !shown.has_places
+        {
             return Ok(Some(shown.held(&groups)));
         }
         let repository = self.clone();
         let find_all = move |reader: &mut Reader| {
-            let Some(shown) = find(reader)? else { return Ok(None) };
+            let Some(mut shown) = find(reader)? else { return Ok(None) };
+            if shown.has_places {
+                shown.limits.places = token::places(reader, shown.id)?;
+            }
             let groups = groups(reader, &repository.inner.identities, &shown.identity)?;
             Ok(Some(shown.held(&groups)))
         };
@@ -250,15 +265,21 @@ impl Repository {
 impl Shown {
     fn held(mut self, groups: &[Id]) -> Held {
         let preferences = std::mem::take(&mut self.identity.preferences);
-        let caller = Caller { principal: member(self.identity, groups), credential: self.credential, preferences };
+        let principal = member(self.identity, groups, self.limits, self.proof);
+        let caller = Caller { principal, credential: self.credential, preferences };
         Held { caller, id: self.id, expires_at: self.expires_at, used_at: self.used_at }
     }
 }
 
 /// The principal of an identity, with its groups of the same snapshot.
-pub(super) fn principal(reader: &mut Reader, identities: &Identities, identity: Identity) -> Result<Principal> {
+pub(super) fn principal(
+    reader: &mut Reader,
+    identities: &Identities,
+    identity: Identity,
+    proof: Proof,
+) -> Result<Principal> {
     let groups = groups(reader, identities, &identity)?;
-    Ok(member(identity, &groups))
+    Ok(member(identity, &groups, Limits::NONE, proof))
 }
 
 fn groups(reader: &mut Reader, identities: &Identities, identity: &Identity) -> Result<Arc<[Id]>> {
@@ -270,14 +291,17 @@ fn groups(reader: &mut Reader, identities: &Identities, identity: &Identity) -> 
     })
 }
 
-fn member(identity: Identity, groups: &[Id]) -> Principal {
+fn member(identity: Identity, groups: &[Id], limits: Limits, proof: Proof) -> Principal {
     Principal {
         id: identity.account,
         login: identity.login,
         display_name: identity.display_name,
-        farm_administrator: identity.farm_administrator,
+        farm_administrator: identity.farm_administrator && limits.scopes.has(TokenScope::Farm),
+        everywhere: identity.farm_administrator,
         groups: groups.to_vec(),
         directory_version: identity.directory_version,
+        limits,
+        proof,
     }
 }
 
@@ -288,7 +312,7 @@ fn caller(
     credential: Credential,
 ) -> Result<Caller> {
     let preferences = std::mem::take(&mut identity.preferences);
-    Ok(Caller { principal: principal(reader, identities, identity)?, credential, preferences })
+    Ok(Caller { principal: principal(reader, identities, identity, Proof::Password)?, credential, preferences })
 }
 
 fn count(credential: &'static str, found: bool) {

@@ -39,7 +39,8 @@ impl Repository {
         client: &Client,
     ) -> Result<bool> {
         let turn = self.inner.identities.hasher.turn().await?;
-        let (subjects, now) = ([Subject::link(link), Subject::address(client.address)], Timestamp::now());
+        let (address, now) = (client.address, Timestamp::now());
+        let subjects = [Subject::link(link), Subject::link_pair(link, address), Subject::address(address)];
         let reserve = move |tx: &mut Transaction| throttle::reserve(tx, &subjects, now);
         let reservation = match self.inner.configuration.write_vital(reserve).await? {
             Admission::Admitted(reservation) => reservation,

@@ -5,15 +5,19 @@
 
 mod accounts;
 mod cache;
+mod devices;
 mod first_start;
 mod groups;
 mod identity;
 mod links;
 mod names;
 pub(crate) mod password;
+mod proof;
 mod roles;
 mod secret;
 mod sign_in;
+#[cfg(feature = "testing")]
+mod testing;
 mod text;
 mod throttle;
 mod tokens;
@@ -31,11 +35,12 @@ pub use database::configuration::group::{Group, Member};
 pub use database::configuration::principal::PrincipalName;
 pub use database::configuration::token::Token;
 pub use database::configuration::web_session::WebSession;
+pub use devices::DEVICE_LIFE;
 pub use identity::{Caller, Credential};
 pub(crate) use links::link_hash;
 pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
 pub use sign_in::{Client, SignedIn};
-pub use tokens::NewToken;
+pub use tokens::{NewToken, TokenWish};
 
 /// What the identity functions keep in memory, once for each open farm.
 pub(crate) struct Identities {

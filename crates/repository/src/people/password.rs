@@ -12,9 +12,14 @@ use model::{Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Fewest characters of a password.
-pub const MIN_PASSWORD_CHARS: usize = 10;
+pub const MIN_PASSWORD_CHARS: usize = 12;
 /// Most characters of a password.
 pub const MAX_PASSWORD_CHARS: usize = 1_024;
+
+/// A password that this many guesses of somebody who knows how people choose would find is refused.
+const FEWEST_GUESSES: u64 = 1_000_000;
+/// Characters of a password by which it is judged.
+const JUDGED_CHARS: usize = 64;
 
 /// Memory of one hash in KiB, and passes over it: the floor that OWASP's cheat sheet on password storage names for one lane.
 const MEMORY_KIB: u32 = 19 * 1_024;
@@ -51,7 +56,32 @@ impl Hasher {
         }
     }
 
-    /// The hash of a new password, in PHC text form.
+    /// The hash of a new password of an account, in PHC text form. `own` are the texts that belong to the person.
+    ///
+    /// # Errors
+    /// Invalid with code `invalid_password` or `easy_password`.
+    pub(crate) async fn hash_new(&self, password: &str, own: &[&str]) -> Result<String> {
+        let (turn, password) = (self.turn().await?, password.to_owned());
+        let own: Vec<String> = own.iter().map(|text| (*text).to_owned()).collect();
+        blocking(turn, move || {
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            check(&password, &own)?;
+            hash(&password)
+        })
+        .await
+    }
+
+    /// Whether a password that was right would be refused as a new one.
+    pub(crate) async fn is_outdated(&self, password: &str, own: Vec<String>) -> Result<bool> {
+        let (turn, password) = (self.turn().await?, password.to_owned());
+        blocking(turn, move || {
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            Ok(check(&password, &own).is_err())
+        })
+        .await
+    }
+
+    /// The hash of a link's password, in PHC text form.
     pub(crate) async fn hash(&self, password: &str) -> Result<String> {
         let (turn, password) = (self.turn().await?, password.to_owned());
         blocking(turn, move || hash(&password)).await
@@ -74,14 +104,34 @@ pub(crate) async fn verify(turn: Turn, password: &str, stored: Option<String>) -
     .await
 }
 
-/// Refuses passwords that are too short or too long.
-pub(crate) fn check(password: &str) -> Result<()> {
+/// Refuses passwords that are too short, too long or too easy to guess. `own` are the texts that belong to the person, such as the
+/// login and the name. Takes some milliseconds.
+pub(crate) fn check(password: &str, own: &[&str]) -> Result<()> {
     let length = password.chars().take(MAX_PASSWORD_CHARS + 1).count();
-    if (MIN_PASSWORD_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
-        return Ok(());
+    if !(MIN_PASSWORD_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
+        return Err(Error::invalid(format!("a password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters"))
+            .with_code("invalid_password"));
     }
-    Err(Error::invalid(format!("a password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters"))
-        .with_code("invalid_password"))
+    if is_easy(password, own) {
+        return Err(Error::invalid(
+            "this password is too easy to guess: it is common, or made of the login, the name or a simple pattern; four words \
+             that have nothing to do with each other are better",
+        )
+        .with_code("easy_password"));
+    }
+    Ok(())
+}
+
+/// Whether few guesses find the password: it is one of the commonest or made of one, of what belongs to the person, of rows of
+/// keys, dates or repetitions.
+fn is_easy(password: &str, own: &[&str]) -> bool {
+    let folded = password.to_lowercase();
+    if own.iter().any(|text| text.to_lowercase() == folded) {
+        return true;
+    }
+    // Further characters make it no easier, and the estimate takes longer for each.
+    let begin: String = password.chars().take(JUDGED_CHARS).collect();
+    zxcvbn::zxcvbn(&begin, own).guesses() < FEWEST_GUESSES
 }
 
 /// A random password of 100 bits, in four groups of five characters that can be read aloud.
@@ -141,16 +191,41 @@ mod tests {
 
     #[test]
     fn the_length_of_passwords_is_counted_in_characters() {
-        assert!(check(&"ü".repeat(MIN_PASSWORD_CHARS)).is_ok());
-        assert!(check(&"ü".repeat(MAX_PASSWORD_CHARS)).is_ok());
-        assert!(check(&"ü".repeat(MIN_PASSWORD_CHARS - 1)).is_err());
-        assert!(check(&"ü".repeat(MAX_PASSWORD_CHARS + 1)).is_err());
+        let code = |text: &str, length: usize| {
+            let password: String = text.chars().cycle().take(length).collect();
+            check(&password, &[]).err().map_or("ok", |error| error.code())
+        };
+        let text = "übt öfter schräge Flötentöne quer ";
+        assert_eq!((code(text, MIN_PASSWORD_CHARS), code(text, MAX_PASSWORD_CHARS)), ("ok", "ok"));
+        assert_eq!(code(text, MIN_PASSWORD_CHARS - 1), "invalid_password");
+        assert_eq!(code(text, MAX_PASSWORD_CHARS + 1), "invalid_password");
+    }
+
+    #[test]
+    fn what_is_easy_to_guess_is_refused() {
+        let own = ["anna.mueller", "Anna Müller-Lüdenscheidt"];
+        for easy in [
+            "password1234",
+            "passwordpassword",
+            "qwertyuiop123",
+            "aaaaaaaaaaaaaaa",
+            "123456789012",
+            "anna.mueller",
+            "ANNA.MUELLER1",
+            "Anna Müller-Lüdenscheidt",
+            "P@ssw0rd2024",
+        ] {
+            assert_eq!(check(easy, &own).err().map_or("ok", |error| error.code()), "easy_password", "{easy}");
+        }
+        for good in ["correct horse battery", "a-good-password", "the-admin-password", "Vx7 mole under tin"] {
+            assert!(check(good, &own).is_ok(), "{good}");
+        }
     }
 
     #[test]
     fn generated_passwords_fit_the_rules_and_differ() {
         let (one, two) = (generate_password().unwrap(), generate_password().unwrap());
-        assert!(check(&one).is_ok());
+        assert!(check(&one, &[]).is_ok());
         assert_eq!(one.len(), 23);
         assert_ne!(one, two);
     }

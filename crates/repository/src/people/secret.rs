@@ -11,6 +11,7 @@ pub(crate) enum SecretKind {
     Session,
     Token,
     Link,
+    Device,
 }
 
 impl SecretKind {
@@ -19,6 +20,7 @@ impl SecretKind {
             Self::Session => "srs_",
             Self::Token => "srt_",
             Self::Link => "srl_",
+            Self::Device => "srd_",
         }
     }
 }

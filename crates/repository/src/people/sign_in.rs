@@ -7,16 +7,17 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use database::Transaction;
 use database::configuration::account::{self, Identity, StoredPassword};
 use database::configuration::{event, web_session};
+use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, LoginName, Principal, Result, Timestamp};
+use model::{Error, Id, LoginName, Principal, Proof, Result, Timestamp};
 
 use super::cache::Verified;
+use super::devices::{self, Whereabouts};
 use super::identity::principal;
 use super::secret::{self, SecretKind};
-use super::throttle::{self, Admission, Reservation, Subject};
+use super::throttle::{self, Admission, Reservation};
 use super::{MAX_PASSWORD_CHARS, WebSession, password, text};
 use crate::Repository;
 
@@ -30,10 +31,12 @@ const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// From where somebody signs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The other end of the connection; never an address that the request itself claims.
+    /// The client's address, as far as it can be believed; never one that the client itself claims.
     pub address: IpAddr,
     /// What the client calls itself, or empty.
     pub agent: String,
+    /// The secret of the device that was given to it at an earlier sign-in, if it shows one.
+    pub device: Option<String>,
 }
 
 /// A session that has just begun.
@@ -44,6 +47,10 @@ pub struct SignedIn {
     pub expires_at: Timestamp,
     /// Who signed in.
     pub principal: Principal,
+    /// Whether the password would be refused as a new one: it is short or easy to guess, and should be changed.
+    pub outdated_password: bool,
+    /// The secret of the device, which the client shows at later sign-ins; none when it has one that is known.
+    pub device: Option<String>,
 }
 
 impl Repository {
@@ -78,6 +85,8 @@ impl Repository {
             return Err(failed());
         };
         let (secret, hash) = secret::new(SecretKind::Session)?;
+        let fresh_device = secret::new(SecretKind::Device)?;
+        let from = Whereabouts::new(client.address, client.device.as_deref());
         let session = WebSession {
             id: self.inner.ids.next(),
             created_at: now,
@@ -85,6 +94,8 @@ impl Repository {
             seen_at: now,
             address: client.address.to_canonical().to_string(),
             agent: text::shown(&client.agent, 200),
+            proved_at: now,
+            proved_address: client.address.to_canonical().to_string(),
         };
         let (repository, expires_at) = (self.clone(), session.expires_at);
         let begin = move |tx: &mut Transaction| {
@@ -93,13 +104,17 @@ impl Repository {
             web_session::insert(tx, account, identity.password_version, &session, &hash)?;
             web_session::trim(tx, account, MOST_SESSIONS)?;
             account::set_signed_in(tx, account, now)?;
-            throttle::forget(tx, &Subject::login(&LoginName::new(&identity.login)?))?;
+            let subjects = from.subjects(tx, Some(&LoginName::new(&identity.login)?))?;
+            throttle::forget(tx, &subjects)?;
+            let device = from.keep_device(tx, account, &fresh_device, now)?;
             record(tx, account, "sign-in.success", account, session.address.clone())?;
-            principal(tx, &repository.inner.identities, identity).map(Some)
+            Ok(Some((principal(tx, &repository.inner.identities, identity, Proof::Session(now))?, device)))
         };
-        let principal = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
+        let (principal, device) = self.inner.configuration.write_vital(begin).await?.ok_or_else(failed)?;
         count("success");
-        Ok(SignedIn { secret, expires_at, principal })
+        let own = vec![principal.login.clone(), principal.display_name.clone()];
+        let outdated_password = self.inner.identities.hasher.is_outdated(password, own).await?;
+        Ok(SignedIn { secret, expires_at, principal, outdated_password, device })
     }
 
     /// The enabled account with this login and password. `each_request` says that no session begins, so that the success is
@@ -151,8 +166,12 @@ impl Repository {
 
     /// Turns away who has to wait, before that costs anything.
     async fn refuse_while_waiting(&self, attempt: &Attempt) -> Result<()> {
-        let (subjects, now) = (attempt.subjects.clone(), Timestamp::now());
-        let waiting = self.inner.configuration.read(move |reader| throttle::waiting(reader, &subjects, now)).await?;
+        let (from, login, now) = (attempt.from, attempt.login.clone(), Timestamp::now());
+        let look = move |reader: &mut Reader| {
+            let subjects = from.subjects(reader, login.as_ref())?;
+            throttle::waiting(reader, &subjects, now)
+        };
+        let waiting = self.inner.configuration.read(look).await?;
         waiting.map_or(Ok(()), |wait| Err(refused(wait)))
     }
 
@@ -166,7 +185,7 @@ impl Repository {
             None => (None, None),
         };
         let right = password::verify(turn, password, hash).await?;
-        let address = attempt.address;
+        let (address, from) = (attempt.address, attempt.from);
         let settle = move |tx: &mut Transaction| {
             let identity = match known {
                 Some((account, version, false)) if right => still(tx, account, version)?,
@@ -176,6 +195,7 @@ impl Repository {
                 Some(identity) => {
                     throttle::succeeded(tx, &reservation)?;
                     if each_request {
+                        from.keep_address(tx, identity.account, Timestamp::now())?;
                         let detail = format!("HTTP Basic, {address}");
                         record(tx, identity.account, "sign-in.success", identity.account, detail)?;
                     }
@@ -199,14 +219,16 @@ impl Repository {
 
     /// Counts an attempt before it is made, and reads what it has to match.
     async fn reserve(&self, attempt: &Attempt) -> Result<(Reservation, Option<StoredPassword>)> {
-        let (subjects, login) = (attempt.subjects.clone(), attempt.login.clone());
+        let (from, login) = (attempt.from, attempt.login.clone());
         let now = Timestamp::now();
         let purge = self.claim_purge(now);
         let reserve = move |tx: &mut Transaction| {
             if purge {
                 throttle::purge(tx, now)?;
                 web_session::purge(tx, now)?;
+                devices::purge(tx, now)?;
             }
+            let subjects = from.subjects(tx, login.as_ref())?;
             let admission = throttle::reserve(tx, &subjects, now)?;
             let stored = match &login {
                 Some(login) => account::find_password(tx, login)?,
@@ -236,15 +258,13 @@ impl Repository {
 struct Attempt {
     login: Option<LoginName>,
     address: IpAddr,
-    subjects: Vec<Subject>,
+    from: Whereabouts,
 }
 
 impl Attempt {
     fn new(login: Option<LoginName>, client: &Client) -> Self {
-        // Always in this order, so that two servers that count at the same time cannot wait for each other.
-        let subjects = login.as_ref().map(Subject::login).into_iter();
-        let subjects = subjects.chain([Subject::address(client.address)]).collect();
-        Self { login, address: client.address.to_canonical(), subjects }
+        let from = Whereabouts::new(client.address, client.device.as_deref());
+        Self { login, address: client.address.to_canonical(), from }
     }
 }
 

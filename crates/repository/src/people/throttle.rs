@@ -1,4 +1,5 @@
-//! Owns how often passwords may be tried: per account name and per client address.
+//! Owns how often passwords may be tried: for an account name from one network, for an account name, for a network, and for a device
+//! that the account knows.
 //!
 //! An attempt is counted before it is checked, in a transaction of its own, so that parallel guesses and guesses on several
 //! servers share one budget and a restart does not renew it. Success takes the attempt back.
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use database::configuration::throttle::{self, Attempts};
 use database::{Reader, Transaction};
-use model::{Error, LoginName, Result, Timestamp};
+use model::{Error, Id, LoginName, Result, Timestamp};
 
 /// Wait after the last free attempt; doubled with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
@@ -19,53 +20,112 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Most counters that are kept.
 const MOST_SUBJECTS: usize = 100_000;
 
+/// Failures of one login from one network before waiting begins.
+const FREE_OF_PAIR: i64 = 5;
+/// Failures of a login from anywhere within an hour, after which only known devices may try.
+const FREE_OF_LOGIN: i64 = 100;
+/// Failures from a network, for any logins.
+const FREE_OF_NETWORK: i64 = 50;
+/// The time in which one failure of a login is forgiven: all within an hour.
+const LOGIN_RENEWS: Duration = Duration::from_secs(36);
+/// The time in which one failure of a network is forgiven.
+const NETWORK_RENEWS: Duration = Duration::from_secs(30);
+
+/// How a budget that is used up comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// After a wait that doubles with each failure, until a success.
+    Doubling,
+    /// One by one, each after this time.
+    Renewed(Duration),
+}
+
 /// What attempts are counted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     key: String,
     /// How many failures there may be before waiting begins.
     free: i64,
-    /// The time in which one failure is forgiven, if any.
-    forgiven_after: Option<Duration>,
+    pace: Pace,
 }
 
 impl Subject {
-    /// All attempts on one account name, whether there is such an account or not.
-    pub(crate) fn login(login: &LoginName) -> Self {
-        Self { key: format!("login {login}"), free: 5, forgiven_after: None }
+    /// Attempts on one account name from one network, whether there is such an account or not.
+    pub(crate) fn pair(login: &LoginName, address: IpAddr) -> Self {
+        Self { key: format!("pair {login} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
-    /// All attempts from one client. An office behind one address shares a budget, so it is larger and renews itself. Of an
-    /// IPv6 address the network part counts, because one client has all addresses in it.
+    /// Attempts on one account name from a device that the account knows.
+    pub(crate) fn device(login: &LoginName, device: &[u8; 32]) -> Self {
+        let device = blake3::Hash::from_bytes(*device).to_hex();
+        Self { key: format!("device {login} {device}"), free: FREE_OF_PAIR, pace: Pace::Doubling }
+    }
+
+    /// All attempts on one account name from what it does not know.
+    pub(crate) fn login(login: &LoginName) -> Self {
+        Self { key: format!("login {login}"), free: FREE_OF_LOGIN, pace: Pace::Renewed(LOGIN_RENEWS) }
+    }
+
+    /// All attempts from one network. An office behind one address shares a budget, so it is larger and renews itself.
     pub(crate) fn address(address: IpAddr) -> Self {
-        let network = match address.to_canonical() {
-            IpAddr::V4(v4) => IpAddr::V4(v4),
-            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 64))),
-        };
-        Self { key: format!("address {network}"), free: 20, forgiven_after: Some(Duration::from_secs(30)) }
+        let key = format!("network {}", network(address));
+        Self { key, free: FREE_OF_NETWORK, pace: Pace::Renewed(NETWORK_RENEWS) }
+    }
+
+    /// Passwords that are tried on one link to a document from one network.
+    pub(crate) fn link_pair(link: Id, address: IpAddr) -> Self {
+        Self { key: format!("link pair {link} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
     /// All passwords that are tried on one link to a document.
-    pub(crate) fn link(link: model::Id) -> Self {
-        Self { key: format!("link {link}"), free: 10, forgiven_after: Some(Duration::from_secs(60)) }
+    pub(crate) fn link(link: Id) -> Self {
+        Self { key: format!("link {link}"), free: FREE_OF_LOGIN, pace: Pace::Renewed(LOGIN_RENEWS) }
     }
 
-    /// Failures that still count.
-    fn failures(&self, attempts: Attempts, now: Timestamp) -> i64 {
+    /// Failures that still count, and the part of the time to the next forgiveness that has passed, in microseconds.
+    fn failures(&self, attempts: Attempts, now: Timestamp) -> (i64, i64) {
         let age = now.micros().saturating_sub(attempts.changed_at.micros()).max(0);
         if age > micros(FORGOTTEN_AFTER) || clock_went_back(attempts, now) {
-            return 0;
+            return (0, 0);
         }
-        let forgiven = self.forgiven_after.map_or(0, |each| age / micros(each));
-        (attempts.failures - forgiven).max(0)
+        match self.pace {
+            Pace::Doubling => (attempts.failures.max(0), 0),
+            Pace::Renewed(each) => match attempts.failures - age / micros(each) {
+                left @ 1.. => (left, age % micros(each)),
+                _ => (0, 0),
+            },
+        }
     }
 
     /// The wait that the given number of failures earns.
     fn wait(&self, failures: i64) -> Duration {
-        match failures - self.free {
-            ..0 => Duration::ZERO,
-            surplus => FIRST_WAIT.saturating_mul(1 << surplus.min(16)).min(LONGEST_WAIT),
+        match (self.pace, failures - self.free) {
+            (Pace::Doubling, surplus @ 0..) => FIRST_WAIT.saturating_mul(1 << surplus.min(16)).min(LONGEST_WAIT),
+            _ => Duration::ZERO,
         }
+    }
+
+    /// How long an attempt has to wait, if at all.
+    fn remaining(&self, attempts: Attempts, now: Timestamp) -> Option<Duration> {
+        if clock_went_back(attempts, now) {
+            return None;
+        }
+        let left = match self.pace {
+            Pace::Doubling => attempts.blocked_until.micros().saturating_sub(now.micros()),
+            Pace::Renewed(each) => match self.failures(attempts, now) {
+                (failures, passed) if failures >= self.free => micros(each) - passed,
+                _ => 0,
+            },
+        };
+        (left > 0).then(|| Duration::from_micros(left.unsigned_abs()).min(LONGEST_WAIT))
+    }
+}
+
+/// What counts as one client: an IPv4 address, or the network part of an IPv6 address, because one client has all addresses in it.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => IpAddr::V4(v4),
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 64))),
     }
 }
 
@@ -85,7 +145,7 @@ pub(crate) fn waiting(reader: &mut Reader, subjects: &[Subject], now: Timestamp)
     let mut longest = None;
     for subject in subjects {
         if let Some(attempts) = throttle::find(reader, &subject.key)? {
-            longest = longest.max(remaining(attempts, now));
+            longest = longest.max(subject.remaining(attempts, now));
         }
     }
     Ok(longest)
@@ -98,35 +158,46 @@ pub(crate) fn reserve(tx: &mut Transaction, subjects: &[Subject], now: Timestamp
     for subject in subjects {
         let before = throttle::count(tx, &subject.key, now)?;
         counted.push((subject, before));
-        if let Some(wait) = remaining(before, now) {
+        if let Some(wait) = subject.remaining(before, now) {
             for (subject, before) in counted {
                 throttle::update(tx, &subject.key, before)?;
             }
             return Ok(Admission::Refused(wait));
         }
-        let failures = subject.failures(before, now) + 1;
+        let (failures, passed) = subject.failures(before, now);
+        let (failures, changed_at) = (failures + 1, Timestamp::from_micros(now.micros() - passed));
         let wait = subject.wait(failures);
         let blocked_until = if wait.is_zero() { Timestamp::from_micros(0) } else { now.after(wait) };
-        throttle::update(tx, &subject.key, Attempts { failures, blocked_until, changed_at: now })?;
+        throttle::update(tx, &subject.key, Attempts { failures, blocked_until, changed_at })?;
         reserved.push((subject.clone(), blocked_until));
     }
     Ok(Admission::Admitted(Reservation(reserved)))
 }
 
-/// After a success: forgets the failures of the account name, and takes this one attempt back from the address.
+/// After a success: forgets the failures of who succeeded, and takes this one attempt back from what others share.
 pub(crate) fn succeeded(tx: &mut Transaction, reservation: &Reservation) -> Result<()> {
     for (subject, blocked_until) in &reservation.0 {
-        match subject.forgiven_after {
-            None => throttle::remove(tx, &subject.key)?,
-            Some(_) => throttle::give_back(tx, &subject.key, *blocked_until)?,
+        match subject.pace {
+            Pace::Doubling => throttle::remove(tx, &subject.key)?,
+            Pace::Renewed(_) => throttle::give_back(tx, &subject.key, *blocked_until)?,
         };
     }
     Ok(())
 }
 
-/// Forgets the failures of an account name: somebody signed in, or an administrator set a new password.
-pub(crate) fn forget(tx: &mut Transaction, subject: &Subject) -> Result<()> {
-    throttle::remove(tx, &subject.key)?;
+/// Forgets the failures of those of the subjects that nobody shares: their person just signed in.
+pub(crate) fn forget(tx: &mut Transaction, subjects: &[Subject]) -> Result<()> {
+    for subject in subjects.iter().filter(|subject| subject.pace == Pace::Doubling) {
+        throttle::remove(tx, &subject.key)?;
+    }
+    Ok(())
+}
+
+/// Forgets all failures of an account name, wherever they came from: an administrator set a new password.
+pub(crate) fn forget_login(tx: &mut Transaction, login: &LoginName) -> Result<()> {
+    throttle::remove(tx, &Subject::login(login).key)?;
+    throttle::remove_behind(tx, &format!("pair {login} "))?;
+    throttle::remove_behind(tx, &format!("device {login} "))?;
     Ok(())
 }
 
@@ -150,14 +221,6 @@ pub(crate) fn refusal(wait: Duration) -> Error {
         .with_retry_after(Duration::from_secs(seconds))
 }
 
-fn remaining(attempts: Attempts, now: Timestamp) -> Option<Duration> {
-    let micros = attempts.blocked_until.micros().saturating_sub(now.micros());
-    if micros <= 0 || clock_went_back(attempts, now) {
-        return None;
-    }
-    Some(Duration::from_micros(micros.unsigned_abs()).min(LONGEST_WAIT))
-}
-
 /// Without this, a clock that once ran ahead would lock people out for as long as it did.
 fn clock_went_back(attempts: Attempts, now: Timestamp) -> bool {
     attempts.changed_at > now.after(LONGEST_WAIT)
@@ -176,36 +239,51 @@ mod tests {
         Attempts { failures, blocked_until: at(blocked_until), changed_at: at(changed_at) }
     }
 
+    fn ann() -> LoginName {
+        LoginName::new("ann").unwrap()
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
     #[test]
     fn waits_double_up_to_a_quarter_of_an_hour() {
-        let subject = Subject::login(&LoginName::new("ann").unwrap());
+        let subject = Subject::pair(&ann(), address("10.0.0.1"));
         let waits: Vec<u64> = (3..14).map(|failures| subject.wait(failures).as_secs()).collect();
         assert_eq!(waits, [0, 0, 15, 30, 60, 120, 240, 480, 900, 900, 900]);
         assert_eq!(subject.wait(i64::MAX).as_secs(), 900);
     }
 
     #[test]
-    fn an_address_is_forgiven_with_time_and_an_account_after_an_hour() {
+    fn what_many_share_is_forgiven_with_time_and_a_pair_after_an_hour() {
         let now = Timestamp::from_micros(10_000_000_000);
-        let login = Subject::login(&LoginName::new("ann").unwrap());
-        let address = Subject::address("10.0.0.1".parse().unwrap());
-        assert_eq!(login.failures(attempts(7, 0, 10_000 - 3_500), now), 7);
-        assert_eq!(login.failures(attempts(7, 0, 10_000 - 3_700), now), 0);
-        assert_eq!(address.failures(attempts(7, 0, 10_000 - 61), now), 5);
-        assert_eq!(address.failures(attempts(7, 0, 10_000 - 900), now), 0);
+        let pair = Subject::pair(&ann(), address("10.0.0.1"));
+        let network = Subject::address(address("10.0.0.1"));
+        assert_eq!(pair.failures(attempts(7, 0, 10_000 - 3_500), now).0, 7);
+        assert_eq!(pair.failures(attempts(7, 0, 10_000 - 3_700), now).0, 0);
+        assert_eq!(network.failures(attempts(7, 0, 10_000 - 61), now), (5, 1_000_000));
+        assert_eq!(network.failures(attempts(7, 0, 10_000 - 900), now).0, 0);
+        assert_eq!(network.remaining(attempts(49, 0, 10_000), now), None);
+        assert_eq!(network.remaining(attempts(50, 0, 10_000 - 10), now), Some(Duration::from_secs(20)));
+        let login = Subject::login(&ann());
+        assert_eq!(login.remaining(attempts(100, 0, 10_000), now), Some(Duration::from_secs(36)));
+        assert_eq!(login.remaining(attempts(100, 0, 10_000 - 36), now), None);
     }
 
     #[test]
     fn a_clock_that_ran_ahead_locks_nobody_out() {
         let now = Timestamp::from_micros(10_000_000_000);
-        assert_eq!(remaining(attempts(9, 10_100, 10_000), now), Some(Duration::from_secs(100)));
-        assert_eq!(remaining(attempts(9, 9_000_100, 9_000_000), now), None);
-        assert_eq!(remaining(attempts(9, 20_000, 10_000), now), Some(LONGEST_WAIT));
+        let pair = Subject::pair(&ann(), address("10.0.0.1"));
+        assert_eq!(pair.remaining(attempts(9, 10_100, 10_000), now), Some(Duration::from_secs(100)));
+        assert_eq!(pair.remaining(attempts(9, 9_000_100, 9_000_000), now), None);
+        assert_eq!(pair.remaining(attempts(9, 20_000, 10_000), now), Some(LONGEST_WAIT));
+        assert_eq!(Subject::login(&ann()).remaining(attempts(200, 0, 9_000_000), now), None);
     }
 
     #[test]
     fn one_client_is_one_subject() {
-        let subject = |text: &str| Subject::address(text.parse().unwrap());
+        let subject = |text: &str| Subject::address(address(text));
         assert_eq!(subject("10.1.2.3"), subject("::ffff:10.1.2.3"));
         assert_eq!(subject("2001:db8:1:2:3::4"), subject("2001:db8:1:2:ffff::1"));
         assert_ne!(subject("2001:db8:1:2::4"), subject("2001:db8:1:3::4"));

@@ -1,8 +1,10 @@
 //! Owns personal access tokens: what their owners and farm administrators may do with them.
 
-use database::Transaction;
-use database::configuration::{account, event, token};
-use model::{Error, Id, Result, Timestamp};
+use std::time::Duration;
+
+use database::configuration::{account, event, farm, token};
+use database::{Reader, Transaction};
+use model::{Error, Id, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
 
 use super::accounts::missing;
 use super::secret::{self, SecretKind};
@@ -11,6 +13,34 @@ use crate::Session;
 
 /// Most tokens of one account.
 const MOST_TOKENS: usize = 100;
+
+/// Most sites, libraries and folders of one token.
+const MOST_PLACES: usize = 20;
+/// Days after which every token has ended, and the most that the farm may allow.
+const LONGEST_DAYS: u64 = 365;
+/// The farm's own limit.
+const LONGEST_SETTING: &str = "longest_token_days";
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A token to be.
+#[derive(Clone, Debug)]
+pub struct TokenWish {
+    /// What its owner calls it.
+    pub name: String,
+    /// When it ends; as late as the farm allows when it is not said.
+    pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scopes: TokenScopes,
+    /// The only sites, libraries and folders that exist for it; empty for all.
+    pub places: Vec<Id>,
+}
+
+/// All that its owner may do, for as long as the farm allows.
+impl From<&str> for TokenWish {
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), expires_at: None, scopes: TokenScopes::ALL, places: Vec::new() }
+    }
+}
 
 /// A token that has just been made.
 pub struct NewToken {
@@ -21,19 +51,27 @@ pub struct NewToken {
 }
 
 impl Session {
-    /// Makes a token for an account. It works until it is revoked or `expires_at` comes.
+    /// Makes a token for an account. It works until it is revoked or has ended, also when the password changes meanwhile.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators; NotFound; Invalid for a bad name or a past end; Exhausted
-    /// with code `too_many_tokens` when there are 100 already.
-    pub async fn create_token(&self, account: Id, name: &str, expires_at: Option<Timestamp>) -> Result<NewToken> {
+    /// Forbidden for others than the user and farm administrators, and with code `fresh_sign_in_needed` for tokens and for sessions
+    /// whose proof is old; NotFound, also for a place; Invalid for a bad name, an end that is past or too late, and for places or
+    /// scopes that make no sense; Exhausted with code `too_many_tokens` when there are 100 already.
+    pub async fn create_token(&self, account: Id, wish: TokenWish) -> Result<NewToken> {
         self.require_self_or_administrator(account, "create tokens for another account")?;
+        self.require_fresh("make a token")?;
         let now = Timestamp::now();
-        if expires_at.is_some_and(|end| end <= now) {
-            return Err(Error::invalid("the token would have ended before it began; choose an end in the future"));
-        }
-        let name = text::display_name("the name of a token", name)?;
-        let token = Token { id: self.repository.inner.ids.next(), name, created_at: now, expires_at, used_at: None };
+        let name = text::display_name("the name of a token", &wish.name)?;
+        let (expires_at, places) = (self.end_of(wish.expires_at, now).await?, self.places_of(&wish).await?);
+        let token = Token {
+            id: self.repository.inner.ids.next(),
+            name,
+            created_at: now,
+            expires_at: Some(expires_at),
+            used_at: None,
+            scopes: Some(wish.scopes),
+            places,
+        };
         let (secret, hash) = secret::new(SecretKind::Token)?;
         let (created, actor) = (token.clone(), self.principal.id);
         let repetition = self.repetition.clone();
@@ -54,10 +92,94 @@ impl Session {
             }
             token::insert(tx, account, &token, &hash)?;
             repetition.keep(tx, token.id)?;
-            record(tx, actor, "token.create", account, token.id, &token.name)
+            let words: Vec<&str> = wish.scopes.iter().map(TokenScope::as_str).collect();
+            let places = match token.places.len() {
+                0 => String::new(),
+                count => format!(", {}", model::counted(count as u64, "place")),
+            };
+            record(
+                tx,
+                actor,
+                "token.create",
+                account,
+                token.id,
+                &format!("{} ({}{places})", token.name, words.join(", ")),
+            )
         };
         self.repository.inner.configuration.write(create).await?;
         Ok(NewToken { token: created, secret })
+    }
+
+    /// Days after which every new token ends.
+    pub async fn longest_token_days(&self) -> Result<u64> {
+        let read = |reader: &mut Reader| farm::setting(reader, LONGEST_SETTING);
+        let days = self.repository.inner.configuration.read(read).await?.and_then(|text| text.parse().ok());
+        Ok(days.unwrap_or(LONGEST_DAYS).clamp(1, LONGEST_DAYS))
+    }
+
+    /// Sets the days after which every new token ends, 1 to 365. Tokens that there are keep their end.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; Invalid.
+    pub async fn set_longest_token_days(&self, days: u64) -> Result<()> {
+        self.require_farm_administrator("say how long tokens last")?;
+        if !(1..=LONGEST_DAYS).contains(&days) {
+            return Err(Error::invalid(format!("a token lasts 1 to {LONGEST_DAYS} days")));
+        }
+        let actor = self.principal.id;
+        let set = move |tx: &mut Transaction| {
+            farm::put_setting(tx, LONGEST_SETTING, &days.to_string())?;
+            event::record(tx, Timestamp::now(), actor, "token.limit", "farm", &format!("{days} days"))
+        };
+        self.repository.inner.configuration.write(set).await
+    }
+
+    async fn end_of(&self, wanted: Option<Timestamp>, now: Timestamp) -> Result<Timestamp> {
+        let days = self.longest_token_days().await?;
+        let latest = now.after(DAY * u32::try_from(days).unwrap_or(1));
+        match wanted {
+            None => Ok(latest),
+            Some(end) if end <= now => {
+                Err(Error::invalid("the token would have ended before it began; choose an end in the future"))
+            }
+            // Whoever counted the days itself began a moment ago.
+            Some(end) if end > latest.after(Duration::from_secs(60)) => {
+                Err(Error::invalid(format!("a token ends after {days} days at the latest: choose an earlier end"))
+                    .with_code("token_too_long"))
+            }
+            Some(end) => Ok(end),
+        }
+    }
+
+    /// The places that are wished, each once. Whoever makes the token must be able to open them.
+    async fn places_of(&self, wish: &TokenWish) -> Result<Vec<Id>> {
+        if wish.scopes.is_empty() {
+            return Err(Error::invalid(
+                "a token without a scope could do nothing: choose at least one of read, write, manage, farm",
+            )
+            .with_code("invalid_scope"));
+        }
+        let mut places = wish.places.clone();
+        places.sort_unstable();
+        places.dedup();
+        if places.len() > MOST_PLACES {
+            return Err(
+                Error::invalid(format!("a token has at most {MOST_PLACES} places")).with_code("too_many_places")
+            );
+        }
+        if !places.is_empty() && wish.scopes.has(TokenScope::Farm) {
+            return Err(Error::invalid("the farm has no place: leave out the scope farm, or the places")
+                .with_code("invalid_scope"));
+        }
+        for place in &places {
+            let item = self.item(&(*place).into()).await?;
+            if item.kind == NodeKind::Document {
+                return Err(
+                    Error::invalid("the places of a token are sites, libraries and folders").with_code("wrong_kind")
+                );
+            }
+        }
+        Ok(places)
     }
 
     /// The tokens of an account, oldest first.

@@ -1,5 +1,8 @@
 //! Owns what users and farm administrators may do with sessions that have begun.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use database::Transaction;
 use database::configuration::{event, web_session};
 use model::{Error, Id, Result, Timestamp};
@@ -8,6 +11,13 @@ use super::WebSession;
 use super::identity::SESSION_IDLE;
 use super::sign_in::MOST_SESSIONS;
 use crate::Session;
+
+/// Sessions that began within this time tell which addresses people have.
+const LATELY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// From this many accounts on, a private address is more likely a proxy than a machine that people share.
+const MANY_ACCOUNTS: i64 = 10;
+/// Most addresses that are looked at.
+const MOST_ADDRESSES: usize = 20;
 
 impl Session {
     /// The sessions of an account that have not ended, newest first.
@@ -21,6 +31,17 @@ impl Session {
             web_session::list(reader, account, now, now.before(SESSION_IDLE), MOST_SESSIONS)
         };
         self.repository.inner.configuration.read(list).await
+    }
+
+    /// Private addresses from which many accounts signed in lately, with their number.
+    pub(crate) async fn shared_addresses(&self) -> Result<Vec<(IpAddr, i64)>> {
+        let since = Timestamp::now().before(LATELY);
+        let find = move |reader: &mut database::Reader| {
+            web_session::busy_addresses(reader, since, MANY_ACCOUNTS, MOST_ADDRESSES)
+        };
+        let found = self.repository.inner.configuration.read(find).await?;
+        let parsed = found.into_iter().filter_map(|(text, accounts)| Some((text.parse().ok()?, accounts)));
+        Ok(parsed.filter(|(address, _)| is_private(*address)).collect())
     }
 
     /// Ends a session of an account, with effect on the next request.
@@ -51,6 +72,18 @@ impl Session {
             record(tx, actor, account, "all sessions")
         };
         self.repository.inner.configuration.write_vital(end).await
+    }
+}
+
+/// Whether an address is used within a house only.
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            // 100.64.0.0/10 lies between providers and their customers, and within clusters (RFC 6598).
+            let shared = v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64;
+            v4.is_private() || v4.is_loopback() || v4.is_link_local() || shared
+        }
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
     }
 }
 

@@ -4,6 +4,8 @@
 //! holds the bytes. The file is there before the row and goes after it, so that a crash leaves at most a file that
 //! [`Repository::tidy_uploads`] finds.
 
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod partial;
 #[cfg(test)]
 mod tests;
@@ -265,6 +267,9 @@ impl Repository {
         let well_formed = id.len() <= 60 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
         let Some((database, _)) = id.split_once('-').filter(|_| well_formed) else { return Ok(None) };
         let map = self.map().await?;
+        if let Some(absent) = map.absent.iter().find(|absent| absent.row.id.to_string() == database) {
+            return Err(absent.error());
+        }
         Ok(map.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
     }
 

@@ -16,11 +16,11 @@ use model::{Error, Result};
 /// Where the bytes begin.
 const HEAD: u64 = 4096;
 /// Places of the two slots: in different sectors.
-const SLOTS: [u64; 2] = [0, 512];
+pub(super) const SLOTS: [u64; 2] = [0, 512];
 /// First bytes of a slot.
 const MAGIC: &[u8; 8] = b"SRPART1\n";
 /// Magic, number of durable bytes, the first half of the BLAKE3 of both.
-const SLOT: usize = 8 + 8 + 16;
+pub(super) const SLOT: usize = 8 + 8 + 16;
 
 /// An open partial file that no other request writes to.
 #[derive(Clone)]
@@ -112,7 +112,7 @@ impl Partial {
     }
 }
 
-fn slot(durable: u64) -> [u8; SLOT] {
+pub(super) fn slot(durable: u64) -> [u8; SLOT] {
     let mut bytes = [0; SLOT];
     bytes[..8].copy_from_slice(MAGIC);
     bytes[8..16].copy_from_slice(&durable.to_le_bytes());
@@ -131,7 +131,7 @@ fn read_durable(file: &File) -> Result<u64> {
         .ok_or_else(|| Error::corrupt("the file of an upload does not say how much of it is stored"))
 }
 
-/// What a slot says; none when it was never written, or torn.
+/// What a slot says; none when it was never written, or torn, or says more than a file can have.
 fn read_slot(file: &File, place: u64) -> io::Result<Option<u64>> {
     let mut bytes = [0; SLOT];
     match file.read_exact_at(&mut bytes, place) {
@@ -140,7 +140,8 @@ fn read_slot(file: &File, place: u64) -> io::Result<Option<u64>> {
         Err(error) => return Err(error),
     }
     let durable = u64::from_le_bytes(std::array::from_fn(|i| bytes[8 + i]));
-    Ok((bytes == slot(durable)).then_some(durable))
+    let possible = durable <= i64::MAX as u64 - HEAD;
+    Ok((possible && bytes == slot(durable)).then_some(durable))
 }
 
 /// What a failed call means for the client.

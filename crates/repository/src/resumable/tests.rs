@@ -45,6 +45,23 @@ async fn what_expired_and_what_nobody_knows_is_removed_and_nothing_else() {
     repository.close().await;
 }
 
+#[test]
+fn a_slot_that_says_more_than_a_file_can_have_does_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("u");
+    for (other, expected) in [(None, None), (Some(5), Some(5))] {
+        for number in [u64::MAX, i64::MAX as u64, i64::MAX as u64 - 4_095] {
+            let mut bytes = vec![0; 5_000];
+            bytes[..partial::SLOT].copy_from_slice(&partial::slot(number));
+            if let Some(other) = other {
+                bytes[512..512 + partial::SLOT].copy_from_slice(&partial::slot(other));
+            }
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(Partial::open(&path).ok().map(|partial| partial.durable()), expected, "{number}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_second_request_waits_for_the_first() {
     let directory = tempfile::tempdir().unwrap();

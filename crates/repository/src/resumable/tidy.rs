@@ -18,7 +18,7 @@ impl Repository {
     ///
     /// Runs at start and every hour; several servers may do it at once.
     pub async fn tidy_uploads(&self) -> Result<u64> {
-        self.tidy_uploads_at(Timestamp::now(), GRACE).await
+        self.tidy_uploads_at(self.settled_now().await?, GRACE).await
     }
 
     pub(super) async fn tidy_uploads_at(&self, now: Timestamp, grace: Duration) -> Result<u64> {
@@ -37,14 +37,14 @@ impl Repository {
                 }
             }
         }
-        Ok(removed + self.remove_unknown(grace).await?)
+        Ok(removed + self.remove_unknown(now, grace).await?)
     }
 
-    async fn remove_unknown(&self, grace: Duration) -> Result<u64> {
+    async fn remove_unknown(&self, now: Timestamp, grace: Duration) -> Result<u64> {
         let (directory, mut removed) = (self.uploads(), 0);
-        for (id, age) in blocking(move || files(&directory)).await? {
+        for (id, age) in blocking(move || files(&directory, now)).await? {
             // A file of a content database that is not attached now waits until it is.
-            let Some(content) = self.upload_database(&id).await? else { continue };
+            let Ok(Some(content)) = self.upload_database(&id).await else { continue };
             let word = id.clone();
             let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
             let needless = match row {
@@ -61,12 +61,12 @@ impl Repository {
 }
 
 /// Names of the files, and how long nobody has written to each.
-fn files(directory: &Path) -> Result<Vec<(String, Duration)>> {
+fn files(directory: &Path, now: Timestamp) -> Result<Vec<(String, Duration)>> {
     let look = || -> std::io::Result<Vec<(String, Duration)>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(directory)? {
             let entry = entry?;
-            let age = SystemTime::now().duration_since(entry.metadata()?.modified()?).unwrap_or_default();
+            let age = SystemTime::from(now).duration_since(entry.metadata()?.modified()?).unwrap_or_default();
             if let Ok(name) = entry.file_name().into_string() {
                 found.push((name, age));
             }

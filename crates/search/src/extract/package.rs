@@ -1,24 +1,28 @@
-//! The archive that a document is.
+//! The archive that a document is, and what reading it may cost: whatever its parts say of their lengths and however many they are, a bounded
+//! number of bytes is unpacked for one document. Knows no format.
 
 use std::borrow::Cow;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use model::Result;
-use quick_xml::Reader;
 use zip::ZipArchive;
 
 use super::unreadable;
+use super::xml::Part;
 
 /// Most parts of a document. An archive is refused for more before its table is read.
 const MOST_PARTS: u16 = 20_000;
-/// Most bytes of a part that are unpacked, and so the most memory that a part takes which is one single piece of text.
+/// Most bytes that are unpacked of all parts of a document together.
 const MOST_UNPACKED: u64 = 64 << 20;
-
-/// An XML part that is unpacked while it is read.
-pub type Part<'a> = Reader<BufReader<Box<dyn Read + 'a>>>;
+/// Most bytes of one tag, text or comment: it lies in memory as a whole.
+const MOST_OF_A_PIECE: usize = 8 << 20;
 
 /// The parts of a document.
-pub struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
+pub struct Package<'a> {
+    archive: ZipArchive<Cursor<&'a [u8]>>,
+    left: u64,
+    cut: bool,
+}
 
 impl<'a> Package<'a> {
     /// Reads the table of parts.
@@ -26,22 +30,29 @@ impl<'a> Package<'a> {
         if parts(bytes).is_none_or(|count| count > MOST_PARTS) {
             return Err(unreadable("it is no archive, or one with too many parts"));
         }
-        ZipArchive::new(Cursor::new(bytes)).map(Self).map_err(unreadable)
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
+        if archive.len() > usize::from(MOST_PARTS) {
+            return Err(unreadable("it has too many parts"));
+        }
+        Ok(Self { archive, left: MOST_UNPACKED, cut: false })
     }
 
     /// The names of all parts that have a readable one.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.0.file_names().filter_map(std::result::Result::ok)
+        self.archive.file_names().filter_map(std::result::Result::ok)
+    }
+
+    /// Whether parts ended for us before their end, since no more is unpacked for one document.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// A part; none when the document has no such part.
     pub fn part(&mut self, name: &str) -> Result<Option<Part<'_>>> {
-        match self.0.by_name(name) {
+        match self.archive.by_name(name) {
             Ok(file) => {
-                let limited: Box<dyn Read + '_> = Box::new(file.take(MOST_UNPACKED));
-                let mut reader = Reader::from_reader(BufReader::new(limited));
-                reader.config_mut().check_end_names = false;
-                Ok(Some(reader))
+                let unpacked = BufReader::new(Box::new(file) as Box<dyn Read + '_>);
+                Ok(Some(Part::new(Meter { unpacked, left: &mut self.left, cut: &mut self.cut, piece: 0 })))
             }
             Err(zip::result::ZipError::FileNotFound) => Ok(None),
             Err(error) => Err(unreadable(error)),
@@ -51,6 +62,52 @@ impl<'a> Package<'a> {
     /// A part without which there is no document.
     pub fn required(&mut self, name: &str) -> Result<Part<'_>> {
         self.part(name)?.ok_or_else(|| unreadable(format!("its part {name} is missing")))
+    }
+}
+
+/// The bytes of a part, unpacked while they are read, as far as the document's allowance goes.
+pub struct Meter<'a> {
+    unpacked: BufReader<Box<dyn Read + 'a>>,
+    left: &'a mut u64,
+    cut: &'a mut bool,
+    piece: usize,
+}
+
+impl Meter<'_> {
+    /// Begins a new tag, text or comment.
+    pub fn begin_piece(&mut self) {
+        self.piece = 0;
+    }
+
+    /// Whether the part ended for us before its end.
+    pub fn is_cut(&self) -> bool {
+        *self.cut
+    }
+}
+
+impl Read for Meter<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Meter<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.piece > MOST_OF_A_PIECE {
+            return Err(io::Error::other("a tag or text in it is longer than 8 MB"));
+        }
+        let ready = self.unpacked.fill_buf()?;
+        let allowed = usize::try_from(*self.left).unwrap_or(usize::MAX).min(ready.len());
+        *self.cut |= allowed == 0 && !ready.is_empty();
+        Ok(&ready[..allowed])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.unpacked.consume(count);
+        *self.left = self.left.saturating_sub(count as u64);
+        self.piece += count;
     }
 }
 

@@ -3,13 +3,14 @@
 use model::Result;
 
 use super::package::Package;
-use super::xml::{self, Piece};
-use super::{Content, Extract, MOST_CHARS, MOST_COLUMNS, MOST_ROWS};
+use super::xml::Piece;
+use super::{Content, Extract, MOST_CELLS, MOST_CHARS, MOST_COLUMNS, MOST_OF_A_TABLE, MOST_ROWS};
 
 /// Rows as they come together.
 #[derive(Default)]
 pub struct Rows {
     rows: Vec<Vec<String>>,
+    bytes: usize,
     more: bool,
 }
 
@@ -19,10 +20,12 @@ impl Rows {
         if text.is_empty() {
             return;
         }
-        if row >= MOST_ROWS || column >= MOST_COLUMNS {
+        if row >= MOST_ROWS || column >= MOST_COLUMNS || self.bytes >= MOST_OF_A_TABLE {
             self.more = true;
             return;
         }
+        let text = shortened(text);
+        self.bytes += text.len();
         if self.rows.len() <= row {
             self.rows.resize(row + 1, Vec::new());
         }
@@ -30,10 +33,12 @@ impl Rows {
         if cells.len() <= column {
             cells.resize(column + 1, String::new());
         }
-        cells[column] = match text.char_indices().nth(MOST_CHARS) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text.to_owned(),
-        };
+        cells[column] = text;
+    }
+
+    /// Notes that there is more than was put into cells.
+    pub fn note_more(&mut self) {
+        self.more = true;
     }
 
     /// What has come together, with rows of one length.
@@ -44,14 +49,28 @@ impl Rows {
     }
 }
 
+/// A text as a cell shows it.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Adds to the text of a cell what of it can be shown, and so much more that it is seen to be cut.
+pub fn add(text: &mut String, more: &str) {
+    let room = (4 * (MOST_CHARS + 1)).saturating_sub(text.len());
+    text.push_str(&more[..more.floor_char_boundary(room)]);
+}
+
 /// The first table of an OpenDocument spreadsheet, as it shows its cells.
 pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
     let mut part = package.required("content.xml")?;
-    let (mut buffer, mut rows) = (Vec::new(), Rows::default());
-    let (mut tables, mut row, mut column) = (0_usize, 0_usize, 0_usize);
+    let mut rows = Rows::default();
+    let (mut tables, mut row, mut column, mut cells) = (0_usize, 0_usize, 0_usize, 0_usize);
     let (mut repeated_rows, mut repeated_columns) = (1_usize, 1_usize);
     let (mut paragraphs, mut asides, mut text) = (0_usize, 0_usize, String::new());
-    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+    while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => match element.name() {
                 b"table" => tables += 1,
@@ -59,8 +78,15 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                     repeated_rows = element.number("number-rows-repeated").unwrap_or(1).max(1);
                     column = 0;
                 }
-                b"table-row" => row += element.number("number-rows-repeated").unwrap_or(1).max(1),
+                b"table-row" => {
+                    row = row.saturating_add(element.number("number-rows-repeated").unwrap_or(1).max(1));
+                }
                 b"table-cell" | b"covered-table-cell" => {
+                    cells += 1;
+                    if cells > MOST_CELLS {
+                        rows.note_more();
+                        return Ok(rows.extract());
+                    }
                     repeated_columns = element.number("number-columns-repeated").unwrap_or(1).max(1);
                     if element.empty {
                         column = column.saturating_add(repeated_columns);
@@ -71,13 +97,13 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                 b"p" if !element.empty => {
                     paragraphs += 1;
                     if !text.is_empty() && asides == 0 {
-                        text.push(' ');
+                        add(&mut text, " ");
                     }
                 }
-                b"s" if asides == 0 => text.push(' '),
+                b"s" if asides == 0 => add(&mut text, " "),
                 _ => {}
             },
-            Piece::End(name) => match name.as_slice() {
+            Piece::End(end) => match end.name() {
                 b"table" => {
                     // The other sheets are not looked at.
                     return Ok(rows.extract());
@@ -100,10 +126,8 @@ pub fn ods(package: &mut Package<'_>) -> Result<Extract> {
                 b"p" => paragraphs = paragraphs.saturating_sub(1),
                 _ => {}
             },
-            Piece::Text(more) if tables > 0 && paragraphs > 0 && asides == 0 && text.len() < 4 * MOST_CHARS => {
-                text.push_str(&more);
-            }
-            Piece::Text(_) => {}
+            Piece::Text(more) if tables > 0 && paragraphs > 0 && asides == 0 => add(&mut text, &more),
+            Piece::Text(_) | Piece::Other => {}
         }
     }
     Ok(rows.extract())

@@ -2,8 +2,8 @@
 
 use model::Result;
 
-use super::package::{Package, Part};
-use super::xml::{self, Piece};
+use super::package::Package;
+use super::xml::{Element, Part, Piece};
 use super::{Content, Extract, MOST_LINES, MOST_TEXT};
 
 /// Most spaces that one element stands for.
@@ -20,8 +20,7 @@ struct Lines {
 impl Lines {
     fn add(&mut self, text: &str) {
         let room = MOST_TEXT.saturating_sub(self.bytes);
-        let end = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        self.line.push_str(&text[..end]);
+        self.line.push_str(&text[..text.floor_char_boundary(room)]);
         self.bytes += text.len();
     }
 
@@ -59,17 +58,11 @@ enum Meaning {
 }
 
 /// Reads one part; tells whether it was read to its end.
-fn read(
-    part: &mut Part<'_>,
-    lines: &mut Lines,
-    runs: bool,
-    meaning: impl Fn(&xml::Element) -> Meaning,
-) -> Result<bool> {
-    let mut buffer = Vec::new();
+fn read(part: &mut Part<'_>, lines: &mut Lines, runs: bool, meaning: impl Fn(&Element<'_>) -> Meaning) -> Result<bool> {
     // What the open elements mean, and how many of each meaning are open.
     let (mut paragraphs, mut running, mut aside) = (0_usize, 0_usize, 0_usize);
     let mut open: Vec<u8> = Vec::new();
-    while let Some(piece) = xml::next(part, &mut buffer)? {
+    while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => {
                 let mark = match meaning(&element) {
@@ -107,7 +100,7 @@ fn read(
                 _ => {}
             },
             Piece::Text(text) if aside == 0 && paragraphs > 0 && (!runs || running > 0) => lines.add(&text),
-            Piece::Text(_) => {}
+            Piece::Text(_) | Piece::Other => {}
         }
         if lines.is_full() {
             return Ok(false);
@@ -135,17 +128,18 @@ pub fn docx(package: &mut Package<'_>) -> Result<Extract> {
 /// The slides of a presentation in the order of their numbers, an empty line between them.
 pub fn pptx(package: &mut Package<'_>) -> Result<Extract> {
     let number = |name: &str| name.strip_prefix("ppt/slides/slide")?.strip_suffix(".xml")?.parse::<u32>().ok();
-    let mut slides: Vec<u32> = package.names().filter_map(|name| number(&name)).collect();
+    let mut slides: Vec<(u32, String)> =
+        package.names().filter_map(|name| Some((number(&name)?, name.into_owned()))).collect();
     slides.sort_unstable();
     if slides.is_empty() {
         package.required("ppt/presentation.xml")?;
     }
     let mut lines = Lines::default();
-    for (at, slide) in slides.iter().enumerate() {
+    for (at, (_, name)) in slides.iter().enumerate() {
         if at > 0 {
             lines.end_line();
         }
-        let mut part = package.required(&format!("ppt/slides/slide{slide}.xml"))?;
+        let mut part = package.required(name)?;
         let whole = read(&mut part, &mut lines, true, |element| match element.name() {
             b"p" => Meaning::Paragraph,
             b"t" => Meaning::Run,

@@ -1,14 +1,15 @@
 //! The first sheet of an Excel workbook (ECMA-376 part 1, chapter 18).
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::Result;
 use time::OffsetDateTime;
 
 use super::package::Package;
-use super::sheet::Rows;
-use super::xml::{self, Piece};
-use super::{Extract, MOST_COLUMNS, MOST_ROWS, unreadable};
+use super::sheet::{Rows, add};
+use super::xml::Piece;
+use super::{Extract, MOST_CELLS, MOST_COLUMNS, MOST_ROWS, unreadable};
 
 /// Most styles of cells that are known.
 const MOST_STYLES: usize = 65_536;
@@ -24,8 +25,6 @@ enum Shown {
 
 /// What stands in a cell as it is stored.
 struct Cell {
-    row: usize,
-    column: usize,
     value: String,
     /// Whether the value is the number of a shared text.
     shared: bool,
@@ -37,41 +36,39 @@ pub fn xlsx(package: &mut Package<'_>) -> Result<Extract> {
     let path = first_sheet(package)?;
     let styles = styles(package)?;
     let (cells, more) = cells(package, &path, &styles)?;
-    let wanted: HashSet<usize> =
-        cells.iter().filter(|cell| cell.shared).filter_map(|cell| cell.value.parse().ok()).collect();
-    let texts = shared_texts(package, &wanted)?;
+    let number = |cell: &Cell| cell.value.parse::<usize>().ok().filter(|_| cell.shared);
+    let texts = shared_texts(package, &cells.values().filter_map(number).collect())?;
     let mut rows = Rows::default();
-    for cell in &cells {
-        let text = match cell.value.parse::<usize>() {
-            Ok(number) if cell.shared => texts.get(&number).cloned().unwrap_or_default(),
-            _ => shown(&cell.value, cell.shown),
-        };
-        rows.put(cell.row, cell.column, &text);
+    for ((row, column), cell) in &cells {
+        match number(cell) {
+            Some(number) => rows.put(*row, *column, texts.get(&number).map_or("", String::as_str)),
+            None => rows.put(*row, *column, &shown(&cell.value, cell.shown)),
+        }
     }
-    let mut extract = rows.extract();
-    extract.more |= more;
-    Ok(extract)
+    if more {
+        rows.note_more();
+    }
+    Ok(rows.extract())
 }
 
 /// The path of the part that the workbook names first.
 fn first_sheet(package: &mut Package<'_>) -> Result<String> {
-    let mut buffer = Vec::new();
     let mut first = None;
     let mut workbook = package.required("xl/workbook.xml")?;
-    while let Some(piece) = xml::next(&mut workbook, &mut buffer)? {
+    while let Some(piece) = workbook.next()? {
         if let Piece::Start(element) = piece
             && element.name() == b"sheet"
         {
-            first = element.attribute("id").map(str::to_owned);
+            first = element.attribute("id").map(Cow::into_owned);
             break;
         }
     }
     drop(workbook);
     let first = first.ok_or_else(|| unreadable("it has no sheet"))?;
     let mut relations = package.required("xl/_rels/workbook.xml.rels")?;
-    while let Some(piece) = xml::next(&mut relations, &mut buffer)? {
+    while let Some(piece) = relations.next()? {
         if let Piece::Start(element) = piece
-            && element.attribute("Id") == Some(first.as_str())
+            && element.attribute("Id").is_some_and(|id| id == first)
             && let Some(target) = element.attribute("Target")
         {
             return Ok(target.strip_prefix('/').map_or_else(|| format!("xl/{target}"), str::to_owned));
@@ -82,15 +79,15 @@ fn first_sheet(package: &mut Package<'_>) -> Result<String> {
 
 /// How the numbers of each style are shown.
 fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
-    let (mut styles, mut own, mut buffer) = (Vec::new(), HashMap::new(), Vec::new());
+    let (mut styles, mut own) = (Vec::new(), HashMap::new());
     let Some(mut part) = package.part("xl/styles.xml")? else { return Ok(styles) };
     let mut in_cells = false;
-    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+    while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => match element.name() {
                 b"numFmt" if own.len() < MOST_STYLES => {
                     if let (Some(id), Some(code)) = (element.number("numFmtId"), element.attribute("formatCode")) {
-                        own.insert(id, of_code(code));
+                        own.insert(id, of_code(&code));
                     }
                 }
                 b"cellXfs" => in_cells = !element.empty,
@@ -100,7 +97,7 @@ fn styles(package: &mut Package<'_>) -> Result<Vec<Shown>> {
                 }
                 _ => {}
             },
-            Piece::End(name) if name == b"cellXfs" => break,
+            Piece::End(end) if end.name() == b"cellXfs" => break,
             _ => {}
         }
     }
@@ -145,14 +142,17 @@ fn of_code(code: &str) -> Shown {
     }
 }
 
+/// Cells by row and column, each place once.
+type Cells = BTreeMap<(usize, usize), Cell>;
+
 /// The cells of a sheet that are shown, and whether there are more.
-fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Vec<Cell>, bool)> {
+fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Cells, bool)> {
     let mut part = package.required(path)?;
-    let (mut buffer, mut cells, mut more) = (Vec::new(), Vec::new(), false);
-    let (mut row, mut column) = (0_usize, 0_usize);
+    let (mut cells, mut more) = (Cells::new(), false);
+    let (mut row, mut column, mut seen) = (0_usize, 0_usize, 0_usize);
     let mut cell: Option<Cell> = None;
     let mut valued = 0_usize;
-    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+    while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => match element.name() {
                 b"row" => {
@@ -163,22 +163,26 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Vec
                     }
                 }
                 b"c" if !element.empty => {
-                    column = element.attribute("r").and_then(column_of).unwrap_or(column);
+                    seen += 1;
+                    if seen > MOST_CELLS {
+                        return Ok((cells, true));
+                    }
+                    column = element.attribute("r").and_then(|place| column_of(&place)).unwrap_or(column);
                     more |= column >= MOST_COLUMNS;
-                    let kind = element.attribute("t").unwrap_or("n");
+                    let kind = element.attribute("t").unwrap_or(Cow::Borrowed("n"));
                     let style = element.number("s").and_then(|s| styles.get(s)).copied();
                     let shown = if kind == "n" { style.unwrap_or(Shown::Number) } else { Shown::Number };
-                    let new = Cell { row, column, value: String::new(), shared: kind == "s", shown };
+                    let new = Cell { value: String::new(), shared: kind == "s", shown };
                     cell = (column < MOST_COLUMNS).then_some(new);
                 }
                 b"c" => column += 1,
                 b"v" | b"t" if !element.empty => valued += 1,
                 _ => {}
             },
-            Piece::End(name) => match name.as_slice() {
+            Piece::End(end) => match end.name() {
                 b"v" | b"t" => valued = valued.saturating_sub(1),
                 b"c" => {
-                    cells.extend(cell.take());
+                    cells.extend(cell.take().map(|cell| ((row, column), cell)));
                     column += 1;
                 }
                 b"row" => row += 1,
@@ -187,10 +191,10 @@ fn cells(package: &mut Package<'_>, path: &str, styles: &[Shown]) -> Result<(Vec
             },
             Piece::Text(text) if valued > 0 => {
                 if let Some(cell) = &mut cell {
-                    cell.value.push_str(&text);
+                    add(&mut cell.value, &text);
                 }
             }
-            Piece::Text(_) => {}
+            Piece::Text(_) | Piece::Other => {}
         }
     }
     Ok((cells, more))
@@ -207,10 +211,10 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
     let mut texts = HashMap::new();
     let Some(last) = wanted.iter().max() else { return Ok(texts) };
     let Some(mut part) = package.part("xl/sharedStrings.xml")? else { return Ok(texts) };
-    let (mut buffer, mut at, mut text) = (Vec::new(), 0_usize, String::new());
+    let (mut at, mut text) = (0_usize, String::new());
     // Readings beside Chinese and Japanese words are not the words.
     let (mut running, mut reading) = (false, false);
-    while let Some(piece) = xml::next(&mut part, &mut buffer)? {
+    while let Some(piece) = part.next()? {
         match piece {
             Piece::Start(element) => match element.name() {
                 b"si" => text.clear(),
@@ -218,12 +222,12 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
                 b"rPh" => reading = !element.empty,
                 _ => {}
             },
-            Piece::End(name) => match name.as_slice() {
+            Piece::End(end) => match end.name() {
                 b"t" => running = false,
                 b"rPh" => reading = false,
                 b"si" => {
                     if wanted.contains(&at) {
-                        texts.insert(at, text.clone());
+                        texts.insert(at, std::mem::take(&mut text));
                     }
                     if at == *last {
                         break;
@@ -232,8 +236,8 @@ fn shared_texts(package: &mut Package<'_>, wanted: &HashSet<usize>) -> Result<Ha
                 }
                 _ => {}
             },
-            Piece::Text(more) if running && !reading => text.push_str(&more),
-            Piece::Text(_) => {}
+            Piece::Text(more) if running && !reading => add(&mut text, &more),
+            Piece::Text(_) | Piece::Other => {}
         }
     }
     Ok(texts)

@@ -1,53 +1,57 @@
-//! Reading XML event by event.
+//! Reading XML piece by piece. A piece is borrowed from the one before it was read into, so that nothing is copied that nobody asks for.
+
+use std::borrow::Cow;
 
 use model::Result;
-use quick_xml::XmlVersion;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesEnd, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
-use super::package::Part;
+use super::package::Meter;
 use super::unreadable;
 
 /// Most attributes of an element that are looked at.
 const MOST_ATTRIBUTES: usize = 100;
 
+/// An XML part that is unpacked while it is read.
+pub struct Part<'a> {
+    reader: Reader<Meter<'a>>,
+    buffer: Vec<u8>,
+}
+
 /// What comes next in a part. Names are without their prefixes.
-pub enum Piece {
+pub enum Piece<'b> {
     /// The beginning of an element.
-    Start(Element),
+    Start(Element<'b>),
     /// The end of an element.
-    End(Vec<u8>),
+    End(End<'b>),
     /// Text.
-    Text(String),
+    Text(Cow<'b, str>),
+    /// Something that says nothing: a comment, a declaration, an entity of the document's own.
+    Other,
 }
 
 /// An element with its attributes.
-pub struct Element {
-    name: Vec<u8>,
-    attributes: Vec<(Vec<u8>, String)>,
+pub struct Element<'b> {
+    start: BytesStart<'b>,
     /// Whether there is nothing in it, so that no end follows.
     pub empty: bool,
 }
 
-impl Element {
-    fn of(start: &BytesStart<'_>, empty: bool) -> Self {
-        let mut all = start.attributes();
-        let attributes = all.with_checks(false).take(MOST_ATTRIBUTES).filter_map(|attribute| {
-            let attribute = attribute.ok()?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned();
-            Some((attribute.key.local_name().as_ref().to_vec(), value))
-        });
-        Self { name: start.local_name().as_ref().to_vec(), attributes: attributes.collect(), empty }
-    }
+/// The end of an element.
+pub struct End<'b>(BytesEnd<'b>);
 
+impl Element<'_> {
     /// The name.
     pub fn name(&self) -> &[u8] {
-        &self.name
+        self.start.local_name().into_inner()
     }
 
     /// The attribute of this name.
-    pub fn attribute(&self, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|(key, _)| key == name.as_bytes());
-        found.map(|(_, value)| value.as_str())
+    pub fn attribute(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut all = self.start.attributes();
+        let found = all.with_checks(false).take(MOST_ATTRIBUTES).filter_map(std::result::Result::ok);
+        let found = found.into_iter().find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
+        found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| Cow::Owned(value.into_owned()))
     }
 
     /// The attribute of this name as a number.
@@ -56,28 +60,48 @@ impl Element {
     }
 }
 
-/// The next piece; none at the end.
-pub fn next(part: &mut Part<'_>, buffer: &mut Vec<u8>) -> Result<Option<Piece>> {
-    loop {
-        buffer.clear();
-        let piece = match part.read_event_into(buffer).map_err(unreadable)? {
+impl End<'_> {
+    /// The name.
+    pub fn name(&self) -> &[u8] {
+        self.0.local_name().into_inner()
+    }
+}
+
+impl<'a> Part<'a> {
+    /// Begins to read.
+    pub fn new(bytes: Meter<'a>) -> Self {
+        let mut reader = Reader::from_reader(bytes);
+        reader.config_mut().check_end_names = false;
+        Self { reader, buffer: Vec::new() }
+    }
+
+    /// The next piece; none at the end, and where no more of the document is unpacked.
+    pub fn next(&mut self) -> Result<Option<Piece<'_>>> {
+        self.buffer.clear();
+        self.reader.get_mut().begin_piece();
+        let event = match self.reader.read_event_into(&mut self.buffer) {
+            Ok(event) => event,
+            // What was cut is cut in the middle of something.
+            Err(_) if self.reader.get_ref().is_cut() => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        };
+        Ok(Some(match event {
             Event::Eof => return Ok(None),
-            Event::Start(start) => Piece::Start(Element::of(&start, false)),
-            Event::Empty(start) => Piece::Start(Element::of(&start, true)),
-            Event::End(end) => Piece::End(end.local_name().as_ref().to_vec()),
-            Event::Text(text) => Piece::Text(text.xml10_content().map_err(unreadable)?.into_owned()),
-            Event::CData(data) => Piece::Text(data.xml10_content().map_err(unreadable)?.into_owned()),
+            Event::Start(start) => Piece::Start(Element { start, empty: false }),
+            Event::Empty(start) => Piece::Start(Element { start, empty: true }),
+            Event::End(end) => Piece::End(End(end)),
+            Event::Text(text) => Piece::Text(text.xml10_content().map_err(unreadable)?),
+            Event::CData(data) => Piece::Text(data.xml10_content().map_err(unreadable)?),
             Event::GeneralRef(reference) => {
                 let known = reference.resolve_char_ref().map_err(unreadable)?;
                 let named = || quick_xml::escape::resolve_predefined_entity(std::str::from_utf8(&reference).ok()?);
                 match known.map(String::from).or_else(|| named().map(str::to_owned)) {
-                    Some(text) => Piece::Text(text),
+                    Some(text) => Piece::Text(text.into()),
                     // Entities of a document's own are not looked up.
-                    None => continue,
+                    None => Piece::Other,
                 }
             }
-            _ => continue,
-        };
-        return Ok(Some(piece));
+            _ => Piece::Other,
+        }))
     }
 }

@@ -5,6 +5,7 @@ mod backup_place;
 mod backup_sets;
 mod backup_verify;
 mod blobs;
+mod clock;
 mod export;
 mod group;
 mod import;
@@ -13,6 +14,7 @@ mod lab;
 mod output;
 mod restore;
 mod restore_servers;
+mod sandbox;
 mod serve;
 mod site;
 mod transfer;
@@ -46,12 +48,17 @@ pub enum Command {
     Blobs(blobs::Arguments),
     /// What goes on in the background: migrations, collections, checks
     Jobs(jobs::Arguments),
+    /// What the farm thinks of its clock, which decides when something is deleted for good
+    Clock(clock::Arguments),
     /// Back up the whole farm while people work; list, verify and prune backups
     Backup(backup::Arguments),
     /// Bring a farm back from a backup
     Restore(restore::Arguments),
     /// Put a document server under load and judge what comes back
     Lab(lab::Arguments),
+    /// Open a document with few rights; the server starts this for each document that it reads
+    #[command(hide = true)]
+    Sandbox(sandbox::Arguments),
 }
 
 impl Command {
@@ -79,9 +86,11 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Site(arguments) => site::run(arguments).await,
         Command::Blobs(arguments) => blobs::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Clock(arguments) => clock::run(arguments).await,
         Command::Backup(arguments) => backup::run(arguments).await,
         Command::Restore(arguments) => restore::run(arguments).await,
         Command::Lab(arguments) => lab::run(arguments).await,
+        Command::Sandbox(arguments) => Ok(arguments.run()),
     }
 }
 

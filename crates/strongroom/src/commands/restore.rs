@@ -65,7 +65,7 @@ pub struct Arguments {
     /// Replace the farm that is in the data directory; its databases are set aside
     #[arg(long)]
     force: bool,
-    /// Restore everything else when some BLOBs are missing or damaged in the backup
+    /// Restore everything else when BLOBs, content databases or site collections are missing or damaged in the backup
     #[arg(long)]
     accept_missing: bool,
 }
@@ -117,12 +117,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         "present_blobs": summary.present.0,
         "present_bytes": summary.present.1,
         "missing_blobs": summary.missing,
+        "lacks": summary.lacks,
         "lost_blobs": summary.lost,
         "notes": summary.notes,
         "seconds": seconds,
     });
     show(arguments.place.json, &value, &text(&summary, seconds));
-    Ok(if summary.missing == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if summary.missing == 0 && summary.lacks.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Brings a part back into the farm as it runs.
@@ -182,6 +183,9 @@ fn text(summary: &RestoreSummary, seconds: f64) -> String {
     );
     for note in &summary.notes {
         text.push_str(&format!("Note: {note}.\n"));
+    }
+    for what in &summary.lacks {
+        text.push_str(&format!("Not in this backup: {what}.\n"));
     }
     text.push_str(&lost_text(summary.lost));
     if summary.missing > 0 {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use http_edge::TlsFiles;
+use http_edge::{AddressSource, Limits, PublicUrl, TlsFiles, Trust};
 use model::{Error, Result};
-use repository::{Repository, SERVER_LOCK};
+use repository::{Lack, Repository, SERVER_LOCK, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::configuration::{FILE, Place, Settings};
+use crate::configuration::{FILE, Names, Place, Settings};
 use crate::listen::Listen;
 use crate::{commands, logging};
 
@@ -36,6 +36,9 @@ pub struct Arguments {
     /// A proxy in front of this server speaks TLS with the clients
     #[arg(long)]
     behind_tls_proxy: bool,
+    /// Serve a farm that is there, and never make one: for services, whose disk may not be mounted yet
+    #[arg(long, conflicts_with = "database")]
+    existing: bool,
     /// At first start: where the content database "main" is [default: SQLite in the data directory]
     #[arg(long, value_name = "PATH|postgres://...")]
     database: Option<String>,
@@ -61,11 +64,17 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         (None, None) => None,
         _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
     };
+    let behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
+    let trust = trust(&settings, behind_tls_proxy)?;
+    let public_url = settings.public_url.as_deref().map(str::parse::<PublicUrl>).transpose()?;
     let converter = http_edge::Converter::find(settings.converter.as_deref())?;
-    let farm = commands::options(&settings, true)?;
-    farm.check_new_farm().map_err(|error| {
-        Error::new(error.kind(), format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message()))
-            .with_code(error.code())
+    let farm = commands::options(&settings, !arguments.existing)?;
+    farm.check_new_farm().map_err(|error| match error.code() {
+        "invalid_password" => {
+            let text = format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message());
+            Error::new(error.kind(), text).with_code(error.code())
+        }
+        _ => error,
     })?;
     let directory = settings.directory();
     let _lock = lock(&directory)?;
@@ -74,10 +83,17 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let (Some(location), Some(_)) = (&given, &created) {
         remember(&directory, location)?;
     }
+    let sandbox = Sandbox::of_this_program();
+    repository.open_documents_in(sandbox.clone());
+    tokio::spawn(tell_lacks(sandbox));
     let scheme = if tls.is_some() { "https" } else { "http" };
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
-    options.behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
+    options.limits = limits(&settings);
+    options.metrics_token = settings.metrics_token.take();
+    options.behind_tls_proxy = behind_tls_proxy;
+    options.trust = trust;
+    options.public_url = public_url;
     options.converter = converter;
     options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let password = created.and_then(|created| created.administrator_password);
@@ -111,6 +127,41 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     served?;
     repository.close().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The usual limits, with those that the settings name.
+fn limits(settings: &Settings) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        connections: settings.connections.unwrap_or(usual.connections),
+        connections_per_address: settings.connections_per_address.unwrap_or(usual.connections_per_address),
+        requests_per_address: settings.requests_per_address.unwrap_or(usual.requests_per_address),
+        requests_per_user: settings.requests_per_user.unwrap_or(usual.requests_per_user),
+        body_rate: settings.least_body_rate.unwrap_or(usual.body_rate),
+    }
+}
+
+/// Which proxies are believed; a proxy that speaks TLS for us is on this machine unless the settings name others.
+fn trust(settings: &Settings, behind_tls_proxy: bool) -> Result<Trust> {
+    let source = settings.client_address.as_deref().map_or(Ok(AddressSource::Peer), str::parse)?;
+    let named = settings.trusted_proxies.as_ref().map(Names::each);
+    let here = if behind_tls_proxy { vec!["127.0.0.0/8", "::1"] } else { vec![] };
+    Trust::new(named.unwrap_or(here), source)
+}
+
+/// Says once what children that open documents cannot be kept from on this system.
+async fn tell_lacks(sandbox: Sandbox) {
+    match sandbox.lacks().await {
+        Ok(lacks) if lacks.is_empty() => {}
+        Ok(lacks) => {
+            let lacks: Vec<&str> = lacks.into_iter().map(Lack::as_str).collect();
+            tracing::warn!(
+                lacks = lacks.join(" "),
+                "this system confines children that open documents less than others do"
+            );
+        }
+        Err(error) => tracing::error!(error = error.report(), "no document can be read for previews"),
+    }
 }
 
 /// Tells the person who started the server. The one place where a password is shown.

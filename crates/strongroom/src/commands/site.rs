@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use model::{Error, LibrarySettings, Result, SitePath, Versioning};
-use repository::{Session, SiteCollection, SiteUsage, Target};
+use repository::{DatabaseStatus, Session, SiteCollection, SiteUsage, Target};
 use serde_json::{Value, json};
 
 use super::output::{show, table, time};
@@ -73,7 +73,7 @@ enum Action {
 enum DatabaseAction {
     /// List all content databases
     List,
-    /// Add a content database, making it when it is not there
+    /// Add a content database, which is made
     Add {
         /// What to call it
         name: String,
@@ -199,8 +199,12 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
 
 async fn databases(session: &Session) -> Result<(Value, String)> {
     let databases = session.database_status().await?;
-    let rows: Vec<_> = databases.iter().map(|row| [row.name.clone(), row.engine.to_owned(), size(row.bytes)]).collect();
-    let value = databases.iter().map(|row| json!({ "name": row.name, "engine": row.engine, "bytes": row.bytes }));
+    let bytes =
+        |row: &DatabaseStatus| row.trouble.clone().map_or_else(|| size(row.bytes), |why| format!("not open: {why}"));
+    let rows: Vec<_> = databases.iter().map(|row| [row.name.clone(), row.engine.to_owned(), bytes(row)]).collect();
+    let value = databases
+        .iter()
+        .map(|row| json!({ "name": row.name, "engine": row.engine, "bytes": row.bytes, "trouble": row.trouble }));
     Ok((value.collect(), table(["NAME", "ENGINE", "SIZE"], &rows)))
 }
 
@@ -220,12 +224,17 @@ fn site_json(site: &SiteCollection) -> Value {
         "used_bytes": usage.used_bytes,
         "quota_bytes": usage.quota_bytes,
         "audit_reads": site.audit_reads,
-        "created_at": time(site.created_at),
+        "created_at": site.created_at.map(time),
+        "trouble": site.trouble,
     })
 }
 
 fn site_table(sites: &[SiteCollection]) -> String {
     let row = |site: &SiteCollection| {
+        if let Some(trouble) = &site.trouble {
+            let unknown = String::new;
+            return [format!("/{}", site.path), site.title.clone(), trouble.clone(), unknown(), unknown(), unknown()];
+        }
         let usage = usage(site);
         [
             format!("/{}", site.path),

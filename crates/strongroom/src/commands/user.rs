@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use model::{Error, Id, Result, Timestamp};
-use repository::{Account, AccountChange, NewAccount, Session, Token, generate_password};
+use model::{Error, Id, Result, Timestamp, TokenScope, TokenScopes};
+use repository::{Account, AccountChange, NewAccount, Session, Target, Token, TokenWish, generate_password};
 use serde_json::{Value, json};
 
 use super::output::{line_from_stdin, show, table, time};
@@ -113,9 +113,20 @@ enum TokenAction {
         login: String,
         /// What to call the token
         name: String,
-        /// Days until it ends by itself [default: never]
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+        /// Days until it ends by itself [default: as many as the farm allows, 365 unless it says less]
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=365))]
         days: Option<u32>,
+        /// What it may be used for: read, write, manage or farm; may be repeated [default: all]
+        #[arg(long = "scope", value_name = "SCOPE")]
+        scopes: Vec<String>,
+        /// Path of a site, library or folder outside of which nothing exists for it; may be repeated [default: everywhere]
+        #[arg(long = "place", value_name = "PATH")]
+        places: Vec<String>,
+    },
+    /// Show, or set, the days after which every new token ends
+    Longest {
+        /// 1 to 365
+        days: Option<u64>,
     },
     /// List the tokens of an account
     List {
@@ -238,14 +249,34 @@ async fn update(session: &Session, login: &str, change: AccountChange) -> Result
 
 async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)> {
     match action {
-        TokenAction::Create { login, name, days } => {
+        TokenAction::Create { login, name, days, scopes, places } => {
             let account = session.account_by_login(&login).await?;
             let length = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
-            let end = length.map(|length| Timestamp::now().after(length));
-            let new = session.create_token(account.id, &name, end).await?;
+            let expires_at = length.map(|length| Timestamp::now().after(length));
+            let scopes = match scopes.is_empty() {
+                // The farm has no place.
+                true => TokenScope::ALL.into_iter().filter(|s| places.is_empty() || *s != TokenScope::Farm).collect(),
+                false => scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
+            };
+            let mut found = Vec::new();
+            for path in &places {
+                found.push(session.item(&Target::path(path)?).await?.id);
+            }
+            let wish = TokenWish { name, expires_at, scopes, places: found };
+            let new = session.create_token(account.id, wish).await?;
             let mut value = token_json(&new.token);
             value["secret"] = json!(new.secret);
             Ok((value, format!("{}\n", new.secret)))
+        }
+        TokenAction::Longest { days } => {
+            if let Some(days) = days {
+                session.set_longest_token_days(days).await?;
+            }
+            let days = session.longest_token_days().await?;
+            Ok((
+                json!({ "days": days }),
+                format!("every new token ends after {} at the latest\n", model::counted(days, "day")),
+            ))
         }
         TokenAction::List { login } => {
             let account = session.account_by_login(&login).await?;
@@ -253,10 +284,17 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             let row = |token: &Token| {
                 let end = token.expires_at.map_or_else(|| "never".to_owned(), time);
                 let used = token.used_at.map_or_else(|| "never".to_owned(), time);
-                [token.id.to_string(), token.name.clone(), end, used]
+                let may = match (token.scopes, token.places.len()) {
+                    (None, _) => "all (made before scopes)".to_owned(),
+                    (Some(scopes), 0) => scope_words(scopes).join(","),
+                    (Some(scopes), count) => {
+                        format!("{} in {}", scope_words(scopes).join(","), model::counted(count as u64, "place"))
+                    }
+                };
+                [token.id.to_string(), token.name.clone(), may, end, used]
             };
             let rows: Vec<_> = tokens.iter().map(row).collect();
-            Ok((tokens.iter().map(token_json).collect(), table(["ID", "NAME", "ENDS", "LAST USED"], &rows)))
+            Ok((tokens.iter().map(token_json).collect(), table(["ID", "NAME", "MAY", "ENDS", "LAST USED"], &rows)))
         }
         TokenAction::Revoke { login, id } => {
             let account = session.account_by_login(&login).await?;
@@ -266,6 +304,10 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             Ok((json!({ "id": id.to_string(), "revoked": true }), format!("token {id} of {} revoked\n", account.login)))
         }
     }
+}
+
+fn scope_words(scopes: TokenScopes) -> Vec<&'static str> {
+    scopes.iter().map(TokenScope::as_str).collect()
 }
 
 fn standing(account: &Account) -> &'static str {
@@ -310,5 +352,8 @@ fn token_json(token: &Token) -> Value {
         "created_at": time(token.created_at),
         "expires_at": token.expires_at.map(time),
         "used_at": token.used_at.map(time),
+        "scopes": scope_words(token.scopes.unwrap_or(TokenScopes::ALL)),
+        "made_before_scopes": token.scopes.is_none(),
+        "places": token.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

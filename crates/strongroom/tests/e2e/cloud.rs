@@ -82,7 +82,7 @@ async fn troubles_of_a_remote_store_are_told_and_never_taken_for_absence() {
     assert_eq!(client.get("far.bin").await.unwrap().body, bytes(2, 100_000));
     for (trouble, expected) in [
         (Trouble::Status(403, "AccessDenied"), StatusCode::SERVICE_UNAVAILABLE),
-        (Trouble::OtherBytes, StatusCode::INTERNAL_SERVER_ERROR),
+        (Trouble::OtherBytes, StatusCode::SERVICE_UNAVAILABLE),
     ] {
         proxy.set([Rule::always("GET", "blobs/", trouble.clone())]);
         let answer = client.get("far.bin").await.unwrap();

@@ -75,7 +75,7 @@ async fn a_copy_that_another_content_database_needs_stays_and_can_be_used_again(
 
 /// What another process leaves that has just deleted a copy of the same bytes.
 fn note_deleted(farm: &Farm, content: &[u8]) {
-    let database = rusqlite::Connection::open(farm.data.join("databases/main.sqlite")).unwrap();
+    let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     database.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
     let now = model::Timestamp::now().micros();
     let insert = "INSERT OR REPLACE INTO deleted_copy VALUES (2, ?1, ?2)";
@@ -110,8 +110,30 @@ async fn bytes_whose_like_was_deleted_lately_are_stored_when_they_are_there() {
     let moved = farm.json(&["blobs", "migrate", "--to", "files", "--min-size", "0"]);
     assert_eq!((&moved["items"], &moved["failed"]), (&json!(4), &json!(0)), "{moved:#}");
     farm.check_blobs();
-    let database = rusqlite::Connection::open(farm.data.join("databases/main.sqlite")).unwrap();
+    let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     let left: i64 = database.query_row("SELECT count(*) FROM reclaim", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0, "nothing is given up that is not deleted at once");
     assert!(server.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_was_cut_short_is_taken_up_by_the_server_and_not_by_the_next_collection() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    assert!(farm.start().stop().success());
+    let content = bytes(3, 50_000);
+    let begun = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES (2, ?1, 50000, 'deleted', 'deleting', ?2)";
+    let now = model::Timestamp::now().micros();
+    let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
+    database.execute(begun, rusqlite::params![blobs::digest_of(&content).as_bytes(), now]).unwrap();
+    database.close().unwrap();
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !client.put("again.bin", content.clone()).await.unwrap().status.is_success() {
+        assert!(std::time::Instant::now() < deadline, "uploads of these bytes are still refused");
+        // sleep: the server takes it up by itself, nothing tells of it
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(client.get("again.bin").await.unwrap().body == content);
+    farm.check_blobs();
 }

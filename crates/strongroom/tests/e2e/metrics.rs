@@ -43,7 +43,7 @@ async fn a_database_file_tells_of_its_cache_log_size_and_lock() {
 
     // Another process writes: an upload waits for it, and that is seen.
     let waited = figure(&client, "database_lock_seconds_sum").await;
-    let other = rusqlite::Connection::open(&file).unwrap();
+    let other = database::testing::open_file(&file);
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = Instant::now();
     let upload = client.put("waits.txt", b"text".to_vec());

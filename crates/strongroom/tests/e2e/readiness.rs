@@ -79,12 +79,19 @@ async fn a_server_is_not_ready_while_postgres_gives_no_answer_and_ready_when_it_
     for farm in [Farm::with_databases(&content, &configuration), Farm::with_content(&through(fresh_postgres().await))] {
         let server = farm.start();
         let client = server.client("");
+        let signed_in = server.client(&farm.token());
         assert_eq!(ready(&client).await, (StatusCode::OK, "ready\n".to_owned()));
         for away in [Gate::Closed, Gate::Silent] {
             gate.send_replace(away);
             let text = wait_for(&client, StatusCode::SERVICE_UNAVAILABLE).await;
-            assert_eq!(text, "not ready: the databases of the farm do not answer\n");
+            assert!(text.starts_with("not ready\nthe con") && text.ends_with(": it does not answer\n"), "{text}");
             assert_eq!(ready(&client).await.0, StatusCode::SERVICE_UNAVAILABLE);
+            // Neither does anybody wait without end, nor learn where the databases are.
+            let begun = Instant::now();
+            let answer = signed_in.get("never.bin").await.unwrap();
+            assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{}", answer.text());
+            assert!(begun.elapsed() < Duration::from_secs(25), "a document was waited for {:?}", begun.elapsed());
+            assert!(!answer.text().contains("postgres://"), "{}", answer.text());
             gate.send_replace(Gate::Open);
             wait_for(&client, StatusCode::OK).await;
         }

@@ -54,7 +54,7 @@ async fn a_schema_of_a_newer_version_is_refused_and_left_alone() {
         let farm = Farm::on(Engine::Sqlite).await;
         assert!(farm.start().stop().success());
         let path = farm.data.join(file);
-        let connection = rusqlite::Connection::open(&path).unwrap();
+        let connection = database::testing::open_file(&path);
         let newer = "INSERT INTO schema_history (version, name, schema_name, applied_at) \
                      SELECT max(version) + 1, 'from the future', schema_name, applied_at FROM schema_history GROUP BY schema_name";
         connection.execute(newer, []).unwrap();

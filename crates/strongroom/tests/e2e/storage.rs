@@ -433,9 +433,9 @@ async fn damage_is_found_kept_on_record_and_resolved() {
 /// Ages all BLOBs of a stopped farm by 400 days, and makes the daily moves due.
 fn age(farm: &Farm) {
     let days_ago = |days: i64| model::Timestamp::now().micros() - days * 24 * 3_600 * 1_000_000;
-    let content = rusqlite::Connection::open(farm.data.join("databases/main.sqlite")).unwrap();
+    let content = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     content.execute("UPDATE blob SET created_at = ?1", [days_ago(400)]).unwrap();
-    let configuration = rusqlite::Connection::open(farm.data.join("configuration.sqlite")).unwrap();
+    let configuration = database::testing::open_file(&farm.data.join("configuration.sqlite"));
     let put = "INSERT OR REPLACE INTO setting (name, value) VALUES ('schedule.tiers', ?1)";
     configuration.execute(put, [days_ago(2).to_string()]).unwrap();
 }

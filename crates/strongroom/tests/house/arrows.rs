@@ -72,6 +72,8 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("object_store", &["blobs"], "`blobs` is the sole owner of stores"),
     ("memmap2", &["blobs"], "`blobs` is the sole owner of stores"),
     ("tantivy", &["search"], "`search` is the sole owner of the index"),
+    ("landlock", &["search"], "`search` is the sole owner of children that open documents"),
+    ("seccompiler", &["search"], "`search` is the sole owner of children that open documents"),
     ("axum", &["http-edge"], "`http` is the sole owner of the protocols"),
     ("askama", &["http-edge"], "`http` is the sole owner of the pages"),
     ("utoipa", &["http-edge"], "`http` is the sole owner of the wire types"),

@@ -3,6 +3,7 @@
 use model::Error;
 use tokio_postgres::error::SqlState;
 
+use crate::engine::at::At;
 use crate::engine::sqlite::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// What an error means to the transaction it happened in.
@@ -49,7 +50,7 @@ pub(super) fn is_lost(error: &tokio_postgres::Error) -> bool {
 /// Turns an error of a statement into the shape of all rooms.
 pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
     if is_lost(&error) {
-        return unreachable(server).with_source(error);
+        return unreachable(server).with_source(At::new(server, error));
     }
     let Some(state) = error.code() else {
         return Error::invalid("a statement or one of its values does not fit the database")
@@ -67,35 +68,30 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         }
         "55P03" => Error::unavailable("another transaction holds what this one needs; nothing was changed, try again")
             .with_code("lock_timeout"),
-        "25006" => read_only(server),
-        "53100" => Error::exhausted(format!(
-            "the disk of the database server {server} is full; nothing was changed. Reading goes on"
-        ))
-        .with_code("disk_full"),
+        "25006" => read_only(),
+        "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading goes on")
+            .with_code("disk_full"),
         "57014" => Error::unavailable("the database server cancelled the operation").with_code("cancelled"),
-        code => by_class(code, server),
+        code => by_class(code),
     };
-    translated.with_source(error)
+    translated.with_source(At::new(server, error))
 }
 
-fn by_class(code: &str, server: &str) -> Error {
+fn by_class(code: &str) -> Error {
     match code.get(..2).unwrap_or_default() {
         "22" => Error::invalid("a value does not fit its column").with_code("type_mismatch"),
         "23" => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
-        "28" => Error::unavailable(format!("the database server {server} refused the user or password"))
-            .with_code("login_refused"),
-        "3D" => Error::unavailable(format!("the database {server} does not exist; create it first"))
-            .with_code("no_such_database"),
+        "28" => Error::unavailable("a database server refused the user or password").with_code("login_refused"),
+        "3D" => Error::unavailable("a database does not exist; create it first").with_code("no_such_database"),
         "42" if code == "42501" => {
-            Error::unavailable(format!("the user of {server} lacks a right in the database; grant it"))
+            Error::unavailable("the user of a database server lacks a right in the database; grant it")
                 .with_code("no_database_right")
         }
-        "53" => Error::exhausted(format!("the database server {server} has no resources left; try again later"))
-            .with_code("server_exhausted"),
-        "58" => Error::unavailable(format!("the database server {server} could not read or write its disk"))
-            .with_code("disk_error"),
-        "XX" => Error::corrupt(format!("the database server {server} reports damaged data; see its log"))
-            .with_code("database_corrupt"),
+        "53" => {
+            Error::exhausted("a database server has no resources left; try again later").with_code("server_exhausted")
+        }
+        "58" => Error::unavailable("a database server could not read or write its disk").with_code("disk_error"),
+        "XX" => Error::corrupt("a database server reports damaged data; see its log").with_code("database_corrupt"),
         "40" | "55" | "57" => {
             Error::unavailable("the database server ended the operation; nothing was changed, try again")
                 .with_code("aborted")
@@ -106,22 +102,21 @@ fn by_class(code: &str, server: &str) -> Error {
 
 /// The server does not answer.
 pub(super) fn unreachable(server: &str) -> Error {
-    Error::unavailable(format!(
-        "the database server {server} does not answer; nothing was changed. Check that it runs and can be reached"
-    ))
-    .with_code("server_unreachable")
+    Error::unavailable("a database server does not answer; nothing was changed. Check that it runs and can be reached")
+        .with_code("server_unreachable")
+        .with_source(At::silent(server))
 }
 
 /// The connection was cut when COMMIT was on its way.
 pub(super) fn outcome_unknown(server: &str) -> Error {
-    Error::unavailable(format!(
-        "the connection to the database server {server} was cut while it made the change durable; look whether the \
-         change is there before trying again"
-    ))
+    Error::unavailable(
+        "the connection to a database server was cut while it made the change durable; look whether the \
+         change is there before trying again",
+    )
     .with_code("outcome_unknown")
+    .with_source(At::silent(server))
 }
 
-fn read_only(server: &str) -> Error {
-    Error::unavailable(format!("the database server {server} accepts no changes; it is a standby or set read-only"))
-        .with_code("read_only")
+fn read_only() -> Error {
+    Error::unavailable("a database server accepts no changes; it is a standby or set read-only").with_code("read_only")
 }

@@ -17,6 +17,7 @@ use tokio_postgres::{Client, Config, Statement};
 use super::classify::{self, Failure, classify, outcome_unknown};
 use super::config::connect;
 use super::value::Bound;
+use crate::engine::at::At;
 use crate::engine::row::{Inner, Row};
 use crate::engine::session::{Scan, Visit};
 use crate::engine::sqlite::wrong_count;
@@ -137,7 +138,7 @@ impl Connection {
             if failure == Failure::Lost {
                 // Whether the server got the COMMIT and acted on it cannot be known from here.
                 self.failure = Some(Failure::Final);
-                return outcome_unknown(&self.server).with_source(error);
+                return outcome_unknown(&self.server).with_source(At::new(&self.server, error));
             }
             classify(error, &self.server)
         })
@@ -259,7 +260,7 @@ impl Connection {
         if let Err(error) = went.begun {
             if self.mode == Mode::Write && (ran || went.later.iter().any(std::result::Result::is_ok)) {
                 self.failure = Some(Failure::Final);
-                return Err(outcome_unknown(&self.server).with_source(error));
+                return Err(outcome_unknown(&self.server).with_source(At::new(&self.server, error)));
             }
             return Err(self.failed(error));
         }

@@ -47,7 +47,8 @@ async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<T
     let failed = |e| classify(e, server);
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.batch_execute(LOCK).await.map_err(failed)?;
-    let applied = history(&transaction).await.map_err(failed)?.ok_or_else(|| migrate::foreign(server))?;
+    let applied = history(&transaction, plan.makes).await.map_err(failed)?;
+    let applied = applied.map_err(|nothing| if nothing { migrate::empty(server) } else { migrate::foreign(server) })?;
     let next = plan.next(&applied, server)?;
     if let Some(step) = next {
         let taken = take(&transaction, plan, step).await;
@@ -59,19 +60,23 @@ async fn step(client: &mut Client, plan: &Plan, server: &str) -> Result<Option<T
 
 type Outcome<T> = std::result::Result<T, tokio_postgres::Error>;
 
-async fn history(transaction: &tokio_postgres::Transaction<'_>) -> Outcome<Option<Vec<Applied>>> {
+/// The steps that were taken. The error says of a database without any whether nothing else is in it either, so that it may be made.
+async fn history(
+    transaction: &tokio_postgres::Transaction<'_>,
+    makes: bool,
+) -> Outcome<std::result::Result<Vec<Applied>, bool>> {
     let tables = "SELECT count(*), count(*) FILTER (WHERE tablename = 'schema_history') \
          FROM pg_catalog.pg_tables WHERE schemaname = current_schema()";
     let row = transaction.query_one(tables, &[]).await?;
     let (all, own): (i64, i64) = (row.get(0), row.get(1));
     if own == 0 {
-        if all > 0 {
-            return Ok(None);
+        if all > 0 || !makes {
+            return Ok(Err(all == 0));
         }
         transaction.batch_execute(migrate::CREATE_HISTORY).await?;
     }
     let rows = transaction.query(migrate::LIST_HISTORY, &[]).await?;
-    Ok(Some(rows.iter().map(|row| Applied { version: row.get(0), schema: row.get(1) }).collect()))
+    Ok(Ok(rows.iter().map(|row| Applied { version: row.get(0), schema: row.get(1) }).collect()))
 }
 
 async fn take(transaction: &tokio_postgres::Transaction<'_>, plan: &Plan, step: &Migration) -> Outcome<()> {

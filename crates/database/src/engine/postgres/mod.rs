@@ -8,6 +8,7 @@ mod queue;
 mod value;
 mod worker;
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -25,9 +26,13 @@ use super::job::{Read, ReadClosure, Returned, Write, WriteClosure, answered, clo
 use super::metrics::Metrics;
 use super::sqlite::overloaded;
 use super::{Alone, Engine, Options};
-use crate::migrate::{Plan, Schema};
+use crate::migrate::Plan;
 use queue::{Job, Queue};
 use worker::Worker;
+
+/// How long a server may say nothing before it is asked whether it lives, and how long it may take to answer that.
+const SILENCE: Duration = Duration::from_secs(9);
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// Connections to one PostgreSQL database.
 pub(super) struct Postgres {
@@ -40,12 +45,12 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn open(address: &str, schema: Schema, options: &Options) -> Result<Self> {
+    pub(super) async fn open(address: &str, plan: Plan, options: &Options) -> Result<Self> {
         let config = Arc::new(parse_config(address)?);
         let server: Arc<str> = describe(address).into();
         let mut client = first_connection(&config, &server, options.patience).await?;
         migrate::check_server(&client, &server).await?;
-        migrate::migrate(&mut client, &Plan::new(schema, Engine::Postgres), &server).await?;
+        migrate::migrate(&mut client, &plan, &server).await?;
         drop(client);
 
         let queue = Arc::new(Queue::new(options.queue));
@@ -89,7 +94,34 @@ impl Postgres {
     async fn queued(&self, closure: ReadClosure, single: bool) -> Result<Returned> {
         let (job, answer) = Read::new(closure, single);
         self.queue.push(Job::Read(job), self.patience).await?;
-        answered(answer).await
+        self.heard(answered(answer), classify::unreachable).await
+    }
+
+    /// Waits for an answer as long as the server shows that it lives: one that is frozen, or cut off without a word, says nothing at all.
+    async fn heard(
+        &self,
+        answer: impl Future<Output = Result<Returned>>,
+        silent: fn(&str) -> Error,
+    ) -> Result<Returned> {
+        let mut answer = pin!(answer);
+        loop {
+            match tokio::time::timeout(SILENCE, &mut answer).await {
+                Ok(outcome) => return outcome,
+                Err(_) if self.is_alive().await => {}
+                Err(_) => return Err(silent(&self.server)),
+            }
+        }
+    }
+
+    /// Whether the server takes a new connection.
+    async fn is_alive(&self) -> bool {
+        let asked = tokio::time::timeout(ANSWER, config::connect(&self.config)).await;
+        match asked {
+            Ok(Ok(_)) => true,
+            // A server that refuses, for want of connections or otherwise, lives.
+            Ok(Err(error)) => error.code().is_some(),
+            Err(_) => false,
+        }
     }
 
     pub(super) async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
@@ -109,7 +141,8 @@ impl Postgres {
     pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
         let (job, answer) = Write::new(closure, vital);
         self.queue.push(Job::Write(job), self.patience).await?;
-        answered(answer).await
+        // Whether the server got it and acts on it later cannot be known from here.
+        self.heard(answered(answer), classify::outcome_unknown).await
     }
 
     pub(super) async fn close(&self) {
@@ -131,7 +164,11 @@ async fn first_connection(config: &Config, server: &str, patience: Duration) -> 
     let deadline = Instant::now() + patience;
     let mut pause = Duration::from_millis(50);
     loop {
-        match config::connect(config).await {
+        let left = deadline.saturating_duration_since(Instant::now()).max(pause);
+        let Ok(connected) = tokio::time::timeout(left, config::connect(config)).await else {
+            return Err(classify::unreachable(server));
+        };
+        match connected {
             Ok(client) => return Ok(client),
             Err(error) if worker::is_final(&error) || Instant::now() + pause >= deadline => {
                 return Err(worker::refused(error, server));

@@ -5,8 +5,8 @@
 //! make the log grow further, by what is written meanwhile.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ const BOUND_PAGES: u32 = 16_000;
 pub(super) struct Checkpoints {
     wake: Option<SyncSender<()>>,
     woken_at: u32,
+    /// Held while the log is copied: SQLite refuses a second copy at the same time instead of waiting for the first.
+    copying: Arc<Mutex<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -31,11 +33,15 @@ impl Checkpoints {
     pub(super) fn start(path: &Arc<PathBuf>, patience: Duration) -> Result<Self> {
         let connection = Connection::open(path, Role::Writer, patience)?;
         let (wake, woken) = sync_channel(1);
+        let copying = Arc::new(Mutex::new(()));
         let thread = std::thread::Builder::new()
             .name("sqlite-checkpoint".into())
-            .spawn(move || run(&connection, &woken))
+            .spawn({
+                let copying = copying.clone();
+                move || run(&connection, &woken, &copying)
+            })
             .map_err(|e| Error::exhausted("no thread could be started for the database").with_source(e))?;
-        Ok(Self { wake: Some(wake), woken_at: 0, thread: Some(thread) })
+        Ok(Self { wake: Some(wake), woken_at: 0, copying, thread: Some(thread) })
     }
 
     /// Called after each commit with the number of pages in the log.
@@ -43,14 +49,14 @@ impl Checkpoints {
         // Fewer pages than before: the log was started over.
         self.woken_at = self.woken_at.min(pages);
         if pages >= BOUND_PAGES {
-            checkpoint(writer);
+            checkpoint(writer, &self.copying);
         } else if pages - self.woken_at >= WAKE_PAGES
             && let Some(wake) = &self.wake
         {
             self.woken_at = pages;
             // A full channel means that the thread is about to look anyway.
             if let Err(TrySendError::Disconnected(())) = wake.try_send(()) {
-                checkpoint(writer);
+                checkpoint(writer, &self.copying);
             }
         }
     }
@@ -66,9 +72,9 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(connection: &Connection, woken: &Receiver<()>) {
+fn run(connection: &Connection, woken: &Receiver<()>, copying: &Mutex<()>) {
     while woken.recv().is_ok() {
-        checkpoint(connection);
+        checkpoint(connection, copying);
     }
 }
 
@@ -84,7 +90,8 @@ pub(super) fn empty_log(connection: &Connection, patience: Duration) {
     waiting(patience);
 }
 
-fn checkpoint(connection: &Connection) {
+fn checkpoint(connection: &Connection, copying: &Mutex<()>) {
+    let _turn = copying.lock().unwrap_or_else(PoisonError::into_inner);
     run_checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
 }
 

@@ -5,16 +5,17 @@ use std::path::Path;
 use model::Error;
 use rusqlite::ffi;
 
+use crate::engine::at::At;
+
 /// Code of the error of a full disk.
 pub(super) const FULL: &str = "disk_full";
 
 /// Turns an error of SQLite on the file at `path` into the shape of all rooms.
 pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
-    let shown = path.display();
     let rusqlite::Error::SqliteFailure(failure, _) = &error else {
         return match error {
             rusqlite::Error::SqlInputError { error: failure, .. } if is_damage(failure.extended_code) => {
-                damaged(path).with_source(error)
+                damaged(path).with_source(At::new(path.display(), error))
             }
             _ => Error::invalid("a statement does not fit the database")
                 .with_code("invalid_statement")
@@ -28,15 +29,17 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_FULL => full(path),
         // The shared index of the log could not grow, which only a full disk explains.
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_SHMSIZE => full(path),
-        ffi::SQLITE_IOERR => Error::unavailable(format!(
-            "reading or writing the database {shown} failed; nothing was changed. Check the disk and the server's log"
-        ))
+        ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_DATA => damaged(path),
+        ffi::SQLITE_IOERR => Error::unavailable(
+            "the disk reported an error while a database was read or written; nothing was changed. An administrator must look at the \
+             disk and the server's log",
+        )
         .with_code("disk_error"),
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => damaged(path),
         ffi::SQLITE_READONLY => read_only(path),
-        ffi::SQLITE_CANTOPEN => Error::unavailable(format!(
-            "the database {shown} cannot be opened; check that its directory exists and that the server may write there"
-        ))
+        ffi::SQLITE_CANTOPEN => Error::unavailable(
+            "a database cannot be opened; check that its directory exists and that the server may write there",
+        )
         .with_code("cannot_open"),
         ffi::SQLITE_PERM | ffi::SQLITE_AUTH => read_only(path),
         ffi::SQLITE_TOOBIG => Error::exhausted("a value is too large for the database").with_code("value_too_large"),
@@ -44,7 +47,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code("interrupted"),
         _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
     };
-    translated.with_source(error)
+    translated.with_source(At::new(path.display(), error))
 }
 
 /// What a failed COMMIT means. When the flush itself failed, what had been written before may still be found complete
@@ -54,13 +57,12 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
         rusqlite::Error::SqliteFailure(failure, _)
             if matches!(failure.extended_code, ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) =>
         {
-            Error::unavailable(format!(
-                "the disk failed while the database {} made a change durable; look whether the change is there before \
+            Error::unavailable(
+                "the disk failed while a database made a change durable; look whether the change is there before \
                  trying again, and check the disk and the server's log",
-                path.display()
-            ))
+            )
             .with_code("outcome_unknown")
-            .with_source(error)
+            .with_source(At::new(path.display(), error))
         }
         _ => classify(error, path),
     }
@@ -128,34 +130,30 @@ pub(in crate::engine) fn check_violation() -> Error {
 }
 
 pub(super) fn full(path: &Path) -> Error {
-    Error::exhausted(format!(
-        "the disk that holds the database {} is full; nothing was changed. Reading goes on; free space on that disk",
-        path.display()
-    ))
+    Error::exhausted(
+        "the disk that holds a database is full; nothing was changed. Reading goes on; free space on that disk",
+    )
     .with_code(FULL)
+    .with_source(At::silent(path.display()))
 }
 
 fn busy(path: &Path) -> Error {
-    Error::unavailable(format!(
-        "the database {} is being written by another process for too long; try again when it has finished",
-        path.display()
-    ))
-    .with_code("busy")
+    Error::unavailable("a database is being written by another process for too long; try again when it has finished")
+        .with_code("busy")
+        .with_source(At::silent(path.display()))
 }
 
 pub(super) fn damaged(path: &Path) -> Error {
-    Error::corrupt(format!(
-        "the file {} is damaged or is not a database; restore it from a backup. It was not changed",
-        path.display()
-    ))
-    .with_code("database_corrupt")
+    Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
+        .with_code("database_corrupt")
+        .with_source(At::silent(path.display()))
 }
 
 pub(super) fn read_only(path: &Path) -> Error {
-    Error::unavailable(format!(
-        "the database {} cannot be written; give the user that runs the server the right to write the file and its \
+    Error::unavailable(
+        "a database cannot be written; give the user that runs the server the right to write the file and its \
          directory, and check that the file system is not mounted read-only",
-        path.display()
-    ))
+    )
     .with_code("read_only")
+    .with_source(At::silent(path.display()))
 }

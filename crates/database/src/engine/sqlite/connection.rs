@@ -13,6 +13,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OpenFlags, Statement, ffi};
 use self_cell::self_cell;
 
+use super::checksum;
 use super::classify::classify;
 use crate::engine::row::{Inner, Row};
 use crate::engine::session::{Scan, Visit};
@@ -29,6 +30,8 @@ const FRAME_HEADER: u64 = 24;
 /// What a connection is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
+    /// Makes the file when it is not there, and is a writer otherwise.
+    Maker,
     /// Changes the schema or the rows.
     Writer,
     /// Refuses changes.
@@ -70,12 +73,11 @@ impl Connection {
         prepare: impl FnOnce(&mut rusqlite::Connection) -> rusqlite::Result<()>,
     ) -> Result<Self> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if role == Role::Writer {
+        if role == Role::Maker {
             flags |= OpenFlags::SQLITE_OPEN_CREATE;
         }
-        without_statistics();
         let open = || -> rusqlite::Result<rusqlite::Connection> {
-            let mut raw = rusqlite::Connection::open_with_flags(path.as_path(), flags)?;
+            let mut raw = open_checked(path, flags)?;
             raw.busy_timeout(patience)?;
             configure(&raw, role)?;
             prepare(&mut raw)?;
@@ -183,6 +185,15 @@ impl Connection {
     }
 }
 
+/// Opens a file whose pages are compared with their checksums.
+pub(super) fn open_checked(path: &Path, flags: OpenFlags) -> rusqlite::Result<rusqlite::Connection> {
+    without_statistics();
+    match checksum::register() {
+        true => rusqlite::Connection::open_with_flags_and_vfs(path, flags, checksum::NAME),
+        false => rusqlite::Connection::open_with_flags(path, flags),
+    }
+}
+
 fn bind(statement: &mut Statement<'_>, params: &[Value<'_>], path: &Path) -> Result<()> {
     if statement.parameter_count() != params.len() {
         return Err(wrong_count(params.len()));
@@ -214,9 +225,11 @@ fn without_statistics() {
 fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     // Without this, a statement whose plan could depend on its parameters is prepared again at each run.
     raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    if role == Role::Writer {
+    if role != Role::Reader {
         // Pages of deleted BLOBs can then be given back bit by bit. Only a new file takes it, and an old one would be written to.
         if raw.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0))? == 0 {
+            // First, because the next line may write the header.
+            checksum::want(raw);
             raw.pragma_update(None, "auto_vacuum", "incremental")?;
         }
         raw.pragma_update(None, "journal_mode", "wal")?;

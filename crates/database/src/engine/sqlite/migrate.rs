@@ -37,6 +37,9 @@ fn step(connection: &mut Connection, turn: &Turn, plan: &Plan) -> Result<Option<
             if count(connection, "SELECT count(*) FROM sqlite_schema")? > 0 {
                 return Err(migrate::foreign(&path.display().to_string()));
             }
+            if !plan.makes {
+                return Err(migrate::empty(&path.display().to_string()));
+            }
             raw.execute_batch(migrate::CREATE_HISTORY).map_err(|e| classify(e, path))?;
         }
         let applied = history(connection)?;
@@ -102,10 +105,10 @@ mod tests {
     fn a_database_that_is_up_to_date_is_opened_beside_one_that_writes() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = || Connection::open(&path, Role::Writer, Duration::ZERO).unwrap();
+        let open = || Connection::open(&path, Role::Maker, Duration::ZERO).unwrap();
         let migrate = || {
             let turn = Turn::open(&path, Duration::ZERO);
-            migrate(&mut open(), &turn, &Plan { schema: Schema::Content, known: &[FIRST] })
+            migrate(&mut open(), &turn, &Plan { schema: Schema::Content, known: &[FIRST], makes: true })
         };
         migrate().unwrap();
         let mut writer = open();
@@ -117,8 +120,8 @@ mod tests {
     fn an_upgrade_that_failed_goes_on_where_it_stopped() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = || Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
-        let migrate = |known| migrate(&mut open(), &turn(&path), &Plan { schema: Schema::Content, known });
+        let open = || Connection::open(&path, Role::Maker, Duration::from_secs(5)).unwrap();
+        let migrate = |known| migrate(&mut open(), &turn(&path), &Plan { schema: Schema::Content, known, makes: true });
 
         let error = migrate(&[FIRST, BROKEN]).unwrap_err();
         assert!(error.message().contains("version 2 (b)"), "{error}");
@@ -140,9 +143,13 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let mut connection = Connection::open(&path, Role::Writer, Duration::from_secs(10)).unwrap();
-                    migrate(&mut connection, &turn(&path), &Plan { schema: Schema::Content, known: &[FIRST, MENDED] })
-                        .unwrap();
+                    let mut connection = Connection::open(&path, Role::Maker, Duration::from_secs(10)).unwrap();
+                    migrate(
+                        &mut connection,
+                        &turn(&path),
+                        &Plan { schema: Schema::Content, known: &[FIRST, MENDED], makes: true },
+                    )
+                    .unwrap();
                 });
             }
         });
@@ -153,9 +160,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
         rusqlite::Connection::open(path.as_path()).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
-        let mut connection = Connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let mut connection = Connection::open(&path, Role::Maker, Duration::from_secs(5)).unwrap();
         let error =
-            migrate(&mut connection, &turn(&path), &Plan { schema: Schema::Content, known: &[FIRST] }).unwrap_err();
+            migrate(&mut connection, &turn(&path), &Plan { schema: Schema::Content, known: &[FIRST], makes: true })
+                .unwrap_err();
         assert_eq!(error.code(), "schema_foreign");
     }
 }

@@ -1,7 +1,9 @@
 //! Owns the embedded engine: a file, one thread that writes it, a pool of connections that read it.
 
 mod checkpoint;
+mod checksum;
 mod classify;
+mod commits;
 mod connection;
 mod mark;
 mod migrate;
@@ -10,6 +12,9 @@ mod reserve;
 mod snapshot;
 mod turn;
 mod writer;
+
+#[cfg(fuzzing)]
+pub(crate) use checksum::fuzzing;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,13 +34,20 @@ pub(in crate::engine) use snapshot::settle;
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::{FileMetrics, Metrics};
 use super::{Alone, Engine, Mark, Options};
-use crate::migrate::{Plan, Schema};
+use crate::migrate::{self as steps, Plan};
+use commits::Commits;
 use connection::Role;
 use mark::Header;
 use pool::Pool;
 use reserve::Reserve;
 use turn::Turn;
 use writer::Writer;
+
+/// A connection as the program opens them, without its settings.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn open_file(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    connection::open_checked(path, rusqlite::OpenFlags::default())
+}
 
 /// An open SQLite file.
 pub(super) struct Sqlite {
@@ -51,21 +63,56 @@ pub(super) struct Sqlite {
     metrics: Metrics,
 }
 
+/// Whether the file is there and holds something. A log without its file is what is left of a database, and nothing is made over it.
+fn require_there(path: &Path, makes: bool) -> Result<bool> {
+    let missing = |what: String| Err(Error::unavailable(what).with_code(steps::MISSING));
+    let shown = path.display();
+    let length = |path: &Path| match std::fs::metadata(path) {
+        Ok(data) => Ok(Some(data.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let text = format!("the database {} cannot be looked at: {error}", path.display());
+            Err(Error::unavailable(text).with_code("cannot_open").with_source(error))
+        }
+    };
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match length(path)? {
+        Some(1..) => Ok(true),
+        found if length(Path::new(&log))?.is_some_and(|length| length > 0) => missing(format!(
+            "the database {shown} is {}, and its log {} is all that is left of it: restore it from a backup. Nothing was changed",
+            if found.is_some() { "empty" } else { "not there" },
+            Path::new(&log).display()
+        )),
+        _ if makes => Ok(false),
+        Some(_) => Err(steps::empty(&shown.to_string())),
+        None => missing(format!(
+            "the database {shown} is not there: look whether its disk is mounted, or restore it from a backup. Nothing was made in its place"
+        )),
+    }
+}
+
 impl Sqlite {
-    pub(super) async fn open(path: &Path, schema: Schema, options: &Options) -> Result<Self> {
+    pub(super) async fn open(path: &Path, plan: Plan, options: &Options) -> Result<Self> {
         let path = Arc::new(path.to_owned());
         let options = options.clone();
-        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, schema, &options)).await;
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, &plan, &options)).await;
         opened.map_err(|e| Error::unavailable("opening the database was interrupted").with_source(e))?
     }
 
-    fn open_blocking(path: &Arc<PathBuf>, schema: Schema, options: &Options) -> Result<Self> {
+    fn open_blocking(path: &Arc<PathBuf>, plan: &Plan, options: &Options) -> Result<Self> {
+        let role = if require_there(path, plan.makes)? { Role::Writer } else { Role::Maker };
+        if role == Role::Maker {
+            commits::forget(path).map_err(|error| classify::read_only(path).with_source(error))?;
+        }
         let (metrics, full) = (Metrics::new(Engine::Sqlite), Arc::new(AtomicBool::new(false)));
         let file = FileMetrics::new(path);
         let open = || {
-            let mut connection = Connection::open(path, Role::Writer, options.patience)?;
+            let mut connection = Connection::open(path, role, options.patience)?;
+            Commits::open(path).compare(&connection)?;
             let turn = Turn::open(path, options.patience);
-            migrate::migrate(&mut connection, &turn, &Plan::new(schema, Engine::Sqlite))?;
+            migrate::migrate(&mut connection, &turn, plan)?;
+            snapshot::add_checksums(&mut connection, &turn, options.patience);
             Writer::open(path, options, (metrics.clone(), file.clone()), &full)
         };
         let writer = match open() {

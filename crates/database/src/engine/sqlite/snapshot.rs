@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Error, Result};
+use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::checkpoint::empty_log;
+use super::checksum;
 use super::classify::classify;
-use super::connection::{Connection, Role};
+use super::connection::{Connection, Role, open_checked};
 use super::turn::Turn;
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
@@ -27,14 +29,45 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
 /// Writes the whole file anew, without gaps. Others read meanwhile and cannot write. Blocks.
 pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     let mut connection = Connection::open(path, Role::Writer, patience)?;
-    let mut run = || -> rusqlite::Result<()> {
-        // The new file is put together in one that has no name, and not in memory.
-        connection.raw().pragma_update(None, "temp_store", "file")?;
-        Turn::open(path, patience).run(&mut connection, "VACUUM")
-    };
-    run().map_err(|error| classify(error, path))?;
+    let turn = Turn::open(path, patience);
+    write_anew(&mut connection, &turn).map_err(|error| classify(error, path))?;
     empty_log(&connection, patience);
     Ok(())
+}
+
+/// Writes the whole file anew, in one transaction; its pages have checksums from then on.
+fn write_anew(connection: &mut Connection, turn: &Turn) -> rusqlite::Result<()> {
+    checksum::want(connection.raw());
+    // The new file is put together in one that has no name, and not in memory.
+    connection.raw().pragma_update(None, "temp_store", "file")?;
+    turn.run(connection, "VACUUM")
+}
+
+/// A file up to so many bytes of a version that wrote no checksums is written anew when it is opened; a larger one by whoever compacts it.
+const CONVERTED_AT_MOST: u64 = 256 << 20;
+
+/// Gives the pages of a file checksums, if they have none and that is soon done. The file is as good without: a failure is told only.
+pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: Duration) {
+    if checksum::has(connection.raw()) {
+        return;
+    }
+    let database = connection.path().display().to_string();
+    match connection.bytes() {
+        Ok(0..=CONVERTED_AT_MOST) => {}
+        Ok(_) => {
+            let advice =
+                "the pages of the database have no checksums yet: `strongroom site database compact` adds them";
+            return tracing::warn!(database, "{advice}");
+        }
+        Err(error) => return tracing::warn!(database, %error, "whether the database has checksums cannot be told"),
+    }
+    match write_anew(connection, turn) {
+        Ok(()) => {
+            empty_log(connection, patience);
+            tracing::info!(database, "the pages of the database have checksums now");
+        }
+        Err(error) => tracing::warn!(database, %error, "the pages of the database could not be given checksums"),
+    }
 }
 
 /// How often a copy that meets a lock is tried again, and how long it waits in between.
@@ -48,7 +81,7 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
     let source = Connection::open(path, Role::Reader, patience)?;
     let written = Arc::new(to.to_owned());
     let make = || -> rusqlite::Result<()> {
-        let mut target = rusqlite::Connection::open(to)?;
+        let mut target = open_checked(to, OpenFlags::default())?;
         // A copy that is cut short is thrown away.
         target.pragma_update(None, "synchronous", "off")?;
         target.pragma_update(None, "journal_mode", "off")?;

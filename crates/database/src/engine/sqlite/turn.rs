@@ -90,7 +90,7 @@ mod tests {
     fn one_that_never_stops_writing_keeps_nobody_out() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = || (Connection::open(&path, Role::Writer, PATIENCE).unwrap(), Turn::open(&path, PATIENCE));
+        let open = || (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), Turn::open(&path, PATIENCE));
         open().0.raw().execute_batch("CREATE TABLE t (x BIGINT)").unwrap();
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -124,7 +124,7 @@ mod tests {
     fn who_waits_in_vain_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let path = Arc::new(directory.path().join("x.db"));
-        let open = |patience| (Connection::open(&path, Role::Writer, PATIENCE).unwrap(), Turn::open(&path, patience));
+        let open = |patience| (Connection::open(&path, Role::Maker, PATIENCE).unwrap(), Turn::open(&path, patience));
         let (mut holder, turn) = open(PATIENCE);
         turn.begin(&mut holder).unwrap();
         let (mut other, impatient) = open(Duration::from_millis(20));

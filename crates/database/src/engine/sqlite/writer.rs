@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::checkpoint::{Checkpoints, empty_log};
 use super::classify::{FULL, classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
+use super::commits::Commits;
 use super::connection::{Connection, Role};
 use super::reserve::Reserve;
 use super::turn::Turn;
@@ -34,6 +35,9 @@ pub(super) struct Writer {
     path: Arc<PathBuf>,
     patience: Duration,
     turn: Turn,
+    commits: Commits,
+    // Changes of the connection when the transaction began.
+    changes: u64,
     batch: usize,
     log_pages: Arc<AtomicU32>,
     // How many of them are in the metrics.
@@ -65,7 +69,7 @@ impl Writer {
         let checkpoints = Checkpoints::start(path, patience)?;
         let bytes = connection.bytes().map_err(|e| classify(e, path))?;
         let reserve = Reserve::open(path, bytes, Arc::clone(given_up));
-        let turn = Turn::open(path, patience);
+        let (turn, commits) = (Turn::open(path, patience), Commits::open(path));
         let path = Arc::clone(path);
         file.size(bytes);
         Ok(Self {
@@ -73,6 +77,8 @@ impl Writer {
             path,
             patience,
             turn,
+            commits,
+            changes: 0,
             batch,
             log_pages,
             counted_pages: 0,
@@ -238,6 +244,7 @@ impl Writer {
         let waiting = Instant::now();
         let begun = self.turn.begin(&mut self.connection);
         self.file.locked(waiting);
+        self.changes = self.connection.raw().total_changes();
         begun
     }
 
@@ -248,7 +255,12 @@ impl Writer {
         if self.reserve.is_whole() && !self.reserve.covers(bytes) {
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
         }
+        let is_changed = self.connection.raw().total_changes() != self.changes;
+        let count = if is_changed { Some(Commits::raise(&self.connection)?) } else { None };
         self.connection.control("COMMIT")?;
+        if let Some(count) = count {
+            self.commits.note(count);
+        }
         self.file.size(bytes);
         Ok(())
     }

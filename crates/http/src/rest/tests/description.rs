@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::Farm;
 
 /// Routes of the whole server that are not for programs: they are no part of the document.
@@ -35,7 +37,7 @@ fn without_star((method, path): (String, String)) -> (String, String) {
     (method, path.replace("{*", "{"))
 }
 
-fn all_routes(router: &axum::Router) -> BTreeSet<(String, String)> {
+pub fn all_routes(router: &axum::Router) -> BTreeSet<(String, String)> {
     let text = format!("{router:?}");
     let mut pairs = BTreeSet::new();
     for piece in text.split("RouteId(").skip(1) {
@@ -54,7 +56,7 @@ fn all_routes(router: &axum::Router) -> BTreeSet<(String, String)> {
 }
 
 fn described() -> BTreeSet<(String, String)> {
-    let document = serde_json::to_value(crate::rest::openapi::document()).unwrap();
+    let document = crate::rest::openapi::document();
     let paths = document["paths"].as_object().unwrap();
     let methods = |(path, item): (&String, &serde_json::Value)| {
         let item = item.as_object().unwrap().clone();
@@ -105,6 +107,45 @@ async fn the_document_is_whole() {
     for reference in text.split("\"#/components/schemas/").skip(1) {
         let name = reference.split('"').next().unwrap();
         assert!(document["components"]["schemas"][name].is_object(), "{name} is used and not described");
+    }
+}
+
+#[test]
+fn every_refusal_and_every_word_of_an_address_is_described() {
+    let document = crate::rest::openapi::document();
+    let responses = &document["components"]["responses"];
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            let described = operation["responses"].as_object().unwrap();
+            let signed_in =
+                operation["security"].as_array().is_none_or(|schemes| schemes.iter().any(|s| s != &json!({})));
+            for status in ["400", "401", "403", "429", "503"] {
+                assert!(!signed_in || described.contains_key(status), "{at} does not describe {status}");
+            }
+            for (status, response) in described.iter().filter(|(status, _)| status.as_str() >= "4") {
+                let name = response["$ref"].as_str().and_then(|place| place.rsplit('/').next()).unwrap_or_default();
+                assert!(responses[name]["content"]["application/problem+json"].is_object(), "{at}: {status}");
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let (name, schema) = (&parameter["name"], &parameter["schema"]);
+                let text = schema.to_string();
+                assert!(!text.contains("null"), "{at}: {name} is left out, it is never null: {text}");
+                let ruled = ["pattern", "enum", "minLength"].iter().any(|rule| schema.get(rule).is_some());
+                assert!(parameter["in"] != "path" || ruled, "{at}: nothing says what {name} looks like");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_kind_of_work_is_an_object_of_its_own() {
+    let document = crate::rest::openapi::document();
+    let kinds = document["components"]["schemas"]["WorkJson"]["oneOf"].as_array().unwrap().clone();
+    assert_eq!(kinds.len(), 3);
+    for kind in kinds {
+        assert_eq!(kind["additionalProperties"], false, "{kind}");
+        assert!(kind["properties"]["kind"]["enum"].is_array() && kind["required"] == json!(["kind"]), "{kind}");
     }
 }
 

@@ -2,9 +2,10 @@
 
 mod access;
 mod content;
-mod description;
+pub(crate) mod description;
 mod extremes;
 mod listing;
+mod rights;
 mod search;
 mod storage;
 mod together;
@@ -109,6 +110,8 @@ impl Farm {
         let (repository, _) = Repository::open(&options).await.unwrap();
         let mut options = crate::Options::new("127.0.0.1:0".parse().unwrap());
         options.behind_tls_proxy = true;
+        // A router that is called directly has no other end.
+        options.trust = crate::Trust::new(["0.0.0.0"], crate::AddressSource::Peer).unwrap();
         change(&mut options);
         let router = crate::router::router(AppState::new(repository.clone(), &options));
         Self { router, repository, directory }

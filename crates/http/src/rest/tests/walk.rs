@@ -402,6 +402,15 @@ async fn bodies_that_are_wrong_get_a_4xx_that_says_why() {
         assert_eq!(reply.status.as_u16(), status, "{} -> {}", &body[..body.len().min(40)], reply.text());
     }
     farm.send("POST", &url, &[("content-type", "text/plain")], "{}").await.expect(415);
+    let in_order = json!({"name": "L", "settings": ["none", 1, 1, false]});
+    for (method, url, body) in [
+        ("POST", "/api/v1/groups".to_owned(), json!(["A group", "Its fields in their order"])),
+        ("POST", format!("/api/v1/items/{}/libraries", root(&farm).await), in_order),
+        ("PUT", "/api/v1/farm/storage-policies/database/main".to_owned(), json!({"tiers": [["age", 3, "files"]]})),
+    ] {
+        let reply = farm.json(method, &url, body).await.expect(400);
+        assert!(reply.text().contains("expected an object"), "{}", reply.text());
+    }
     let broken = farm.send("POST", &url, &[("content-type", "application/json")], &b"{\"name\":\"\xff\"}"[..]).await;
     broken.expect(400);
     for id in ["0", "-1", "x", "99999999999999999999", "%ff", "1%2f2", "+5"] {

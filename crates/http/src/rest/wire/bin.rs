@@ -58,10 +58,13 @@ impl EntryJson {
 #[into_params(parameter_in = Query)]
 pub struct BinQuery {
     /// `mine` (the default) or `site`: all that was deleted in the site collection.
+    #[param(value_type = Option<super::rules::BinWord>)]
     pub bin: Option<String>,
     /// Most entries of the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
     /// `next` of the page before.
+    #[param(value_type = Option<super::rules::CursorText>)]
     pub cursor: Option<String>,
 }
 
@@ -78,6 +81,7 @@ impl BinQuery {
 #[into_params(parameter_in = Query)]
 pub struct WhichBin {
     /// `mine` (the default) or `site`.
+    #[param(value_type = Option<super::rules::BinWord>)]
     pub bin: Option<String>,
 }
 

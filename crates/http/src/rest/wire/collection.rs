@@ -25,8 +25,8 @@ pub struct SiteCollectionJson {
     pub quota_bytes: Option<u64>,
     /// Whether opening a document is written to the audit log.
     pub audit_reads: bool,
-    /// When it was created.
-    pub created_at: String,
+    /// When it was created; null for who may not open its root site.
+    pub created_at: Option<String>,
     /// The colour of its pages: `teal`, `blue`, `indigo`, `violet`, `magenta`, `brown`, `green` or `slate`.
     pub accent: &'static str,
 }
@@ -43,7 +43,7 @@ impl From<SiteCollection> for SiteCollectionJson {
             documents: usage.map(|usage| usage.documents),
             quota_bytes: usage.and_then(|usage| usage.quota_bytes),
             audit_reads: collection.audit_reads,
-            created_at: time::format(collection.created_at),
+            created_at: collection.created_at.map(time::format),
             accent: collection.accent.as_str(),
         }
     }
@@ -54,8 +54,10 @@ impl From<SiteCollection> for SiteCollectionJson {
 #[serde(deny_unknown_fields)]
 pub struct NewSiteCollection {
     /// Address in the farm, up to four names.
+    #[schema(value_type = super::rules::CollectionPath)]
     pub path: String,
     /// Title.
+    #[schema(value_type = super::rules::Title)]
     pub title: String,
     /// Name of the content database; the first one when absent.
     #[serde(default)]
@@ -71,12 +73,14 @@ pub struct NewSiteCollection {
 pub struct SiteCollectionChange {
     /// Another quota in bytes; null takes it away. For administrators of the farm.
     #[serde(deserialize_with = "super::present")]
-    #[schema(value_type = Option<u64>)]
+    #[schema(value_type = Option<u64>, maximum = 9_223_372_036_854_775_807_i64)]
     pub quota_bytes: Option<Option<u64>>,
     /// Whether opening a document is written to the audit log.
     pub audit_reads: Option<bool>,
     /// Another title.
+    #[schema(value_type = Option<super::rules::Title>)]
     pub title: Option<String>,
     /// Another colour of its pages.
+    #[schema(value_type = Option<super::rules::AccentWord>)]
     pub accent: Option<String>,
 }

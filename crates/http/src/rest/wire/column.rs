@@ -63,11 +63,14 @@ impl From<ContentType> for ContentTypeJson {
 #[serde(deny_unknown_fields)]
 pub struct ColumnForm {
     /// Name.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`; a column that exists keeps its kind.
+    #[schema(value_type = super::rules::ColumnWord)]
     pub kind: String,
     /// What a choice column offers.
     #[serde(default)]
+    #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
     pub choices: Vec<String>,
     /// Whether a document needs a value to be checked in.
     #[serde(default)]
@@ -107,7 +110,7 @@ pub struct ValuesForm {
     pub values: HashMap<String, Value>,
     /// Another content type; null takes it away.
     #[serde(default, deserialize_with = "super::present")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<super::rules::Identifier>)]
     pub content_type: Option<Option<IdText>>,
 }
 

@@ -12,13 +12,14 @@ use super::time;
 pub struct EventJson {
     /// When.
     pub at: String,
-    /// Who.
-    pub actor: PersonJson,
+    /// Who; null for somebody who used a link.
+    pub actor: Option<PersonJson>,
     /// The item.
     pub item: String,
     /// What, such as `document.replace`.
     pub action: String,
-    /// The item's path at that time, and what else matters.
+    /// Particulars as far as the caller's rights reach: the item's path at that time only for who manages the site
+    /// collection.
     pub detail: String,
 }
 
@@ -27,7 +28,7 @@ impl EventJson {
     pub fn new(event: Event, names: &Names) -> Self {
         Self {
             at: time::format(event.at),
-            actor: names.person(event.actor),
+            actor: names.somebody(event.actor),
             item: event.item.to_string(),
             action: event.action,
             detail: event.detail,
@@ -55,7 +56,7 @@ impl FarmEventJson {
     pub fn new(event: FarmEvent, names: &Names) -> Self {
         Self {
             at: time::format(event.at),
-            actor: (!event.actor.is_none()).then(|| names.person(event.actor)),
+            actor: names.somebody(event.actor),
             action: event.action,
             subject: event.subject,
             detail: event.detail,

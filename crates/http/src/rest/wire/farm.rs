@@ -24,6 +24,8 @@ pub struct DatabaseJson {
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
+    /// Why it is not open, when it is not; what it holds is not known then.
+    pub trouble: Option<String>,
     /// Bytes of the database itself.
     pub bytes: u64,
     /// BLOBs smaller than this many bytes stay in the database.
@@ -88,6 +90,7 @@ impl From<DatabaseStatus> for DatabaseJson {
         Self {
             name: status.name,
             engine: status.engine,
+            trouble: status.trouble,
             bytes: status.bytes,
             minimum_size: status.minimum_size,
             active_store: status.active_store,

@@ -50,9 +50,10 @@ impl From<Server> for ServerJson {
 #[into_params(parameter_in = Query)]
 pub struct FiguresQuery {
     /// Seconds between two samples: `10` for the last hour, `120` for the last day.
-    #[param(default = 10)]
+    #[param(value_type = Option<super::rules::FigureStep>, default = 10)]
     step: Option<u64>,
     /// Only samples that are newer; all when absent. The last of `times` gives what came since.
+    #[param(value_type = Option<super::rules::Time>)]
     since: Option<String>,
 }
 

@@ -60,8 +60,8 @@ pub struct HappeningJson {
     pub item: ItemJson,
     /// When.
     pub at: String,
-    /// Who.
-    pub actor: PersonJson,
+    /// Who; null for somebody who used a link.
+    pub actor: Option<PersonJson>,
     /// What, such as `document.replace`.
     pub action: String,
 }
@@ -76,7 +76,7 @@ impl HappeningJson {
         let told = items.into_iter().zip(rest).map(|(item, (at, actor, action))| Self {
             item,
             at: time::format(at),
-            actor: names.person(actor),
+            actor: names.somebody(actor),
             action,
         });
         Ok(told.collect())

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Id, NodeKind, Result, Rights};
+use model::{Id, NodeKind, Result, Right, Rights};
 use repository::{Item, PrincipalName, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -44,14 +44,14 @@ pub struct ItemJson {
     pub parent: Option<String>,
     /// The library that it is in or is; null for a site.
     pub library: Option<String>,
-    /// When it was created.
-    pub created_at: String,
+    /// When it was created; this and the next three are null for who may not open it.
+    pub created_at: Option<String>,
     /// By whom.
-    pub created_by: PersonJson,
+    pub created_by: Option<PersonJson>,
     /// When it was last changed.
-    pub modified_at: String,
+    pub modified_at: Option<String>,
     /// By whom.
-    pub modified_by: PersonJson,
+    pub modified_by: Option<PersonJson>,
     /// Bytes of a document; null for other items.
     pub size: Option<u64>,
     /// Media type of a document; null for other items.
@@ -84,6 +84,11 @@ impl Names {
         ids.sort_unstable();
         ids.dedup();
         Ok(Self(session.principal_names(&ids).await?))
+    }
+
+    /// One of them; none for somebody who is nobody known.
+    pub fn somebody(&self, id: Id) -> Option<PersonJson> {
+        (!id.is_none()).then(|| self.person(id))
     }
 
     /// One of them.
@@ -120,6 +125,7 @@ pub async fn item(session: &Session, item: Item) -> Result<ItemJson> {
 
 fn json(item: Item, names: &Names) -> ItemJson {
     let document = item.kind == NodeKind::Document;
+    let opens = item.rights.has(Right::View);
     let etag = document.then(|| item.etag());
     ItemJson {
         id: item.id.to_string(),
@@ -129,10 +135,10 @@ fn json(item: Item, names: &Names) -> ItemJson {
         site_collection: item.collection_id.to_string(),
         parent: optional(item.parent_id),
         library: optional(item.library_id),
-        created_at: time::format(item.created_at),
-        created_by: names.person(item.created_by),
-        modified_at: time::format(item.modified_at),
-        modified_by: names.person(item.modified_by),
+        created_at: opens.then(|| time::format(item.created_at)),
+        created_by: opens.then(|| names.person(item.created_by)),
+        modified_at: opens.then(|| time::format(item.modified_at)),
+        modified_by: opens.then(|| names.person(item.modified_by)),
         size: document.then_some(item.size),
         media_type: document.then_some(item.media_type),
         version: document.then(|| item.version.to_string()),
@@ -151,6 +157,7 @@ fn json(item: Item, names: &Names) -> ItemJson {
 #[serde(deny_unknown_fields)]
 pub struct Naming {
     /// 1 to 255 characters, without slashes and control characters.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
 }
 
@@ -161,6 +168,7 @@ pub struct Placing {
     /// The library or folder.
     pub to: IdText,
     /// Another name there.
+    #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
 }
 
@@ -169,6 +177,7 @@ pub struct Placing {
 #[serde(deny_unknown_fields)]
 pub struct BulkDelete {
     /// Up to 1,000 items.
+    #[schema(max_items = 1000)]
     pub ids: Vec<IdText>,
 }
 
@@ -177,6 +186,7 @@ pub struct BulkDelete {
 #[serde(deny_unknown_fields)]
 pub struct BulkPlacing {
     /// Up to 1,000 items.
+    #[schema(max_items = 1000)]
     pub ids: Vec<IdText>,
     /// The library or folder.
     pub to: IdText,

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use model::Result;
 use repository::{BlobFault, CheckWork, CollectWork, FaultyDocument, Job, JobError, MigrateWork, PendingReclaim, Work};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::item::{Names, PersonJson};
 use super::time;
 use crate::rest::extract;
 
 /// What a job does.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum WorkJson {
     /// Moves BLOBs from store to store.
@@ -21,6 +23,35 @@ pub enum WorkJson {
     Collect(CollectJson),
     /// Re-reads BLOBs and follows references.
     Check(CheckJson),
+}
+
+/// Each kind has its own fields and no others, so that each is described as a whole: an object that refuses unknown
+/// fields cannot be completed by another one.
+impl PartialSchema for WorkJson {
+    fn schema() -> RefOr<Schema> {
+        let kinds = [
+            ("migrate", "Moves BLOBs from store to store", MigrateJson::schema()),
+            ("collect", "Removes BLOBs that nothing refers to", CollectJson::schema()),
+            ("check", "Re-reads BLOBs and follows references", CheckJson::schema()),
+        ];
+        let mut any = OneOfBuilder::new().description(Some("What a job does"));
+        for (kind, about, schema) in kinds {
+            if let RefOr::T(Schema::Object(fields)) = schema {
+                let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([kind]));
+                let whole = ObjectBuilder::from(fields).description(Some(about)).property("kind", word);
+                any = any.item(whole.required("kind"));
+            }
+        }
+        any.into()
+    }
+}
+
+impl ToSchema for WorkJson {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        MigrateJson::schemas(schemas);
+        CollectJson::schemas(schemas);
+        CheckJson::schemas(schemas);
+    }
 }
 
 /// Which BLOBs to move where.
@@ -42,8 +73,10 @@ pub struct MigrateJson {
     /// Only what was not read for so many days.
     pub unread_days: Option<u32>,
     /// Only documents of this library or site collection, by identifier.
+    #[schema(value_type = Option<super::rules::Identifier>)]
     pub library: Option<String>,
     /// Bytes a second; as fast as it goes when absent.
+    #[schema(minimum = 1)]
     pub rate: Option<u64>,
     /// Stop after so many BLOBs.
     pub limit: Option<u64>,
@@ -58,16 +91,20 @@ pub struct CollectJson {
     /// Days that BLOBs are kept after the last document that had them is gone for good.
     pub window_days: u32,
     /// Hours after which what no database knows is put into quarantine, at least 1.
+    #[schema(minimum = 1)]
     pub orphan_hours: u32,
     /// Days that it stays there.
     pub quarantine_days: u32,
     /// Only say what would be done.
     pub dry_run: bool,
     /// Percent of all BLOBs that may be deleted; more stops the collection before it deletes anything.
+    #[schema(maximum = 100)]
     pub share: u8,
     /// Seconds after which the job pauses.
+    #[schema(minimum = 1)]
     pub time_limit: Option<u64>,
     /// Bytes a second that may be deleted.
+    #[schema(minimum = 1)]
     pub rate: Option<u64>,
 }
 
@@ -78,6 +115,7 @@ pub struct CheckJson {
     /// Only this store.
     pub store: Option<String>,
     /// Bytes a second; as fast as it goes when absent.
+    #[schema(minimum = 1)]
     pub rate: Option<u64>,
 }
 

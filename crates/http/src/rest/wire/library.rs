@@ -33,10 +33,13 @@ impl From<LibrarySettings> for SettingsJson {
 #[serde(default, deny_unknown_fields)]
 pub struct SettingsChange {
     /// `none`, `major` or `major-minor`.
+    #[schema(value_type = Option<super::rules::VersioningWord>)]
     pub versioning: Option<String>,
     /// Most major versions of each document; 0 keeps all.
+    #[schema(maximum = 50000)]
     pub major_limit: Option<u32>,
     /// Number of latest major versions that keep their drafts; 0 keeps all.
+    #[schema(maximum = 50000)]
     pub minor_limit: Option<u32>,
     /// Whether a document must be checked out before it is changed.
     pub require_checkout: Option<bool>,
@@ -59,8 +62,9 @@ impl SettingsChange {
 #[serde(deny_unknown_fields)]
 pub struct NewLibrary {
     /// Its name.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// Its settings; what is absent has its default.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::object")]
     pub settings: SettingsChange,
 }

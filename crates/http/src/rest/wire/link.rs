@@ -60,12 +60,15 @@ pub struct NewLinkJson {
 #[serde(deny_unknown_fields)]
 pub struct LinkForm {
     /// Its life in days, at most as many as the site collection allows.
+    #[schema(minimum = 1, maximum = 3650)]
     pub days: u32,
     /// The password that it asks for; absent for none.
     #[serde(default)]
+    #[schema(value_type = Option<super::rules::LinkPassword>)]
     pub password: Option<String>,
     /// How often the document can be downloaded; absent for any number.
     #[serde(default)]
+    #[schema(minimum = 1)]
     pub most_downloads: Option<u32>,
 }
 
@@ -80,6 +83,7 @@ impl From<LinkForm> for NewLink {
 #[serde(deny_unknown_fields)]
 pub struct LinkRuleJson {
     /// For how many days a link may live, 1 to 3,650; null when no links are allowed.
+    #[schema(minimum = 1, maximum = 3650)]
     pub most_days: Option<u32>,
 }
 

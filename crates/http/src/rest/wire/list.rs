@@ -34,6 +34,7 @@ pub struct PageQuery {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
     /// `next` of the page before.
+    #[param(value_type = Option<super::rules::CursorText>)]
     pub cursor: Option<String>,
 }
 

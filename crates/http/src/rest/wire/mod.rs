@@ -19,17 +19,24 @@ pub mod lock;
 pub mod people;
 pub mod permission;
 pub mod policy;
+pub mod rules;
 pub mod store;
 pub mod time;
 pub mod upload;
 pub mod version;
 pub mod view;
 
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use model::Id;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 /// Why a request was refused (RFC 9457).
 #[derive(Serialize, ToSchema)]
@@ -56,15 +63,61 @@ pub struct Created {
 }
 
 /// An identifier in a body: decimal digits in a string.
-#[derive(Clone, Copy, ToSchema)]
-#[schema(value_type = String)]
+#[derive(Clone, Copy)]
 pub struct IdText(pub Id);
+
+impl PartialSchema for IdText {
+    fn schema() -> RefOr<Schema> {
+        rules::Identifier::schema()
+    }
+}
+
+impl ToSchema for IdText {
+    fn name() -> Cow<'static, str> {
+        rules::Identifier::name()
+    }
+}
 
 impl<'de> Deserialize<'de> for IdText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Id::from_str(&text).map(Self).map_err(|error| serde::de::Error::custom(error.message()))
     }
+}
+
+/// A JSON object and nothing else: the derived readers also take an array with the values of the fields in their order,
+/// which no description allows.
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+/// For a field that holds an object.
+pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(fields)| fields)
+}
+
+/// For a field that may hold a list of objects.
+pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
+    let list: Option<Vec<Object<T>>> = Option::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|Object(fields)| fields).collect()))
 }
 
 /// For fields of changes in which `null` takes something away, and absence leaves it as it is.
@@ -77,7 +130,7 @@ pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) 
 #[into_params(parameter_in = Header)]
 pub struct Once {
     /// The client's own name for this request: repeated under the same name within seven days, it creates nothing again.
-    #[param(rename = "Idempotency-Key")]
     #[expect(dead_code, reason = "it describes the field; the extractor reads it")]
+    #[param(rename = "Idempotency-Key", value_type = Option<rules::RequestKey>)]
     idempotency_key: Option<String>,
 }

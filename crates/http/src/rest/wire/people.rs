@@ -1,7 +1,7 @@
 //! Users, groups, roles, tokens and sessions.
 
-use model::{Result, Right, Role};
-use repository::{Account, AccountChange, Group, Member, NewAccount, PrincipalName, Token, WebSession};
+use model::{Result, Right, Role, TokenScope, TokenScopes};
+use repository::{Account, AccountChange, Group, Member, NewAccount, PrincipalName, Token, TokenWish, WebSession};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -49,15 +49,19 @@ impl From<Account> for UserJson {
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
     /// The name under which the user signs in.
+    #[schema(value_type = super::rules::Login)]
     pub login: String,
     /// The name that people see; the login when absent.
     #[serde(default)]
+    #[schema(value_type = super::rules::OptionalDisplayName)]
     pub display_name: String,
     /// E-mail address.
     #[serde(default)]
+    #[schema(value_type = super::rules::EmailAddress)]
     pub email: String,
     /// The password; without one, only tokens work.
     #[serde(default)]
+    #[schema(value_type = Option<super::rules::Password>)]
     pub password: Option<String>,
     /// Whether the user administers the farm.
     #[serde(default)]
@@ -81,10 +85,13 @@ impl From<NewUser> for NewAccount {
 #[serde(default, deny_unknown_fields)]
 pub struct UserChange {
     /// The name under which the user signs in.
+    #[schema(value_type = Option<super::rules::Login>)]
     pub login: Option<String>,
     /// The name that people see.
+    #[schema(value_type = Option<super::rules::DisplayName>)]
     pub display_name: Option<String>,
     /// E-mail address, or empty.
+    #[schema(value_type = Option<super::rules::EmailAddress>)]
     pub email: Option<String>,
     /// Whether the user administers the farm.
     pub farm_administrator: Option<bool>,
@@ -109,6 +116,7 @@ impl From<UserChange> for AccountChange {
 #[serde(deny_unknown_fields)]
 pub struct PasswordForm {
     /// The new password.
+    #[schema(value_type = super::rules::Password)]
     pub password: String,
 }
 
@@ -119,6 +127,7 @@ pub struct OwnPasswordForm {
     /// The password as it is.
     pub old: String,
     /// The password to be.
+    #[schema(value_type = super::rules::Password)]
     pub new: String,
 }
 
@@ -135,6 +144,12 @@ pub struct TokenJson {
     pub expires_at: Option<String>,
     /// When it was last used, exact to about a minute.
     pub used_at: Option<String>,
+    /// What it may be used for: `read`, `write`, `manage`, `farm`.
+    pub scopes: Vec<&'static str>,
+    /// Whether it was made before there were scopes, so that it has all.
+    pub made_before_scopes: bool,
+    /// Identifiers of the only sites, libraries and folders that exist for it; empty for all.
+    pub places: Vec<String>,
 }
 
 impl From<Token> for TokenJson {
@@ -145,6 +160,9 @@ impl From<Token> for TokenJson {
             created_at: time::format(token.created_at),
             expires_at: token.expires_at.map(time::format),
             used_at: token.used_at.map(time::format),
+            scopes: token.scopes.unwrap_or(TokenScopes::ALL).iter().map(TokenScope::as_str).collect(),
+            made_before_scopes: token.scopes.is_none(),
+            places: token.places.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -163,10 +181,35 @@ pub struct NewTokenJson {
 #[serde(deny_unknown_fields)]
 pub struct TokenForm {
     /// What its owner calls it.
+    #[schema(value_type = super::rules::DisplayName)]
     pub name: String,
-    /// When it ends by itself, RFC 3339; never when absent.
+    /// When it ends by itself, RFC 3339: within 365 days, or fewer where the farm says so. As late as possible when absent.
     #[serde(default)]
+    #[schema(value_type = Option<super::rules::Time>)]
     pub expires_at: Option<String>,
+    /// What it may be used for: `read`, `write`, `manage`, `farm`. All when absent; `write` and `manage` include `read`.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<super::rules::ScopeWord>>, min_items = 1)]
+    pub scopes: Option<Vec<String>>,
+    /// Identifiers of up to 20 sites, libraries and folders outside of which nothing exists for it; everywhere when empty.
+    #[serde(default)]
+    #[schema(value_type = Vec<super::rules::Identifier>, max_items = 20)]
+    pub places: Vec<String>,
+}
+
+impl TokenForm {
+    /// The token that is wished.
+    pub fn wish(self) -> Result<TokenWish> {
+        let scopes = match &self.scopes {
+            Some(words) => words.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
+            None if self.places.is_empty() => TokenScopes::ALL,
+            // The farm has no place.
+            None => TokenScope::ALL.into_iter().filter(|scope| *scope != TokenScope::Farm).collect(),
+        };
+        let places = self.places.iter().map(|id| id.parse()).collect::<Result<_>>()?;
+        let expires_at = self.expires_at.as_deref().map(time::parse).transpose()?;
+        Ok(TokenWish { name: self.name, expires_at, scopes, places })
+    }
 }
 
 /// A sign-in that has not ended.
@@ -184,6 +227,10 @@ pub struct SessionJson {
     pub address: String,
     /// What the browser called itself.
     pub agent: String,
+    /// When the user last proved by the password who they are.
+    pub proved_at: String,
+    /// Address from which that was.
+    pub proved_address: String,
 }
 
 impl From<WebSession> for SessionJson {
@@ -195,6 +242,8 @@ impl From<WebSession> for SessionJson {
             seen_at: time::format(session.seen_at),
             address: session.address,
             agent: session.agent,
+            proved_at: time::format(session.proved_at),
+            proved_address: session.proved_address,
         }
     }
 }
@@ -228,9 +277,11 @@ impl From<Group> for GroupJson {
 #[serde(deny_unknown_fields)]
 pub struct GroupForm {
     /// Name.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// What it is for.
     #[serde(default)]
+    #[schema(value_type = super::rules::Description)]
     pub description: String,
 }
 
@@ -239,8 +290,10 @@ pub struct GroupForm {
 #[serde(default, deny_unknown_fields)]
 pub struct GroupChange {
     /// Name.
+    #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
     /// What it is for.
+    #[schema(value_type = Option<super::rules::Description>)]
     pub description: Option<String>,
 }
 
@@ -286,8 +339,10 @@ impl From<Role> for RoleJson {
 #[serde(deny_unknown_fields)]
 pub struct RoleForm {
     /// Name.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// What it allows.
+    #[schema(value_type = Vec<super::rules::RightWord>)]
     pub rights: Vec<String>,
 }
 
@@ -296,8 +351,10 @@ pub struct RoleForm {
 #[serde(default, deny_unknown_fields)]
 pub struct RoleChange {
     /// Name.
+    #[schema(value_type = Option<super::rules::ItemName>)]
     pub name: Option<String>,
     /// What it allows.
+    #[schema(value_type = Option<Vec<super::rules::RightWord>>)]
     pub rights: Option<Vec<String>>,
 }
 
@@ -333,6 +390,7 @@ pub struct PrincipalQuery {
     /// Beginning of a login, a name or a word of a name.
     pub search: String,
     /// Most entries, 1 to 50.
+    #[param(minimum = 1, maximum = 50, default = 20)]
     pub limit: Option<usize>,
 }
 
@@ -354,7 +412,9 @@ pub struct MeJson {
 #[serde(deny_unknown_fields)]
 pub struct PreferencesJson {
     /// A language tag such as `de`; empty for what the browser asks for.
+    #[schema(value_type = super::rules::LanguageTag)]
     pub language: String,
     /// `system`, `light` or `dark`.
+    #[schema(value_type = super::rules::ThemeWord)]
     pub theme: String,
 }

@@ -108,7 +108,7 @@ pub struct BreakForm {
 #[into_params(parameter_in = Query)]
 pub struct ExplainQuery {
     /// The user; the caller when absent.
-    #[param(value_type = Option<String>)]
     #[serde(default)]
+    #[param(value_type = Option<super::rules::Identifier>)]
     pub user: Option<IdText>,
 }

@@ -12,8 +12,10 @@ use crate::rest::extract;
 #[serde(deny_unknown_fields)]
 pub struct TierJson {
     /// What the age is counted from: `age` (when it was stored) or `access` (when it was last read).
+    #[schema(value_type = super::rules::BasisWord)]
     pub basis: String,
     /// Days.
+    #[schema(minimum = 1, maximum = 36500)]
     pub days: u32,
     /// Name of the store.
     pub store: String,
@@ -49,10 +51,14 @@ pub struct PolicyForm {
     /// Name of the store that new BLOBs go to.
     pub active_store: Option<String>,
     /// BLOBs smaller than this many bytes stay in the content database.
+    #[schema(maximum = 9_223_372_036_854_775_807_i64)]
     pub minimum_size: Option<u64>,
     /// File types (extensions such as `pdf`) whose BLOBs leave the content database; an empty list means all.
+    #[schema(value_type = Option<Vec<super::rules::FileType>>, max_items = 200)]
     pub types: Option<Vec<String>>,
     /// Where BLOBs move as they age; an empty list means nowhere.
+    #[serde(deserialize_with = "super::objects")]
+    #[schema(max_items = 8)]
     pub tiers: Option<Vec<TierJson>>,
 }
 

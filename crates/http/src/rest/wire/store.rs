@@ -12,8 +12,10 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 pub struct NewStoreJson {
     /// Unique name.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// Kind of its provider, such as `directory` or `s3`.
+    #[schema(value_type = super::rules::StoreWord)]
     pub kind: String,
     /// Where it is: a directory (relative to the data directory), or a bucket and perhaps a prefix (`bucket/prefix`).
     pub location: String,
@@ -47,6 +49,7 @@ impl From<NewStoreJson> for NewStore {
 pub struct StoreChange {
     /// `active` (takes new BLOBs where a policy says so), `read-only` or `draining`. A job of the kind `migrate` moves what is in it.
     #[serde(default)]
+    #[schema(value_type = Option<super::rules::StoreStateWord>)]
     pub state: Option<String>,
     /// Settings to replace; an empty text removes one.
     #[serde(default)]

@@ -56,6 +56,7 @@ pub struct NewVersion {
 #[serde(default, deny_unknown_fields)]
 pub struct Comment {
     /// Up to 4,000 characters.
+    #[schema(value_type = super::rules::CommentText)]
     pub comment: String,
 }
 
@@ -64,6 +65,7 @@ pub struct Comment {
 #[serde(default, deny_unknown_fields)]
 pub struct CheckInJson {
     /// What the author says about the new version.
+    #[schema(value_type = super::rules::CommentText)]
     pub comment: String,
     /// In a library with drafts: publish at once.
     pub publish: bool,

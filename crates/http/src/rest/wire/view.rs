@@ -37,9 +37,11 @@ impl From<SavedView> for ViewJson {
 #[serde(deny_unknown_fields)]
 pub struct ViewForm {
     /// Name; a view of the same name that is everybody's, or the caller's, is replaced.
+    #[schema(value_type = super::rules::ItemName)]
     pub name: String,
     /// Order, filter and columns, as the query of the library's page has them; at most 4,000 bytes.
     #[serde(default)]
+    #[schema(value_type = super::rules::ViewQuery)]
     pub query: String,
     /// Whether everybody has it; needs the right to manage the library.
     #[serde(default)]

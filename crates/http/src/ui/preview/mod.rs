@@ -5,6 +5,8 @@
 
 mod code;
 pub(super) mod decode;
+#[cfg(fuzzing)]
+pub(super) mod fuzzing;
 mod kind;
 mod markdown;
 pub(super) mod pages;
@@ -12,11 +14,12 @@ mod table;
 
 use std::fmt::Write as _;
 
-use model::{Error, Result};
+use model::{Error, ErrorKind, Result};
 use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, VersionChoice};
 
 use super::caller::Visit;
 use crate::converter::{self, Converter};
+use crate::intake;
 use kind::Kind;
 pub use table::Sheet;
 
@@ -29,6 +32,8 @@ const MOST_LINES: usize = 2_000;
 pub enum Preview {
     /// Nothing: there is no way to show it.
     Nothing,
+    /// Nothing, though documents of this kind are shown; the name of the text that says why.
+    Unseen(&'static str),
     /// There is nothing in it.
     Empty,
     /// A picture, by this address.
@@ -52,7 +57,7 @@ pub enum Preview {
 impl Preview {
     /// Whether there is anything to see.
     pub fn is_shown(&self) -> bool {
-        !matches!(self, Self::Nothing)
+        !matches!(self, Self::Nothing | Self::Unseen(_))
     }
 }
 
@@ -78,13 +83,31 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
         Kind::Pdf => Preview::Pdf(address),
         Kind::Office(format) => match session.text(&Target::Id(item.id), format).await {
             Ok(found) => words(found),
-            Err(error) => unseen(&error),
+            Err(error) => unread(&error),
         },
         Kind::Markdown | Kind::Table | Kind::Text(_) | Kind::Unknown => match read(session, item).await {
-            Ok((bytes, cut)) => text(kind, &bytes, cut),
+            Ok((bytes, cut)) => {
+                let drawn = intake::apart(bytes.into(), move |bytes| Ok(text(kind, bytes, cut))).await;
+                drawn.unwrap_or_else(|error| unseen(&error))
+            }
             Err(error) => unseen(&error),
         },
     }
+}
+
+/// Why nothing of an office document is shown.
+fn unread(error: &Error) -> Preview {
+    tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
+    Preview::Unseen(match error.code() {
+        "not_readable" => "preview.not-readable",
+        "too_large" => "preview.too-large",
+        "took_too_long" => "preview.too-long",
+        "reader_failed" => "preview.reader-failed",
+        "busy" => "preview.busy",
+        _ if error.kind() == ErrorKind::Unavailable => "preview.not-now",
+        // What is wrong with the content itself is said above it.
+        _ => return Preview::Nothing,
+    })
 }
 
 fn unseen(error: &Error) -> Preview {

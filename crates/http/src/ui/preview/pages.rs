@@ -25,7 +25,7 @@ pub async fn show(
     let converter = state.converter().ok_or_else(none)?;
     let (etag, modified) = (format!("\"{}-pages\"", opened.etag()), opened.version.created_at);
     let name = format!("{}.pdf", opened.item.name);
-    let pdf = converter.pdf(opened).await?;
+    let pdf = converter.pdf(&visit.session, opened).await?;
     let length = pdf.len() as u64;
     let about =
         content::Content { name: &name, media_type: "application/pdf", length, etag: &etag, modified, inline: true };

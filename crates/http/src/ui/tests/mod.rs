@@ -4,7 +4,6 @@ mod columns;
 mod entrance;
 mod farm_audit;
 mod home;
-mod office;
 mod pages;
 mod preview;
 mod safety;
@@ -67,7 +66,7 @@ impl Farm {
     }
 
     async fn administrator(&self) -> Session {
-        let client = Client { address: [127, 0, 0, 1].into(), agent: String::new() };
+        let client = Client { address: [127, 0, 0, 1].into(), agent: String::new(), device: None };
         let caller = self.repository.caller_from_password("admin", PASSWORD, &client).await.unwrap().unwrap();
         self.repository.as_caller(caller.principal)
     }

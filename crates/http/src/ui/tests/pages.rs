@@ -173,8 +173,10 @@ async fn people_and_tokens_are_administered() {
     browser.post(&group, &format!("{group}/add"), &[("who", "carla")]).await.expect(303);
     assert!(browser.get(&group).await.text.contains("carla"));
     let carla = farm.signed_in("carla").await;
-    let shown =
-        carla.post("/account/tokens", "/account/tokens", &[("name", "backup"), ("days", "30")]).await.expect(200);
+    let shown = carla
+        .post("/account/tokens", "/account/tokens", &[("name", "backup"), ("days", "30"), ("scope", "read")])
+        .await
+        .expect(200);
     let secret = shown.text.split("id=\"token-secret\">").nth(1).unwrap().split('<').next().unwrap();
     assert!(farm.repository.caller_from_token(secret).await.unwrap().is_some());
     assert!(!carla.get("/account").await.text.contains(secret), "a token is shown once");
@@ -215,7 +217,7 @@ async fn a_page_says_who_has_it_open_and_an_administrator_ends_that() {
     let folder = id_of(&farm, "Documents/plans").await;
     browser.upload(&format!("/items/{folder}/upload"), "a.txt", "text/plain", "one").await.expect(303);
     let document = id_of(&farm, "Documents/plans/a.txt").await;
-    let token = admin.create_token(anna, "test", None).await.unwrap();
+    let token = admin.create_token(anna, "test".into()).await.unwrap();
     let caller = farm.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
     let anna = farm.repository.as_caller(caller.principal);
     let says = "Open for edit by anna";

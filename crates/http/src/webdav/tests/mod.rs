@@ -1,6 +1,5 @@
 //! Tests of WebDAV on the real router and a real farm.
 
-mod access;
 mod aside;
 mod exact;
 mod hostile;

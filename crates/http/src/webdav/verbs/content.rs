@@ -7,6 +7,7 @@ use http_body_util::BodyExt;
 use model::{Error, NodeKind};
 use repository::{Destination, Item, UploadOptions};
 
+use crate::intake;
 use crate::protocol::segments;
 use crate::rest::{content, extract, receive, send};
 use crate::webdav::error::{Failure, Outcome};
@@ -72,7 +73,7 @@ pub async fn remove(ask: Ask) -> Outcome {
 /// Makes a folder.
 pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
     if let Some(frame) = body.frame().await
-        && frame.map_err(receive::broken)?.data_ref().is_some_and(|data| !data.is_empty())
+        && frame.map_err(intake::broken)?.data_ref().is_some_and(|data| !data.is_empty())
     {
         return Err(Error::invalid("MKCOL takes no body").with_code("unsupported_media_type").into());
     }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use model::{Error, ErrorKind};
+use model::{Error, ErrorKind, Right};
 use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
 
 use crate::webdav::error::{Failure, Outcome, xml_response};
@@ -18,7 +18,7 @@ use crate::webdav::wire::multistatus::HEAD;
 pub async fn lock(ask: Ask, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let seconds = headers::timeout(&ask.parts.headers)?;
-    let Some(LockInfo { exclusive, owner }) = bodies::lock(&ask.xml(body).await?)? else {
+    let Some(LockInfo { exclusive, owner }) = ask.xml(body, bodies::lock).await? else {
         return refresh(&ask, seconds).await;
     };
     let deep = match headers::depth(&ask.parts.headers)? {
@@ -44,10 +44,25 @@ async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error.into()),
     }
+    require_use(ask).await?;
     let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
     let made = ask.session.upload_bytes(&Destination::Path(ask.path.clone()), options, Bytes::new()).await;
     let made = made.map_err(|error| Failure::from(error).missing_place())?;
     Ok((made.id.into(), true))
+}
+
+/// Refuses before anything is made when its maker could not lock it: a new document has the permissions of its place.
+async fn require_use(ask: &Ask) -> Outcome<()> {
+    let Some((parent, _)) = ask.path.split_last() else { return Ok(()) };
+    match ask.session.item(&parent.into()).await {
+        Ok(place) if place.rights.has(Right::Add) && !place.rights.has(Right::Edit) => {
+            Err(Error::lacking(Right::Edit, &place.name).into())
+        }
+        // What else is in the way, making the document tells.
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn refresh(ask: &Ask, seconds: u64) -> Outcome {

@@ -1,5 +1,6 @@
 //! PROPFIND: what is there, with properties. The answer is written page by page while it is sent.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,6 +10,8 @@ use futures_util::stream;
 use model::{Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
+use crate::crowd::Place;
+use crate::request;
 use crate::webdav::error::{Outcome, xml_response};
 use crate::webdav::live;
 use crate::webdav::request::Ask;
@@ -16,10 +19,15 @@ use crate::webdav::wire::bodies::{self, Asked};
 use crate::webdav::wire::headers::{self, Depth};
 use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
 
+/// Bytes of a piece of the answer, about.
+const PIECE: usize = 64 << 10;
+/// Items of a page whose clients' properties are read along: these can be long.
+const FEW: usize = 100;
+
 /// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
 pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
-    let asked = bodies::propfind(&ask.xml(body).await?)?;
+    let asked = ask.xml(body, bodies::propfind).await?;
     let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
     let top = match ask.session.details(&ask.target(), wanted).await {
         Ok(top) => top,
@@ -34,6 +42,7 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
             .with_code("propfind_infinite")
             .into());
     }
+    let place = if depth == Depth::Infinity && holds { request::costly()? } else { None };
     let space = if live::wants(&asked, "quota-used-bytes") || live::wants(&asked, "quota-available-bytes") {
         ask.session.space(&ask.target()).await.ok()
     } else {
@@ -49,8 +58,10 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
         asked: Arc::new(asked),
         wanted,
         space,
+        waiting: VecDeque::new(),
         next: Some(None).filter(|_| depth != Depth::Zero && holds),
         below: (depth == Depth::Infinity).then(Vec::new),
+        _place: place,
     };
     Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top, &beyond).await?))
 }
@@ -112,10 +123,14 @@ struct Listing {
     asked: Arc<Asked>,
     wanted: Wanted,
     space: Option<Space>,
+    /// What was read and not told.
+    waiting: VecDeque<Details>,
     /// Where the next page begins; none when there is no more.
     next: Option<Option<SortKey>>,
     /// What was listed and holds others, to be listed in turn; none when only one level is wanted.
     below: Option<Vec<Id>>,
+    /// Among the costly requests of the person, while a tree is listed.
+    _place: Option<Place<String>>,
 }
 
 impl Listing {
@@ -124,28 +139,53 @@ impl Listing {
         let mut first = BEGIN.to_owned();
         live::response(&mut first, top, &self.asked, self.space);
         first.push_str(beyond);
-        if self.next.is_some() {
-            self.page(&mut first).await?;
-        }
-        if self.next.is_none() {
+        if !self.piece(&mut first).await? {
             first.push_str(END);
             return Ok(Body::from(first));
         }
-        let state = Some((self, Some(first)));
-        Ok(Body::from_stream(stream::unfold(state, |state| async { go_on(state?).await })))
+        let pieces = stream::unfold(Some((self, first)), |state| async {
+            let (mut listing, mut out) = state?;
+            if !out.is_empty() {
+                return Some((Ok(Bytes::from(out)), Some((listing, String::new()))));
+            }
+            match listing.piece(&mut out).await {
+                Ok(true) => Some((Ok(out.into()), Some((listing, String::new())))),
+                Ok(false) => {
+                    out.push_str(END);
+                    Some((Ok(out.into()), None))
+                }
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        Ok(Body::from_stream(pieces))
     }
 
-    async fn page(&mut self, out: &mut String) -> Result<()> {
-        let Some(after) = self.next.take() else { return Ok(()) };
-        match self.session.details_below(&self.target, self.wanted, after, MAX_PAGE).await {
-            Ok(page) => {
-                for details in &page.items {
-                    live::response(out, details, &self.asked, self.space);
+    /// Tells of what comes next, until there is enough for a piece; false when nothing is left.
+    async fn piece(&mut self, out: &mut String) -> Result<bool> {
+        loop {
+            while let Some(details) = self.waiting.pop_front() {
+                live::response(out, &details, &self.asked, self.space);
+                if out.len() >= PIECE {
+                    return Ok(true);
                 }
+            }
+            if self.next.is_none() {
+                return Ok(false);
+            }
+            self.page().await?;
+        }
+    }
+
+    async fn page(&mut self) -> Result<()> {
+        let Some(after) = self.next.take() else { return Ok(()) };
+        let most = if self.wanted.properties { FEW } else { MAX_PAGE };
+        match self.session.details_below(&self.target, self.wanted, after, most).await {
+            Ok(page) => {
                 if let Some(below) = &mut self.below {
                     let holders = page.items.iter().filter(|details| details.item.kind != NodeKind::Document);
                     below.extend(holders.map(|details| details.item.id));
                 }
+                self.waiting.extend(page.items);
                 self.next = page.next.map(Some);
             }
             // What went away since its name was sent holds nothing any more.
@@ -156,26 +196,5 @@ impl Listing {
             (self.target, self.next) = (id.into(), Some(None));
         }
         Ok(())
-    }
-}
-
-type Step = (Result<Bytes>, Option<(Listing, Option<String>)>);
-
-async fn go_on((mut listing, first): (Listing, Option<String>)) -> Option<Step> {
-    if let Some(first) = first {
-        return Some((Ok(first.into()), Some((listing, None))));
-    }
-    let mut out = String::new();
-    match listing.page(&mut out).await {
-        Ok(()) if listing.next.is_some() => Some((Ok(out.into()), Some((listing, None)))),
-        Ok(()) => {
-            out.push_str(END);
-            Some((Ok(out.into()), None))
-        }
-        Err(error) => {
-            // Nobody else can tell: the status was sent before.
-            tracing::error!(target: "http", code = error.code(), "a listing was broken off: {}", error.report());
-            Some((Err(error), None))
-        }
     }
 }

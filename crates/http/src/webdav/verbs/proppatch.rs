@@ -14,7 +14,7 @@ use crate::webdav::wire::xml;
 /// Makes the change and tells what became of each property.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     ask.require_preconditions().await?;
-    let patches = bodies::proppatch(&ask.xml(body).await?)?;
+    let patches = ask.xml(body, bodies::proppatch).await?;
     let names: Vec<_> = patches.iter().map(Patch::name).collect();
     let mut out = BEGIN.to_owned();
     multistatus::begin(&mut out, &ask.href);
@@ -55,7 +55,11 @@ fn change(patch: Patch) -> PropertyChange {
         Patch::Set(element) => {
             let mut value = String::new();
             element.write(&mut value);
-            PropertyChange::Set(Property { namespace: element.namespace, name: element.name, value })
+            PropertyChange::Set(Property {
+                namespace: element.namespace.as_ref().to_owned(),
+                name: element.name,
+                value,
+            })
         }
     }
 }

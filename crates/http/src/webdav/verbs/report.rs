@@ -1,9 +1,12 @@
 //! REPORT: the versions of a document (DAV:version-tree of RFC 3253, 3.7).
 
-use axum::body::Body;
+use std::collections::{HashMap, VecDeque};
+
+use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
-use model::{Error, MAX_PAGE};
-use repository::Version;
+use futures_util::stream;
+use model::{Error, Id, MAX_PAGE, Result, VersionNumber};
+use repository::{PrincipalName, Session, Target, Version};
 
 use crate::protocol::conditional;
 use crate::rest::wire::time;
@@ -13,42 +16,95 @@ use crate::webdav::wire::bodies::{self, PropertyName};
 use crate::webdav::wire::multistatus::{BEGIN, END, Properties};
 use crate::webdav::wire::xml;
 
-/// Most versions that are told at once.
-const MOST: usize = 50_000;
+/// Bytes of a piece of the answer, about.
+const PIECE: usize = 64 << 10;
 
-/// Tells the versions of a document, newest first.
+/// Tells the versions of a document, newest first, page by page while the answer is sent.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
-    let report = bodies::report(&ask.xml(body).await?)?;
+    let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
         let error = Error::forbidden("the only report that there is is DAV:version-tree").with_code("unknown_report");
         return Err(error.into());
     }
-    let (mut versions, mut before) = (Vec::new(), None);
-    loop {
-        let page = ask.session.versions(&ask.target(), before, MAX_PAGE).await?;
-        versions.extend(page.items);
-        before = page.next;
-        if before.is_none() || versions.len() >= MOST {
-            break;
+    let target = ask.session.item(&ask.target()).await?.id.into();
+    let mut telling = Telling {
+        session: ask.session,
+        target,
+        href: ask.href,
+        properties: report.properties,
+        versions: VecDeque::new(),
+        people: HashMap::new(),
+        newer: None,
+        next: Some(None),
+    };
+    // What is refused is refused before the status is sent.
+    telling.read_page().await?;
+    let pieces = stream::unfold(Some((telling, BEGIN)), |state| async {
+        let (mut telling, begin) = state?;
+        match telling.piece(begin).await {
+            Ok((piece, true)) => Some((Ok(piece), None)),
+            Ok((piece, false)) => Some((Ok(piece), Some((telling, "")))),
+            Err(error) => Some((Err(error), None)),
         }
+    });
+    Ok(xml_response(StatusCode::MULTI_STATUS, Body::from_stream(pieces)))
+}
+
+/// What is still to be told of a document.
+struct Telling {
+    session: Session,
+    target: Target,
+    href: String,
+    properties: Vec<PropertyName>,
+    /// What was read and not told.
+    versions: VecDeque<Version>,
+    people: HashMap<Id, PrincipalName>,
+    /// The version before the next one.
+    newer: Option<VersionNumber>,
+    /// Where the next page begins; none when there is no more.
+    next: Option<Option<Id>>,
+}
+
+impl Telling {
+    async fn read_page(&mut self) -> Result<()> {
+        let Some(before) = self.next.take() else { return Ok(()) };
+        let page = self.session.versions(&self.target, before, MAX_PAGE).await?;
+        let ids: Vec<_> = page.items.iter().map(|version| version.created_by).collect();
+        self.people.extend(self.session.principal_names(&ids).await?);
+        self.versions.extend(page.items);
+        self.next = page.next.map(Some);
+        Ok(())
     }
-    let ids: Vec<_> = versions.iter().map(|version| version.created_by).collect();
-    let people = ask.session.principal_names(&ids).await?;
-    let mut out = BEGIN.to_owned();
-    for (index, version) in versions.iter().enumerate() {
-        let author = people.get(&version.created_by).map_or("", |person| person.name.as_str());
-        let of = |version: &Version| format!("{}?version={}", ask.href, version.number);
-        let older = versions.get(index + 1).map(of);
-        let newer = index.checked_sub(1).and_then(|index| versions.get(index)).map(of);
+
+    /// The next piece of the answer, and whether it is the last one.
+    async fn piece(&mut self, begin: &str) -> Result<(Bytes, bool)> {
+        let mut out = begin.to_owned();
+        while out.len() < PIECE {
+            // The one after it is told with each.
+            while self.versions.len() < 2 && self.next.is_some() {
+                self.read_page().await?;
+            }
+            let Some(version) = self.versions.pop_front() else {
+                out.push_str(END);
+                return Ok((out.into(), true));
+            };
+            self.tell(&mut out, &version);
+            self.newer = Some(version.number);
+        }
+        Ok((out.into(), false))
+    }
+
+    fn tell(&self, out: &mut String, version: &Version) {
+        let author = self.people.get(&version.created_by).map_or("", |person| person.name.as_str());
+        let of = |number: VersionNumber| format!("{}?version={number}", self.href);
+        let (older, newer) = (self.versions.front().map(|older| of(older.number)), self.newer.map(of));
         let told = Told { version, author, older, newer };
         let mut properties = Properties::default();
-        for name in &report.properties {
+        for name in &self.properties {
             told.add(&mut properties, name);
         }
-        properties.response(&mut out, &of(version));
+        properties.response(out, &of(version.number));
     }
-    out.push_str(END);
-    Ok(xml_response(StatusCode::MULTI_STATUS, out))
 }
 
 struct Told<'a> {

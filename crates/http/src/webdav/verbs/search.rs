@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::StatusCode;
-use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
+use model::{ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
 use repository::{Details, Session, Space, Wanted};
 
 use crate::webdav::error::{Failure, Outcome, xml_response};
@@ -18,6 +18,7 @@ use crate::webdav::wire::judgement::{Subject, Value, form};
 use crate::webdav::wire::multistatus::{self, BEGIN, END};
 use crate::webdav::wire::query::{self, Query};
 use crate::webdav::wire::{href, xml};
+use crate::{intake, request};
 
 /// Most items that one search looks at, most that it finds, most bytes of what it tells of them, and longest time that it takes.
 const MOST_SEEN: usize = 20_000;
@@ -29,7 +30,8 @@ const LONGEST_VALUE: usize = 10_000;
 
 /// Answers with what was found; when there is or may be more, with 507 for the address that was asked.
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
-    let query = query::read(&ask.xml(body).await?)?;
+    let _place = request::costly()?;
+    let query = ask.xml(body, query::read).await?;
     ask.session.item(&ask.target()).await?;
     let dead = live::wants_dead(&query.select) || query.properties().any(|name| !live::is_live(name));
     let wanted = Wanted { properties: dead, locks: live::wants(&query.select, "lockdiscovery") };
@@ -156,9 +158,7 @@ impl Hits {
             }
             self
         };
-        tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|error| Error::unavailable("the program was stopped while it searched").with_source(error))
+        intake::aside(work).await
     }
 
     fn judge(&mut self, details: &Details) {

@@ -54,7 +54,7 @@ pub struct Report {
 impl PropertyName {
     /// The name that an element has.
     pub fn of(element: &Element) -> Self {
-        Self { namespace: element.namespace.clone(), name: element.name.clone() }
+        Self { namespace: element.namespace.as_ref().to_owned(), name: element.name.clone() }
     }
 }
 
@@ -72,8 +72,24 @@ fn bad(why: &'static str) -> Error {
     Error::invalid(format!("the XML body cannot be used: {why}")).with_code("invalid_xml")
 }
 
-fn names(prop: &Element) -> Vec<PropertyName> {
-    prop.elements().map(PropertyName::of).collect()
+/// Most properties of one request: an answer tells of each of them for each item.
+const MOST_PROPERTIES: usize = 100;
+/// Most steps of one PROPPATCH, whose answer tells of each once. An item keeps fewer properties.
+const MOST_STEPS: usize = 1_000;
+
+/// The names of the properties in an element.
+///
+/// # Errors
+/// Invalid with code `invalid_xml` for more than 100.
+pub fn names(prop: &Element) -> Result<Vec<PropertyName>> {
+    if prop.elements().nth(MOST_PROPERTIES).is_some() {
+        return Err(too_many(MOST_PROPERTIES));
+    }
+    Ok(prop.elements().map(PropertyName::of).collect())
+}
+
+fn too_many(most: usize) -> Error {
+    Error::invalid(format!("a request of this kind names at most {most} properties")).with_code("invalid_xml")
 }
 
 /// Reads the body of a PROPFIND; an empty one asks for all.
@@ -86,13 +102,13 @@ pub fn propfind(body: &[u8]) -> Result<Asked> {
         return Err(bad("it must be a DAV:propfind"));
     }
     if let Some(prop) = root.dav("prop") {
-        return Ok(Asked::These(names(prop)));
+        return Ok(Asked::These(names(prop)?));
     }
     if root.dav("propname").is_some() {
         return Ok(Asked::Names);
     }
     if root.dav("allprop").is_some() {
-        return Ok(Asked::All(root.dav("include").map(names).unwrap_or_default()));
+        return Ok(Asked::All(root.dav("include").map(names).transpose()?.unwrap_or_default()));
     }
     Err(bad("it must hold DAV:prop, DAV:propname or DAV:allprop"))
 }
@@ -108,6 +124,9 @@ pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
         let Some(prop) = step.dav("prop") else { continue };
         let language = [prop, step, &root].into_iter().find_map(Element::language);
         for element in prop.elements() {
+            if patches.len() >= MOST_STEPS {
+                return Err(too_many(MOST_STEPS));
+            }
             if step.is("remove") {
                 patches.push(Patch::Remove(PropertyName::of(element)));
             } else if step.is("set") {
@@ -153,7 +172,7 @@ pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
 /// Reads the body of a REPORT.
 pub fn report(body: &[u8]) -> Result<Report> {
     let root = xml::parse(body)?;
-    let properties = root.dav("prop").map(names).unwrap_or_default();
+    let properties = root.dav("prop").map(names).transpose()?.unwrap_or_default();
     Ok(Report { name: PropertyName::of(&root), properties })
 }
 
@@ -175,6 +194,8 @@ mod tests {
         assert_eq!(read("<D:propname/>").unwrap(), Asked::Names);
         let these = Asked::These(vec![dav("getetag"), PropertyName { namespace: "u".into(), name: "x".into() }]);
         assert_eq!(read("<D:prop><D:getetag/><x xmlns='u'/></D:prop>").unwrap(), these);
+        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES))).is_ok());
+        assert!(read(&format!("<D:prop>{}</D:prop>", "<D:x/>".repeat(MOST_PROPERTIES + 1))).is_err());
         assert!(read("").is_err() && propfind(b"<propfind/>").is_err());
     }
 

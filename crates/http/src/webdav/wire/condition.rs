@@ -1,6 +1,12 @@
 //! The `If` field (RFC 4918, 10.4): what state resources must be in.
 
+use std::collections::BTreeSet;
+
 use model::{Error, Result};
+
+/// Most conditions of one field. Each list can name a resource that has to be looked up, and each token is compared
+/// with each lock.
+const MOST_CONDITIONS: usize = 100;
 
 /// What an `If` field says: it holds when one of its lists does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +54,7 @@ fn bad() -> Error {
 
 /// Reads the field.
 pub fn parse(text: &str) -> Result<If> {
-    let (mut rest, mut resource, mut lists) = (text.trim(), None, Vec::new());
+    let (mut rest, mut resource, mut lists, mut count) = (text.trim(), None, Vec::new(), 0);
     while !rest.is_empty() {
         if let Some(tail) = rest.strip_prefix('<') {
             let (address, tail) = tail.split_once('>').ok_or_else(bad)?;
@@ -61,6 +67,11 @@ pub fn parse(text: &str) -> Result<If> {
             continue;
         }
         let (conditions, tail) = list(rest.strip_prefix('(').ok_or_else(bad)?)?;
+        count += conditions.len();
+        if count > MOST_CONDITIONS {
+            let text = format!("the field If has more than {MOST_CONDITIONS} conditions: name fewer tokens and tags");
+            return Err(Error::invalid(text).with_code("invalid_if"));
+        }
         lists.push(List { resource: resource.clone(), conditions });
         rest = tail.trim_start();
     }
@@ -95,14 +106,14 @@ fn list(text: &str) -> Result<(Vec<Condition>, &str)> {
 }
 
 impl If {
-    /// All tokens that it names: by that, the request shows them.
+    /// All tokens that it names, each once: by that, the request shows them.
     pub fn tokens(&self) -> Vec<String> {
         let conditions = self.0.iter().flat_map(|list| &list.conditions);
         let tokens = conditions.filter_map(|condition| match &condition.state {
             State::Token(token) => Some(token.clone()),
             State::Etag(_) => None,
         });
-        tokens.collect()
+        tokens.collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
@@ -151,6 +162,9 @@ mod tests {
         for bad in ["", "()", "(<a>", "<a>", "urn:a", "(<a>) <b> (<c>)", "(x)", "([\"e\")", "(Not)", "<a> <b> (<c>)"] {
             assert!(holds(bad).is_err(), "{bad}");
         }
+        assert!(parse(&"(<t>)".repeat(MOST_CONDITIONS)).is_ok());
+        assert!(parse(&"(<t>)".repeat(MOST_CONDITIONS + 1)).is_err());
+        assert!(parse(&format!("({})", "<t>".repeat(MOST_CONDITIONS + 1))).is_err());
         let tagged = parse("<a> (<t>) <b> (Not <u>)").unwrap();
         assert_eq!(tagged.0[1].resource.as_deref(), Some("b"));
         assert_eq!(tagged.tokens(), ["t", "u"]);

@@ -2,7 +2,7 @@
 
 use model::{Error, Result};
 
-use super::bodies::{Asked, PropertyName};
+use super::bodies::{self, Asked, PropertyName};
 use super::headers::Depth;
 use super::xml::{self, Element};
 
@@ -127,7 +127,7 @@ pub fn read(body: &[u8]) -> Result<Query> {
         .ok_or_else(|| Error::invalid("the only grammar of queries is DAV:basicsearch").with_code("unknown_grammar"))?;
     let select = search.dav("select").ok_or_else(|| bad("it has no DAV:select"))?;
     let select = match select.dav("prop") {
-        Some(prop) => Asked::These(prop.elements().map(PropertyName::of).collect()),
+        Some(prop) => Asked::These(bodies::names(prop)?),
         None if select.dav("allprop").is_some() => Asked::All(Vec::new()),
         None => return Err(bad("DAV:select must hold DAV:prop or DAV:allprop")),
     };
@@ -212,7 +212,7 @@ fn condition(element: &Element, count: &mut usize) -> Result<Condition> {
         return Err(unsupported(format!("to ask for more than {MOST_CONDITIONS} conditions")));
     }
     let unknown = || unsupported(format!("the condition {}", element.name));
-    if element.namespace != xml::DAV {
+    if &*element.namespace != xml::DAV {
         return Err(unknown());
     }
     let mut all = || {

@@ -80,7 +80,7 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
         ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
         cursor = Cursor::default();
     }
-    let databases = storage.databases()?;
+    let databases = whole(ticket, &storage).await?;
     for database in &databases {
         database.database.write_vital(fault::forget_unneeded).await?;
     }
@@ -103,6 +103,37 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
         check.follow(&places, &mut throttle, database, after).await?;
     }
     check.sum_up(&places, &databases).await.map_err(Into::into)
+}
+
+/// Content databases that are there and undamaged as far as their engine can tell; the others are named.
+async fn whole(ticket: &Ticket, storage: &Storage) -> Flow<Vec<StorageDatabase>> {
+    ticket.note(|figures| {
+        figures.phase = "reading content databases".to_owned();
+        figures.results.remove("databases_away");
+    });
+    let leave_out = |name: &str, error: &Error| {
+        ticket.fail(format!("database {name}"), error);
+        ticket.count("databases_away", 1);
+    };
+    for absent in storage.absent() {
+        leave_out(absent.name(), &Error::unavailable(format!("it is not open: {}", absent.message())));
+    }
+    match storage.configuration().look_through().await {
+        Err(error) if error.kind() == ErrorKind::Corrupt => leave_out("configuration", &error),
+        looked => looked?,
+    }
+    let mut whole = Vec::new();
+    for database in storage.databases()? {
+        ticket.go_on()?;
+        match database.database.look_through().await {
+            Err(error) if error.kind() == ErrorKind::Corrupt => leave_out(&database.name, &error),
+            looked => {
+                looked?;
+                whole.push(database);
+            }
+        }
+    }
+    Ok(whole)
 }
 
 fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<Place> {
@@ -233,7 +264,12 @@ impl Check<'_> {
         let silent = self.answers().silent.clone();
         let names: Vec<&str> =
             places.iter().filter(|place| silent.contains(&place.key)).map(|place| place.name.as_str()).collect();
-        Ok(words(&self.ticket.figures(), &names))
+        let mut text = words(&self.ticket.figures(), &names);
+        let away = self.ticket.figures().results.get("databases_away").copied().unwrap_or(0);
+        if away > 0 {
+            text = format!("{} could not be looked at: missing or damaged; {text}", counted(away, "database"));
+        }
+        Ok(text)
     }
 }
 
@@ -255,6 +291,10 @@ fn words(figures: &Figures, silent: &[&str]) -> String {
         0 => {}
         1 => text.push_str(", but for 1 whose loss was accepted"),
         count => text.push_str(&format!(", but for {count} whose loss was accepted")),
+    }
+    match of("garbled_places") {
+        0 => {}
+        count => text.push_str(&format!("; {} around BLOBs garbled, which the log names", counted(count, "place"))),
     }
     if figures.failed == 0 {
         return text;

@@ -6,7 +6,7 @@ use blobs::{BlobStore, Entry};
 use database::Transaction;
 use database::content::fault;
 use futures_util::stream::{self, StreamExt};
-use model::{Digest, Id, Result};
+use model::{Digest, ErrorKind, Id, Result};
 use repository::StorageDatabase;
 
 use super::super::collect::unknown;
@@ -33,6 +33,7 @@ impl Check<'_> {
             is_before = false;
             if let Some(store) = self.asked(place) {
                 self.reread(place, store, throttle, after).await?;
+                self.look_over(place, store).await?;
             }
         }
         Ok(())
@@ -85,6 +86,20 @@ impl Check<'_> {
             let Some(next) = page.next else { return Ok(()) };
             after = Some(next);
         }
+    }
+
+    /// Tells of what is garbled around the BLOBs: nothing is lost by it, but another reader of the files would stumble.
+    async fn look_over(&self, place: &Place, store: &BlobStore) -> Result<()> {
+        let garbled = match store.look_over().await {
+            // A store that went away is left out, and told of, by what reads from it.
+            Err(error) if error.kind() == ErrorKind::Unavailable => return Ok(()),
+            looked => looked?,
+        };
+        for place_in_store in &garbled {
+            tracing::warn!(store = place.name, place = place_in_store, "garbled bytes where no BLOB lies");
+        }
+        self.count("garbled_places", garbled.len() as u64);
+        Ok(())
     }
 
     /// Puts the faults of what was read behind `after` on record, and takes what is whole again off it.

@@ -1,6 +1,6 @@
 //! Accounts, groups and roles, and who may change them.
 
-use model::{Right, Rights, Role, Timestamp};
+use model::{Right, Rights, Role};
 
 use super::super::{AccountChange, NewAccount};
 use super::{Farm, FarmFilter, PASSWORD, code, on_each_engine, person};
@@ -125,7 +125,7 @@ async fn others_than_administrators_change_nothing(farm: Farm) {
     let (ann, bob) = (farm.account("ann").await.id, farm.account("bob").await.id);
     let group = admin.create_group("Sales", "").await.unwrap().id;
     let role = admin.create_role("Mine", Rights::NONE).await.unwrap().id;
-    let token = admin.create_token(bob, "bob's", None).await.unwrap().token.id;
+    let token = admin.create_token(bob, "bob's".into()).await.unwrap().token.id;
     let caller = farm.caller(ann).await;
     let before = (farm.directory_version().await, farm.events("").await);
     let promoted = AccountChange { farm_administrator: Some(true), ..AccountChange::default() };
@@ -137,7 +137,7 @@ async fn others_than_administrators_change_nothing(farm: Farm) {
         code(caller.update_account(ann, promoted).await),
         code(caller.delete_account(bob).await),
         code(caller.set_password(ann, PASSWORD).await),
-        code(caller.create_token(bob, "mine", None).await),
+        code(caller.create_token(bob, "mine".into()).await),
         code(caller.tokens(bob).await),
         code(caller.revoke_token(bob, token).await),
         code(caller.create_group("Mine", "").await),
@@ -154,7 +154,7 @@ async fn others_than_administrators_change_nothing(farm: Farm) {
     assert_eq!(code(caller.revoke_token(ann, token).await), "not_found", "another's token under the own account");
     assert_eq!(before, (farm.directory_version().await, farm.events("").await));
     assert_eq!(caller.account(ann).await.unwrap().login, "ann");
-    let own = caller.create_token(ann, "mine", Some(Timestamp::from_micros(i64::MAX))).await.unwrap();
+    let own = caller.create_token(ann, "mine".into()).await.unwrap();
     assert!(caller.tokens(ann).await.unwrap().contains(&own.token));
     farm.close().await;
 }

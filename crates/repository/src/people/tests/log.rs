@@ -29,7 +29,7 @@ async fn events_are_filtered(farm: Farm) {
     let group = admin.create_group("Möbelbau", "").await.unwrap().id;
     admin.add_member(group, ann).await.unwrap();
     let own = farm.caller(bob).await;
-    own.create_token(bob, "mine", None).await.unwrap();
+    own.create_token(bob, "mine".into()).await.unwrap();
     let by_bob = FarmFilter { actor: Some(bob), ..FarmFilter::default() };
     assert_eq!(words(&farm, by_bob.clone()).await, ["token.create"]);
     let other = FarmFilter { action: Some("account.create".into()), ..by_bob };

@@ -5,6 +5,8 @@ mod guesses;
 mod log;
 mod revocation;
 mod sign_in;
+mod strangers;
+mod tokens;
 
 use std::path::Path;
 
@@ -13,7 +15,7 @@ use database::testing::{Fresh, fresh_database};
 use model::{Error, Id};
 use tempfile::TempDir;
 
-use super::{Account, Client, FarmEvent, NewAccount};
+use super::{Account, Client, FarmEvent, NewAccount, TokenWish};
 use crate::{FarmFilter, Options, Repository, Session};
 
 const ADMIN_PASSWORD: &str = "the-admin-password";
@@ -59,10 +61,9 @@ impl Farm {
         self.administrator().await.create_account(person(login)).await.unwrap()
     }
 
-    /// A session as whom the account's token makes requests.
+    /// A session as whom the account makes requests, freshly signed in.
     async fn caller(&self, account: Id) -> Session {
-        let token = self.administrator().await.create_token(account, "test", None).await.unwrap();
-        self.repository.as_caller(self.repository.caller_from_token(&token.secret).await.unwrap().unwrap().principal)
+        self.repository.as_caller(self.repository.principal(account).await.unwrap())
     }
 
     async fn events(&self, action: &str) -> Vec<FarmEvent> {
@@ -84,7 +85,7 @@ fn person(login: &str) -> NewAccount {
 }
 
 fn client(address: &str) -> Client {
-    Client { address: address.parse().unwrap(), agent: "test".into() }
+    Client { address: address.parse().unwrap(), agent: "test".into(), device: None }
 }
 
 fn code<T>(result: Result<T, Error>) -> &'static str {

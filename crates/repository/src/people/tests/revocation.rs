@@ -29,7 +29,7 @@ async fn a_disabled_account_is_refused_with_every_credential(farm: Farm) {
     let other = farm.another_server().await;
     let admin = farm.administrator().await;
     let ann = farm.account("ann").await.id;
-    let token = admin.create_token(ann, "robot", None).await.unwrap().secret;
+    let token = admin.create_token(ann, "robot".into()).await.unwrap().secret;
     let session = farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await.unwrap().secret;
     let all = async |login: &str| {
         let here = accepted(&farm.repository, &session, &token, login, PASSWORD).await;
@@ -110,7 +110,7 @@ async fn membership_counts_from_the_next_request_on(farm: Farm) {
     let other = farm.another_server().await;
     let admin = farm.administrator().await;
     let ann = farm.account("ann").await.id;
-    let token = admin.create_token(ann, "robot", None).await.unwrap().secret;
+    let token = admin.create_token(ann, "robot".into()).await.unwrap().secret;
     let sales = admin.create_group("Sales", "").await.unwrap().id;
     let is_in = async || {
         let here = farm.repository.caller_from_token(&token).await.unwrap().unwrap().principal;

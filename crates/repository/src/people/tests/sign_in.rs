@@ -6,7 +6,7 @@ use model::{Id, Preferences, Principal, Theme, Timestamp};
 
 use super::super::identity::SESSION_IDLE;
 use super::super::sign_in::SESSION_LENGTH;
-use super::super::{AccountChange, Credential};
+use super::super::{AccountChange, Credential, TokenWish};
 use super::{ADMIN_PASSWORD, Farm, PASSWORD, client, code, on_each_engine};
 
 on_each_engine! {
@@ -124,13 +124,17 @@ async fn tokens_end_by_themselves(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let session = farm.administrator().await;
     let end = Timestamp::now().after(Duration::from_secs(3_600));
-    let token = session.create_token(ann, "nightly copy", Some(end)).await.unwrap();
+    let token = session
+        .create_token(ann, TokenWish { expires_at: Some(end), ..TokenWish::from("nightly copy") })
+        .await
+        .unwrap();
     let just_before = end.before(Duration::from_micros(1));
     let caller = farm.repository.token_at(&token.secret, just_before).await.unwrap().unwrap();
     assert_eq!((caller.principal.id, caller.credential), (ann, Credential::Token { id: token.token.id }));
     assert_eq!(farm.repository.token_at(&token.secret, end).await.unwrap(), None);
     assert_eq!(farm.repository.caller_from_session(&token.secret).await.unwrap(), None);
-    let past = session.create_token(ann, "late", Some(Timestamp::now())).await;
+    let past =
+        session.create_token(ann, TokenWish { expires_at: Some(Timestamp::now()), ..TokenWish::from("late") }).await;
     assert_eq!(code(past), "invalid");
 
     session.revoke_token(ann, token.token.id).await.unwrap();
@@ -145,7 +149,7 @@ async fn tokens_end_by_themselves(farm: Farm) {
 async fn the_time_of_last_use_is_stored(farm: Farm) {
     let ann = farm.account("ann").await.id;
     let session = farm.administrator().await;
-    let token = session.create_token(ann, "robot", None).await.unwrap();
+    let token = session.create_token(ann, "robot".into()).await.unwrap();
     let now = Timestamp::now();
     let used = async |at: Timestamp| {
         farm.repository.token_at(&token.secret, at).await.unwrap().unwrap();
@@ -170,7 +174,7 @@ async fn the_first_start_makes_one_administrator(farm: Farm) {
     assert_eq!(farm.repository.create_administrator(Some("another-password".into())).await.unwrap(), None);
     let signed_in = farm.repository.sign_in("admin", ADMIN_PASSWORD, &client("127.0.0.1")).await.unwrap();
     assert!(signed_in.principal.farm_administrator);
-    assert_eq!(farm.repository.farm_administrator().await.unwrap(), signed_in.principal);
+    assert_eq!(farm.repository.farm_administrator().await.unwrap().id, signed_in.principal.id);
     let session = farm.administrator().await;
     assert_eq!(session.roles().await.unwrap(), model::Role::built_in());
     assert_eq!(session.groups("", 10).await.unwrap()[0].id, Principal::EVERYONE);

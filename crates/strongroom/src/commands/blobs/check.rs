@@ -46,6 +46,7 @@ impl Check {
             ("unreferenced_blobs", of("unreferenced_blobs").into()),
             ("unreferenced_bytes", of("unreferenced_bytes").into()),
             ("damaged_unreferenced", of("damaged_unreferenced").into()),
+            ("garbled_places", of("garbled_places").into()),
             ("faults", open.iter().map(fault_json).collect::<Value>()),
             ("accepted", accepted.iter().map(fault_json).collect::<Value>()),
         ] {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use model::{Error, Result};
-use repository::Session;
+use repository::{Sandbox, Session};
 use serde_json::json;
 
 use super::Shown;
@@ -53,6 +53,7 @@ async fn limits(session: &Session) -> Result<Shown> {
 }
 
 async fn findings(session: &Session) -> Result<Shown> {
+    session.repository().open_documents_in(Sandbox::of_this_program());
     let findings = session.health().await?;
     let mut text = String::new();
     for finding in &findings {

@@ -16,7 +16,9 @@ pub async fn status(session: &Session) -> Result<Shown> {
         let references: Vec<_> =
             database.references.iter().map(|(store, n, bytes)| format!("{n} in {store} ({})", size(*bytes))).collect();
         let references = if references.is_empty() { "none".to_owned() } else { references.join(", ") };
-        rows.push([database.name.clone(), database.engine.to_owned(), size(database.bytes), policy, references]);
+        let bytes = database.trouble.as_ref().map_or_else(|| size(database.bytes), |_| "not open".to_owned());
+        let references = database.trouble.clone().unwrap_or(references);
+        rows.push([database.name.clone(), database.engine.to_owned(), bytes, policy, references]);
     }
     let mut text = table(["DATABASE", "ENGINE", "SIZE", "NEW BLOBS GO TO", "REFERS TO BLOBS"], &rows);
     let store_rows: Vec<_> = stores
@@ -65,6 +67,7 @@ pub async fn status(session: &Session) -> Result<Shown> {
         "databases": databases.iter().map(|database| json!({
             "name": database.name,
             "engine": database.engine,
+            "trouble": database.trouble,
             "bytes": database.bytes,
             "active_store": database.active_store,
             "minimum_size": database.minimum_size,
@@ -97,7 +100,8 @@ pub async fn status(session: &Session) -> Result<Shown> {
             "free_bytes": store.usage.and_then(|usage| usage.free_bytes),
         })).collect::<Value>(),
     });
-    Ok((value, text, Verdict::Good))
+    let is_whole = databases.iter().all(|database| database.trouble.is_none());
+    Ok((value, text, Verdict::from(is_whole)))
 }
 
 /// Which backups keep BLOBs from being deleted, and what to do about it.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
@@ -9,10 +10,26 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
+    pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
 impl Answer {
+    async fn read(response: reqwest::Response) -> Result<Self, reqwest::Error> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok(Self { status, headers, body: response.bytes().await?.to_vec() })
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+    }
+
+    /// A field of the header as text; empty when there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
     /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
@@ -38,9 +55,22 @@ impl Client {
     /// Sends a request; an error means that no complete answer came.
     pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
-        let response = request.body(body).send().await?;
-        let status = response.status();
-        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+        Answer::read(request.body(body).send().await?).await
+    }
+
+    /// Sends a request with header fields of its own.
+    pub async fn send_with(
+        &self,
+        method: Method,
+        path: &str,
+        fields: &[(&'static str, &str)],
+        body: Vec<u8>,
+    ) -> Result<Answer, reqwest::Error> {
+        let mut request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        Answer::read(request.body(body).send().await?).await
     }
 
     /// Sends a request with a JSON body.
@@ -51,9 +81,7 @@ impl Client {
         body: &serde_json::Value,
     ) -> Result<Answer, reqwest::Error> {
         let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
-        let response = request.json(body).send().await?;
-        let status = response.status();
-        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+        Answer::read(request.json(body).send().await?).await
     }
 
     /// Uploads a document to a path below the library Documents.
@@ -70,9 +98,7 @@ impl Client {
     pub async fn get_range(&self, path: &str, from: usize, count: usize) -> Result<Answer, reqwest::Error> {
         let request = self.http.get(format!("{}/api/v1/content/Documents/{path}", self.address));
         let range = format!("bytes={from}-{}", from + count - 1);
-        let response = request.bearer_auth(&self.token).header(reqwest::header::RANGE, range).send().await?;
-        let status = response.status();
-        Ok(Answer { status, body: response.bytes().await?.to_vec() })
+        Answer::read(request.bearer_auth(&self.token).header(reqwest::header::RANGE, range).send().await?).await
     }
 
     /// Deletes a document by its path below the library Documents.

@@ -1,17 +1,26 @@
 //! The rig of the end-to-end tests: servers as processes, a client, the acknowledgement oracle, scratch disks.
 
 pub mod backups;
+mod browser;
 mod client;
 mod damage;
 mod disk;
 mod ledger;
+pub mod processes;
 mod server;
+mod signed_in;
+pub mod wire;
+mod worker;
+mod world;
 
+pub use browser::Browser;
 pub use client::{Answer, Client, keep_no_versions};
 pub use damage::{damage, file_with, recorded};
 pub use disk::Disk;
 pub use ledger::Ledger;
 pub use server::{Farm, PASSWORD, Refusal, Server, empty, files_below};
+pub use signed_in::SignedIn;
+pub use worker::{Ground, Trouble, Worker};
 
 /// Numbers that look random, from a seed that a failing test prints.
 #[derive(Clone)]

@@ -18,6 +18,8 @@ use super::Client;
 
 /// How long a server may take to become ready, or a command to end, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// The program that is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_strongroom");
 /// The administrator's password in every test.
 pub const PASSWORD: &str = "correct horse battery";
 
@@ -29,6 +31,10 @@ pub struct Farm {
     arguments: Vec<String>,
     /// The file that takes the log of servers; the test keeps it when there is none.
     pub log: Option<PathBuf>,
+    /// A program, with its first words, that servers and commands are run by: one that makes calls fail, or changes the time.
+    pub under: Vec<String>,
+    /// The program that serves.
+    pub program: PathBuf,
 }
 
 /// A server or command that ended by itself: its status and all that it said.
@@ -56,7 +62,14 @@ impl Farm {
         }
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
-        Self { _scratch: Some(scratch), data, arguments: Vec::new(), log: None }
+        Self {
+            _scratch: Some(scratch),
+            data,
+            arguments: Vec::new(),
+            log: None,
+            under: Vec::new(),
+            program: PROGRAM.into(),
+        }
     }
 
     /// A new farm in a directory of its own, with its content and its configuration in these databases of PostgreSQL.
@@ -64,25 +77,47 @@ impl Farm {
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
         let arguments = ["--database", content, "--configuration-database", configuration];
-        Self { _scratch: Some(scratch), data, arguments: arguments.map(str::to_owned).into(), log: None }
+        Self {
+            _scratch: Some(scratch),
+            data,
+            arguments: arguments.map(str::to_owned).into(),
+            log: None,
+            under: Vec::new(),
+            program: PROGRAM.into(),
+        }
     }
 
     /// A new farm in a directory of its own, with its content in this database of PostgreSQL and its configuration in a file.
     pub fn with_content(content: &str) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let data = scratch.path().join("data");
-        Self { _scratch: Some(scratch), data, arguments: vec!["--database".to_owned(), content.to_owned()], log: None }
+        Self {
+            _scratch: Some(scratch),
+            data,
+            arguments: vec!["--database".to_owned(), content.to_owned()],
+            log: None,
+            under: Vec::new(),
+            program: PROGRAM.into(),
+        }
     }
 
     /// A new farm on SQLite in a directory of the caller's choice.
     pub fn at(data: impl Into<PathBuf>) -> Self {
-        Self { _scratch: None, data: data.into(), arguments: Vec::new(), log: None }
+        Self {
+            _scratch: None,
+            data: data.into(),
+            arguments: Vec::new(),
+            log: None,
+            under: Vec::new(),
+            program: PROGRAM.into(),
+        }
     }
 
     fn command(&self) -> Command {
         // Without its test, a server ends too.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--", env!("CARGO_BIN_EXE_strongroom"), "serve", "--data"]);
+        command.args(["--pdeathsig", "KILL", "--"]).args(&self.under).arg(&self.program);
+        command.args(["serve", "--data"]);
         command.arg(&self.data).args(["--listen", "127.0.0.1:0"]).args(&self.arguments);
         command.env("STRONGROOM_ADMIN_PASSWORD", PASSWORD);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -128,8 +163,11 @@ impl Farm {
 
     /// Runs another command of the program on the data directory; the words come before `--data`.
     pub fn run(&self, words: &[&str]) -> Result<String, Refusal> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
-        let output = command.args(words).arg("--data").arg(&self.data).stdin(Stdio::null()).output().unwrap();
+        let program = [env!("CARGO_BIN_EXE_strongroom").to_owned()];
+        let mut line = self.under.iter().chain(&program);
+        let mut command = Command::new(line.next().unwrap());
+        let output =
+            command.args(line).args(words).arg("--data").arg(&self.data).stdin(Stdio::null()).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() {
             Ok(text(&output.stdout))
@@ -196,11 +234,28 @@ impl Server {
         self.said()
     }
 
-    fn is_ready(&mut self) -> bool {
+    /// Waits until the server says where it listens, and asks nothing.
+    pub fn wait_until_it_listens(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.listens() {
+            assert!(Instant::now() < deadline, "the server does not listen:\n{}", self.said());
+            // sleep: what the server says is asked for, nothing tells of it
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn listens(&mut self) -> bool {
         if self.address.is_empty() {
             let said = self.said();
             let Some(at) = said.find("http://127.0.0.1:") else { return false };
             self.address = said[at..].split(['/', ' ', '\n']).take(3).collect::<Vec<_>>().join("/");
+        }
+        true
+    }
+
+    fn is_ready(&mut self) -> bool {
+        if !self.listens() {
+            return false;
         }
         use std::io::Write;
         let Ok(mut stream) = TcpStream::connect(self.host()) else { return false };

@@ -1,82 +1,23 @@
-//! What a case needs: people with their tokens, things to act on, and the state of the farm as one text.
+//! What a case needs: things of its own to act on, and the state of the farm as one text.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Id, MAX_PAGE, Role};
+use model::{Id, MAX_PAGE, Role, Timestamp};
 use repository::{
-    AccountChange, AuditFilter, Bin, CheckWork, Client, JobRequest, NewAccount, NewLock, NewStore, Session, Sort,
-    StoreState, StoreStatus, Work,
+    AuditFilter, Bin, CheckWork, JobRequest, NewAccount, NewLock, NewStore, Session, Sort, StoreState, StoreStatus,
+    Work,
 };
 use serde_json::{Value, json};
 
-use super::super::{Farm, PASSWORD};
-use super::rows::Row;
+use super::Farm;
+use super::canary;
+use super::ground::{Ground, Node};
+use super::people::People;
+use super::table::Row;
 
-/// Who asks.
-pub struct People {
-    /// Name of the column, and the token that is sent.
-    pub tokens: Vec<(&'static str, Option<String>)>,
-    /// The same people as they are signed in to the pages: name of the column, and the secret of the session.
-    pub sessions: Vec<(&'static str, Option<String>)>,
-    /// Identifier of somebody whom nothing is granted to.
-    nobody: Id,
-    admin: Session,
-    admin_token: String,
-    site: String,
-}
-
-impl People {
-    /// Makes all columns of the matrix. Each signs every request with a token that once worked.
-    pub async fn gather(farm: &Farm) -> Self {
-        let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
-        let site = farm.id("").await;
-        let root: Id = site.parse().unwrap();
-        let mut tokens = vec![("anonymous", None), ("wrong token", Some("srt_0000000000000000".to_owned()))];
-        let mut nobody = Id::NONE;
-        let client = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), agent: String::new() };
-        let mut sessions = vec![("anonymous", None), ("wrong session", Some("srs_0000000000000000".to_owned()))];
-        for (who, login, role) in [
-            ("no access", "none", None),
-            ("read", "read", Some(Role::READ)),
-            ("contribute", "contribute", Some(Role::CONTRIBUTE)),
-            ("full control", "full", Some(Role::FULL_CONTROL)),
-            ("revoked", "revoked", Some(Role::FULL_CONTROL)),
-            ("disabled", "disabled", Some(Role::FULL_CONTROL)),
-        ] {
-            let new = NewAccount { login: login.into(), password: Some(PASSWORD.into()), ..NewAccount::default() };
-            let account = admin.create_account(new).await.unwrap().id;
-            let token = admin.create_token(account, "matrix", None).await.unwrap().secret;
-            let signed_in = farm.repository.sign_in(login, PASSWORD, &client).await.unwrap();
-            sessions.push((who, Some(signed_in.secret)));
-            if let Some(role) = role {
-                admin.grant(&root.into(), account, role).await.unwrap();
-            }
-            let bearer = format!("Bearer {token}");
-            let reads = farm.send_as("", "GET", "/api/v1/me", &[("authorization", &bearer)], "").await;
-            assert_eq!(reads.status, 200, "the token works before");
-            match who {
-                "revoked" => admin.revoke(&root.into(), account, Role::FULL_CONTROL).await.unwrap(),
-                "disabled" => {
-                    let change = AccountChange { disabled: Some(true), ..AccountChange::default() };
-                    admin.update_account(account, change).await.unwrap();
-                }
-                "no access" => nobody = account,
-                _ => {}
-            }
-            tokens.push((who, Some(token)));
-        }
-        let admin_token = admin.create_token(admin.principal().id, "matrix", None).await.unwrap().secret;
-        tokens.push(("administrator", Some(admin_token.clone())));
-        sessions
-            .push(("administrator", Some(farm.repository.sign_in("admin", PASSWORD, &client).await.unwrap().secret)));
-        Self { tokens, sessions, nobody, admin, admin_token, site }
-    }
-}
-
-/// One operation by one person, with things of its own to act on.
+/// Things for one operation.
 pub struct Case {
     words: HashMap<&'static str, String>,
     people: HashMap<&'static str, Id>,
@@ -86,112 +27,157 @@ pub struct Case {
 
 impl Case {
     /// Makes what the row speaks of.
-    pub async fn prepare(farm: &Farm, people: &People, row: &Row, n: usize) -> Self {
-        let admin = farm.repository.as_caller(people.admin.principal().clone());
+    pub async fn prepare(farm: &Farm, ground: &Ground, row: &Row, n: usize) -> Self {
+        Self::prepare_for(farm, ground, row, n, true).await
+    }
+
+    /// The same; who has nothing on places of the case's own needs no `local` grants, which take long.
+    pub async fn prepare_for(farm: &Farm, ground: &Ground, row: &Row, n: usize, local: bool) -> Self {
+        let local = local || row.route.contains("/permissions/");
+        let people = &ground.people;
+        let admin = people.admin.clone();
         let mut case = Self { words: HashMap::new(), people: HashMap::new(), admin, speaks_of_storage: false };
-        case.words.insert("n", n.to_string());
-        case.words.insert("site", people.site.clone());
-        case.words.insert("nobody", people.nobody.to_string());
-        case.words.insert("number", "1.0".into());
-        case.words.insert("view", "999999".into());
-        case.words.insert("link", "999999".into());
+        for (word, value) in [
+            ("n", n.to_string()),
+            ("site", ground.site.to_string()),
+            ("sub", ground.sub.to_string()),
+            ("documents", ground.documents.to_string()),
+            ("lair", ground.lair.to_string()),
+            ("nobody", people.nobody.to_string()),
+            ("principal", people.reader.to_string()),
+            ("reading", Role::READ.to_string()),
+            ("number", "1.0".into()),
+            ("latest", "2.0".into()),
+            ("view", "999999".into()),
+            ("link", "999999".into()),
+            ("of-library", "library".into()),
+            ("digest", "ab".repeat(32)),
+            ("path", format!("Documents/case-{n}/a.txt")),
+            ("fresh", format!("Documents/case-{n}/new.txt")),
+            ("deep", format!("Documents/case-{n}/x/y/new.txt")),
+            ("draft-path", format!("Team/Lib-{n}/draft.txt")),
+            ("elsewhere", format!("sites/{}/Elsewhere/new.txt", canary::NAME)),
+            ("documents-path", "Documents".into()),
+            ("lair-path", "Documents/lair".into()),
+            ("sub-path", "Team".into()),
+        ] {
+            case.words.insert(word, value);
+        }
         for word in ["main", "database", "collection", "directory", "migrate"] {
             case.words.insert(word, word.into());
         }
-        case.words.insert("of-library", "library".into());
-        case.words.insert("digest", "ab".repeat(32));
-        case.words.insert("path", format!("Documents/case-{n}/a.txt"));
-        let text = format!("{}{}{}", row.route, row.query, row.body);
+        let fields: String = row.fields.iter().map(|(_, value)| *value).collect();
+        let text = format!("{}{}{}{fields}", row.route, row.query, row.body);
         let speaks_of = |words: &[&str]| {
             words.iter().any(|word| text.contains(&format!("{{{word}}}")) || text.contains(&format!("={word}}}")))
         };
-        if speaks_of(&["path", "document", "folder", "target", "held", "locked", "own", "entry", "principal"])
-            || row.route.ends_with("/uploads")
-        {
-            case.make_items(farm, people, n, &text).await;
+        let items = [
+            "path", "fresh", "deep", "document", "plain", "folder", "target", "held", "locked", "entry", "lock", "den",
+        ];
+        let case_of = text.contains("/case-{n}") || text.contains("/target-{n}") || text.contains("/den-{n}");
+        if case_of || speaks_of(&items) || row.route.ends_with("/uploads") {
+            case.make_items(farm, people, n, &text, local).await;
         }
-        if speaks_of(&["library", "column", "type", "filed", "draft"]) {
-            case.make_library(farm, n).await;
+        if speaks_of(&["library", "column", "type", "filed", "draft", "draft-path", "shared", "private"]) {
+            case.make_library(farm, people, n, local).await;
         }
-        if speaks_of(&["user", "token", "session", "group", "member", "role"]) || row.route.contains("{id=user}") {
-            case.make_people(farm, n, row.route.contains("/sessions")).await;
+        if speaks_of(&["user", "token", "session", "group", "member", "role"]) {
+            case.make_people(farm, n).await;
         }
         case.speaks_of_storage = row.route.contains("/farm/");
         if speaks_of(&["store", "closed", "job", "paused"]) {
             case.make_storage(n).await;
         }
         if text.contains("{id=upload}") {
-            case.make_upload(farm, people, n).await;
+            case.make_upload(farm, n).await;
         }
         case
     }
 
-    async fn make_items(&mut self, farm: &Farm, people: &People, n: usize, text: &str) {
+    /// What stands for a word.
+    pub fn word(&self, word: &str) -> &str {
+        &self.words[word]
+    }
+
+    /// Has another value stand for a word.
+    pub fn replace(&mut self, word: &'static str, value: String) {
+        self.words.insert(word, value);
+    }
+
+    async fn make_items(&mut self, farm: &Farm, people: &People, n: usize, text: &str, local: bool) {
         let path = format!("Documents/case-{n}/a.txt");
         farm.put(&path, "one").await.expect(201);
         farm.put(&path, "two").await.expect(200);
+        farm.put(&format!("Documents/case-{n}/plain.txt"), "plain").await.expect(201);
         farm.put(&format!("Documents/target-{n}/x.txt"), "x").await.expect(201);
         let document = farm.id(&path).await;
         self.words.insert("document", document.clone());
+        self.words.insert("plain", farm.id(&format!("Documents/case-{n}/plain.txt")).await);
         self.words.insert("folder", farm.id(&format!("Documents/case-{n}")).await);
         self.words.insert("target", farm.id(&format!("Documents/target-{n}")).await);
         let id: Id = document.parse().unwrap();
+        if local {
+            people.grant_on(Node::Folder, self.words["folder"].parse().unwrap()).await;
+            people.grant_on(Node::Leaf, id).await;
+        }
+        if text.contains("{den}") || text.contains("=den}") || text.contains("/den-{n}") {
+            farm.put(&format!("Documents/den-{n}/visible.txt"), "seen").await.expect(201);
+            farm.put(&format!("Documents/den-{n}/unseen.txt"), "unseen").await.expect(201);
+            let unseen: Id = farm.id(&format!("Documents/den-{n}/unseen.txt")).await.parse().unwrap();
+            self.admin.break_inheritance(&unseen.into(), false).await.unwrap();
+            self.words.insert("den", farm.id(&format!("Documents/den-{n}")).await);
+        }
         if text.contains("{id=held}") {
             self.admin.check_out(&id.into()).await.unwrap();
             self.words.insert("held", document.clone());
         }
-        if text.contains("{id=locked}") {
+        if text.contains("{id=locked}") || text.contains("{lock}") {
             let wish = NewLock { exclusive: true, deep: false, owner: String::new(), seconds: 3_600 };
             let lock = self.admin.lock(&id.into(), wish).await.unwrap();
             self.words.insert("lock", lock.token);
             self.words.insert("locked", document.clone());
         }
-        if text.contains("{id=own}") {
-            self.admin.break_inheritance(&id.into(), true).await.unwrap();
-            let table = self.admin.permissions(&id.into()).await.unwrap();
-            let reader = table.grants.iter().find(|grant| grant.role == Role::READ).unwrap().principal;
-            self.words.insert("own", document.clone());
-            self.words.insert("principal", reader.to_string());
-            self.words.insert("reading", Role::READ.to_string());
-        }
         if text.contains("{entry}") {
-            let deleted = farm.send("DELETE", &format!("/api/v1/items/{document}"), &[], "").await.expect(200);
-            self.words.insert("entry", deleted.json()["entry"].as_str().unwrap().to_owned());
+            let entry = self.admin.delete(&id.into()).await.unwrap();
+            self.words.insert("entry", entry.to_string());
         }
-        self.words.insert("nobody", people.nobody.to_string());
     }
 
-    async fn make_library(&mut self, farm: &Farm, n: usize) {
+    async fn make_library(&mut self, farm: &Farm, people: &People, n: usize, local: bool) {
         let name = format!("Lib-{n}");
         let body = json!({"name": name, "settings": {"versioning": "major-minor"}});
-        let url = format!("/api/v1/items/{}/libraries", self.words["site"]);
+        let url = format!("/api/v1/items/{}/libraries", self.words["sub"]);
         let library = word(&farm.json("POST", &url, body).await.expect(201).json(), "id");
         let made = |tail: &str, body: Value| {
             let url = format!("/api/v1/items/{library}/{tail}");
-            async move { word(&farm.json("POST", &url, body).await.expect(201).json(), "id") }
+            async move {
+                let reply = farm.json("POST", &url, body).await;
+                assert!(reply.status.is_success(), "{}", reply.text());
+                word(&reply.json(), "id")
+            }
         };
         self.words.insert("column", made("columns", json!({"name": "Words", "kind": "text"})).await);
         self.words.insert("type", made("content-types", json!({"name": "Offer"})).await);
-        farm.put(&format!("{name}/draft.txt"), "draft").await.expect(201);
-        farm.put(&format!("{name}/filed.txt?publish=true"), "filed").await.expect(201);
-        self.words.insert("draft", farm.id(&format!("{name}/draft.txt")).await);
-        self.words.insert("filed", farm.id(&format!("{name}/filed.txt")).await);
+        self.words.insert("shared", made("views", json!({"name": "For all", "shared": true})).await);
+        self.words.insert("private", made("views", json!({"name": "Own"})).await);
+        farm.put(&format!("Team/{name}/draft.txt"), "draft").await.expect(201);
+        farm.put(&format!("Team/{name}/filed.txt?publish=true"), "filed").await.expect(201);
+        self.words.insert("draft", farm.id(&format!("Team/{name}/draft.txt")).await);
+        self.words.insert("filed", farm.id(&format!("Team/{name}/filed.txt")).await);
+        if local {
+            people.grant_on(Node::Library, library.parse().unwrap()).await;
+            people.grant_on(Node::Filed, self.words["filed"].parse().unwrap()).await;
+        }
         self.words.insert("library", library);
     }
 
-    async fn make_people(&mut self, farm: &Farm, n: usize, signed_in: bool) {
+    async fn make_people(&mut self, farm: &Farm, n: usize) {
         let login = format!("victim{n}");
-        // Hashing passwords takes long; only who signs in needs one.
-        let password = signed_in.then(|| PASSWORD.to_owned());
-        let new = NewAccount { login: login.clone(), password, ..NewAccount::default() };
-        let user = self.admin.create_account(new).await.unwrap().id;
-        if signed_in {
-            let client = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), agent: String::new() };
-            farm.repository.sign_in(&login, PASSWORD, &client).await.unwrap();
-            let session = self.admin.web_sessions(user).await.unwrap()[0].id;
-            self.words.insert("session", session.to_string());
-        }
-        let token = self.admin.create_token(user, "theirs", None).await.unwrap().token.id;
+        let user = self.admin.create_account(NewAccount { login, ..NewAccount::default() }).await.unwrap().id;
+        farm.repository.begin_session_at(user, Timestamp::now()).await.unwrap();
+        let session = self.admin.web_sessions(user).await.unwrap()[0].id;
+        self.words.insert("session", session.to_string());
+        let token = self.admin.create_token(user, "theirs".into()).await.unwrap().token.id;
         let group = self.admin.create_group(&format!("Group {n}"), "").await.unwrap().id;
         self.admin.add_member(group, user).await.unwrap();
         let rights = std::iter::once(model::Right::View).collect();
@@ -219,16 +205,10 @@ impl Case {
         }
     }
 
-    async fn make_upload(&mut self, farm: &Farm, people: &People, n: usize) {
+    async fn make_upload(&mut self, farm: &Farm, n: usize) {
         let said = format!("path {}", STANDARD.encode(format!("Documents/upload-{n}.txt")));
-        let bearer = format!("Bearer {}", people.admin_token);
-        let fields = [
-            ("tus-resumable", "1.0.0"),
-            ("upload-length", "6"),
-            ("upload-metadata", &said),
-            ("authorization", &bearer),
-        ];
-        let begun = farm.send_as("", "POST", "/api/v1/uploads", &fields, "").await.expect(201);
+        let fields = [("tus-resumable", "1.0.0"), ("upload-length", "6"), ("upload-metadata", &said)];
+        let begun = farm.send_as("admin", "POST", "/api/v1/uploads", &fields, "").await.expect(201);
         self.words.insert("upload", begun.header("location").rsplit('/').next().unwrap().to_owned());
     }
 
@@ -255,33 +235,6 @@ impl Case {
         filled + rest
     }
 
-    /// Sends the operation; for a bulk operation the status is that of its one item.
-    pub async fn ask(&self, farm: &Farm, row: &Row, token: Option<&str>) -> u16 {
-        let (url, body) = (self.fill(&format!("{}{}", row.route, row.query)), self.fill(row.body));
-        assert!(!url.contains('{'), "{url} speaks of what the case does not make");
-        let bearer = token.map(|token| format!("Bearer {token}"));
-        let said = format!("path {}", STANDARD.encode(self.words["path"].as_bytes()));
-        let mut fields = Vec::new();
-        fields.extend(bearer.as_deref().map(|bearer| ("authorization", bearer)));
-        if row.route.starts_with("/api/v1/uploads") {
-            fields.push(("tus-resumable", "1.0.0"));
-            match row.method {
-                "POST" => fields.extend([("upload-length", "3"), ("upload-metadata", said.as_str())]),
-                "PATCH" => {
-                    fields.extend([("upload-offset", "0"), ("content-type", "application/offset+octet-stream")]);
-                }
-                _ => {}
-            }
-        } else if body.starts_with('{') {
-            fields.push(("content-type", "application/json"));
-        }
-        let reply = farm.send_as("", row.method, &url, &fields, body).await;
-        if reply.status == 207 {
-            return reply.json()["items"][0]["status"].as_u64().unwrap() as u16;
-        }
-        reply.status.as_u16()
-    }
-
     /// Everything that the operation could have changed, as one text.
     pub async fn state(&self, farm: &Farm) -> String {
         let admin = &self.admin;
@@ -294,7 +247,7 @@ impl Case {
             let log = admin.audit_log(collection.id, AuditFilter::default(), None, 1).await.unwrap();
             lines.push(format!("{log:?}"));
         }
-        for word in ["site", "folder", "target", "library"] {
+        for word in ["site", "sub", "folder", "target", "den", "library"] {
             let Some(id) = self.words.get(word) else { continue };
             let target = id.parse::<Id>().unwrap().into();
             // A folder that a permitted operation has deleted is compared no more.
@@ -303,7 +256,7 @@ impl Case {
             lines.push(format!("{:?}", admin.permissions(&target).await.unwrap()));
             lines.push(format!("{:?} {:?}", admin.columns(&target).await, admin.library_settings(&target).await.ok()));
         }
-        for word in ["document", "draft", "filed"] {
+        for word in ["document", "plain", "draft", "filed"] {
             let Some(id) = self.words.get(word) else { continue };
             let target = id.parse::<Id>().unwrap().into();
             let Ok(item) = admin.item(&target).await else { continue };
@@ -319,7 +272,9 @@ impl Case {
             lines.push(format!("{:?}", admin.members(self.people["group"], "", MAX_PAGE).await));
         }
         if self.speaks_of_storage {
-            lines.push(format!("{:?}", admin.jobs(None, MAX_PAGE).await));
+            // How far jobs are changes by itself.
+            let jobs = admin.jobs(None, MAX_PAGE).await.unwrap();
+            lines.extend(jobs.iter().map(|job| format!("{} {}", job.id, job.wish)));
             lines.push(format!("{:?}", admin.storage_policies().await));
             let stores = admin.storage_status().await.unwrap().1;
             let told = |store: &StoreStatus| format!("{} {} {:?}", store.name, store.state, store.settings);

@@ -1,6 +1,9 @@
-//! Every field of every form gets what nobody would type in good faith: it is refused or kept as text, and it is markup on no page.
+//! Every field of every form gets what nobody would type in good faith: it is refused or kept as text, and it is markup
+//! on no page.
 
-use super::*;
+use super::super::sending::{Door, Opened};
+use super::super::{Case, Farm, Ground, Reply, Row, table};
+use super::PAGES;
 
 const MARKUP: &str = "<img src=x onerror=alert(1)>'\"&";
 const FEW: [&str; 7] = [
@@ -12,6 +15,18 @@ const FEW: [&str; 7] = [
     "../../../../etc/passwd%00",
     "",
 ];
+
+async fn begin() -> (Farm, Ground, Opened) {
+    let farm = Farm::new().await;
+    let ground = Ground::lay(&farm).await;
+    let door = Door::Pages.open(&farm, &ground.people).await;
+    (farm, ground, door)
+}
+
+fn rows(method: &'static str) -> impl Iterator<Item = (usize, Row)> {
+    let rows = table::rows(table::read(PAGES)).into_iter().enumerate();
+    rows.filter(move |(_, row)| row.method == method && row.body != "FILE")
+}
 
 /// All pairs of the body, of which one has another value.
 fn changed(body: &str, index: usize, value: &str) -> String {
@@ -26,11 +41,8 @@ fn is_page(reply: &Reply) -> bool {
 
 #[tokio::test]
 async fn hostile_fields_are_refused_or_kept_as_text() {
-    let farm = Farm::new().await;
-    let people = People::gather(&farm).await;
-    let (_, session) = people.sessions.last().unwrap();
-    let token = form_token(&farm, session.as_deref()).await;
-    assert!(!token.is_empty(), "the last of the people is the administrator of the farm");
+    let (farm, ground, door) = begin().await;
+    let administrator = ground.people.columns.last().unwrap();
     let long = "n".repeat(5_000);
     let mut faults = Vec::new();
     let mut judge = |what: String, reply: &Reply| {
@@ -38,31 +50,31 @@ async fn hostile_fields_are_refused_or_kept_as_text() {
             faults.push(format!("{what} answers {}", reply.status));
         }
     };
-    let rows = |method| ROWS.iter().enumerate().filter(move |(_, row)| row.method == method && row.body != "FILE");
     for (index, row) in rows("POST") {
         // What changes the session or the account that asks would end the test.
         if row.route.starts_with("/account") {
             continue;
         }
-        let case = Case::prepare(&farm, &people, row, index).await;
+        let case = Case::prepare(&farm, &ground, &row, index).await;
         let body = case.fill(row.body);
         for field in 0..form_urlencoded::parse(body.as_bytes()).count() {
             for value in FEW.iter().copied().chain([long.as_str()]) {
-                let reply = send(&farm, &case, row, &changed(&body, field, value), session.as_deref(), &token).await;
+                let hostile = changed(&body, field, value);
+                let (_, reply) = door.ask_with(&farm, &case, &row, administrator, &hostile).await;
                 let shown: String = value.chars().take(12).collect();
                 judge(format!("{} with {} as field {field}", row.route, shown.escape_debug()), &reply);
             }
         }
     }
     for (index, row) in rows("GET") {
-        let case = Case::prepare(&farm, &people, row, 1_000 + index).await;
-        let reply = ask(&farm, &case, row, session.as_deref(), &token).await;
+        let case = Case::prepare(&farm, &ground, &row, 1_000 + index).await;
+        let (_, reply) = door.ask(&farm, &case, &row, administrator).await;
         judge(format!("{}{}", row.route, row.query), &reply);
         let hostile = row.query.split_inclusive('=').next().filter(|start| start.ends_with('='));
         for value in FEW.iter().copied().chain([long.as_str()]).filter(|_| hostile.is_some()) {
             let query: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
             let url = format!("{}{}{query}", case.fill(row.route), hostile.unwrap_or_default());
-            let cookie = format!("__Host-strongroom_session={}", session.as_deref().unwrap_or_default());
+            let cookie = format!("__Host-strongroom_session={}", administrator.session.as_deref().unwrap());
             let reply = farm.send_as("", "GET", &url, &[("accept", "text/html"), ("cookie", &cookie)], "").await;
             judge(url, &reply);
         }
@@ -72,17 +84,15 @@ async fn hostile_fields_are_refused_or_kept_as_text() {
 
 #[tokio::test]
 async fn ten_thousand_fields_are_refused_in_words() {
-    let farm = Farm::new().await;
-    let people = People::gather(&farm).await;
-    let (_, session) = people.sessions.last().unwrap();
-    let token = form_token(&farm, session.as_deref()).await;
+    let (farm, ground, door) = begin().await;
+    let administrator = ground.people.columns.last().unwrap();
     let many: String = (0..10_000).map(|n| format!("field-{n}=value&ids={n}&")).collect();
-    for (index, row) in ROWS.iter().enumerate().filter(|(_, row)| row.method == "POST" && row.body != "FILE") {
+    for (index, row) in rows("POST") {
         if row.route.starts_with("/account") {
             continue;
         }
-        let case = Case::prepare(&farm, &people, row, index).await;
-        let reply = send(&farm, &case, row, &many, session.as_deref(), &token).await;
+        let case = Case::prepare(&farm, &ground, &row, index).await;
+        let (_, reply) = door.ask_with(&farm, &case, &row, administrator, &many).await;
         assert!(!reply.status.is_server_error(), "{} answers {}", row.route, reply.status);
     }
 }

@@ -1,0 +1,169 @@
+//! Reads that fail: what the disk cannot give is damage of one BLOB, never absence and never a store that is away. The
+//! store opens, takes the same bytes again, passes on to the next BLOB, and nothing that was there is gone when the
+//! disk reads again.
+//!
+//! Errors are injected into every call of a process by strace, so that each case runs in a process of its own.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use blobs::testing::random_bytes;
+use blobs::{BlobStore, Outcome, digest_of};
+use bytes::Bytes;
+use model::ErrorKind;
+use support::*;
+
+/// Calls that read what a store holds.
+const CALLS: &str = "openat,read,pread64,preadv2";
+/// Numbers of the BLOBs in the store of this test; those from the second range lie in a segment that a process left
+/// open.
+const SEALED: std::ops::Range<u64> = 0..6;
+const OPEN: std::ops::Range<u64> = 6..12;
+/// The one that was deleted.
+const DELETED: u64 = 12;
+
+fn content(seed: u64) -> Bytes {
+    let length = match seed % 6 {
+        5 => 1_100_000,
+        4 => 150_000,
+        _ => 3_000,
+    };
+    random_bytes(seed, length)
+}
+
+/// A store with a sealed segment, one that a killed process left, a note of a deletion and large files.
+async fn make_template(path: &Path, scratch: &Path) {
+    let store = open(scratch).await;
+    for seed in SEALED.chain([DELETED]) {
+        put(&store, &content(seed)).await;
+    }
+    store.delete(digest_of(&content(DELETED))).await.unwrap();
+    store.close().await;
+    let store = open(scratch).await;
+    for seed in OPEN {
+        put(&store, &content(seed)).await;
+    }
+    std::fs::create_dir_all(path).unwrap();
+    copy(scratch, path);
+    store.close().await;
+}
+
+/// Runs a case of this file under strace, which makes reads of these files fail. Answers how many did.
+fn run_failing(case: &str, store: &Path, files: &[PathBuf], error: &str, when: &str) -> usize {
+    let trace = store.with_extension("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "signal=none", "-e", &format!("trace={CALLS}"), "-e"]);
+    command.arg(format!("inject={CALLS}:error={error}:when={when}")).arg("-o").arg(&trace);
+    for file in files {
+        command.arg("-P").arg(file);
+    }
+    command.arg(std::env::current_exe().unwrap());
+    command.args([case, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    let done = command.env("BLOBS_TEST_STORE", store).output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let trace = std::fs::read_to_string(trace).unwrap_or_default();
+    let injected: Vec<&str> = trace.lines().filter(|line| line.contains("(INJECTED)")).collect();
+    assert!(done.status.success() && text.contains("1 passed"), "{error} at {when}: {injected:#?}\n{text}");
+    injected.len()
+}
+
+fn store_path() -> PathBuf {
+    std::env::var_os("BLOBS_TEST_STORE").map(PathBuf::from).unwrap()
+}
+
+/// Fails reads from the n-th of each thread on, or only that one, until none fails any more.
+fn fail_each(error: &str, and_all_later: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    let template = dir.path().join("template");
+    let run = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    run.block_on(make_template(&template, &dir.path().join("scratch")));
+    let (mut faults, mut call) = (0, 0);
+    loop {
+        // Each of the first ones, then in growing steps.
+        call += 1 + call / 8;
+        let store = dir.path().join(format!("store-{call}"));
+        std::fs::create_dir(&store).unwrap();
+        copy(&template, &store);
+        let mut files = all_files(&store.join("segments"));
+        files.extend(all_files(&store.join("large")));
+        // The index that the open segment may get is read too.
+        files.extend(segment_files(&store, "seg").iter().map(|path| path.with_extension("idx")));
+        let when = format!("{call}{}", if and_all_later { "+" } else { "" });
+        let injected = run_failing("inside_a_store_that_is_read_badly", &store, &files, error, &when);
+        run.block_on(check_whole(&store, &format!("{error} at {when}")));
+        if injected == 0 {
+            break;
+        }
+        faults += injected;
+        std::fs::remove_dir_all(&store).unwrap();
+    }
+    assert!(faults > 30, "{faults} errors were injected");
+}
+
+/// Everything is there again when the disk reads again.
+async fn check_whole(path: &Path, when: &str) {
+    let store = open(path).await;
+    for seed in SEALED.chain(OPEN) {
+        let bytes = content(seed);
+        let read = get_by_digest(&store, digest_of(&bytes), bytes.len() as u64).await;
+        assert!(read.as_ref().is_ok_and(|read| *read == bytes[..]), "{when}: BLOB {seed}: {:?}", read.err());
+    }
+    let damage = damage(&store).await;
+    assert!(damage.is_empty(), "{when}: {damage:?}");
+    store.close().await;
+}
+
+#[test]
+fn one_read_that_fails_anywhere_is_damage_and_loses_nothing() {
+    fail_each("EIO", false);
+}
+
+#[test]
+fn reads_that_fail_for_good_are_damage_and_lose_nothing() {
+    fail_each("EBADMSG", true);
+}
+
+#[test]
+fn a_file_system_that_finds_itself_damaged_loses_nothing() {
+    fail_each("EUCLEAN", true);
+}
+
+#[tokio::test]
+#[ignore = "run by the tests above"]
+async fn inside_a_store_that_is_read_badly() {
+    let path = store_path();
+    let store = BlobStore::open_directory(&path, &owner(), options()).await.expect("the store opens");
+    let is_damage = |error: &model::Error| error.kind() == ErrorKind::Corrupt;
+    for seed in SEALED.chain(OPEN) {
+        let bytes = content(seed);
+        let (digest, size) = (digest_of(&bytes), bytes.len() as u64);
+        match get_by_digest(&store, digest, size).await {
+            Ok(read) => assert!(read == bytes[..], "wrong bytes are never given"),
+            Err(error) => assert!(is_damage(&error), "reading BLOB {seed}: {error:?}"),
+        }
+        if let Err(error) = store.confirm(digest, size).await {
+            assert!(is_damage(&error), "confirming BLOB {seed}: {error:?}");
+        }
+    }
+    let listed = store.enumerate(None, 100).await.expect("the store lists");
+    assert!(listed.entries.len() <= 13);
+    store.usage().await.expect("the store counts");
+    let found = verify(&store).await;
+    assert!(!found.iter().any(|checked| matches!(checked.outcome, Outcome::Missing { .. })), "{found:?}");
+    // What comes again is stored again, and read from there.
+    for seed in SEALED.chain(OPEN) {
+        let bytes = content(seed);
+        let stored = store.put(digest_of(&bytes), bytes.clone()).await;
+        let stored = stored.unwrap_or_else(|error| panic!("storing BLOB {seed} again: {error:?}"));
+        match get(&store, &stored).await {
+            Ok(read) => assert!(read == bytes[..], "wrong bytes are never given"),
+            Err(error) => assert!(is_damage(&error), "reading BLOB {seed} again: {error:?}"),
+        }
+    }
+    store.compact(Default::default()).await.expect("the store compacts what it can read");
+    store.close().await;
+}

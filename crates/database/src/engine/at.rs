@@ -1,0 +1,32 @@
+//! Owns where an error happened, which is told to the log and to whoever works on the machine: the message itself may be shown to anybody.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// A place (a file, or a server without its password) and what was said there.
+#[derive(Debug)]
+pub(super) struct At {
+    place: String,
+    cause: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl At {
+    pub(super) fn new(place: impl fmt::Display, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { place: place.to_string(), cause: Some(cause.into()) }
+    }
+
+    pub(super) fn silent(place: impl fmt::Display) -> Self {
+        Self { place: place.to_string(), cause: None }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Some(cause) => write!(f, "{}: {cause}", self.place),
+            None => f.write_str(&self.place),
+        }
+    }
+}
+
+impl StdError for At {}

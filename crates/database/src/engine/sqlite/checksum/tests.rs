@@ -1,0 +1,164 @@
+//! What the layer notices, and how files without checksums get them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::types::Value;
+
+use super::*;
+use crate::Schema;
+use crate::engine::Engine;
+use crate::engine::sqlite::connection::{Connection, Role};
+use crate::engine::sqlite::migrate::migrate;
+use crate::engine::sqlite::snapshot::{add_checksums, settle};
+use crate::engine::sqlite::turn::Turn;
+use crate::migrate::Plan;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAGE: usize = 4096;
+
+fn open(path: &Arc<PathBuf>, role: Role) -> Connection {
+    Connection::open(path, role, PATIENCE).unwrap()
+}
+
+fn tables(raw: &rusqlite::Connection) -> rusqlite::Result<Vec<String>> {
+    let mut listed = raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+    listed.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Everything that a table holds, or why it cannot be read.
+fn content(raw: &rusqlite::Connection, table: &str) -> rusqlite::Result<Vec<Vec<Value>>> {
+    let mut all = raw.prepare(&format!("SELECT * FROM {table} NOT INDEXED"))?;
+    let columns = all.column_count();
+    all.query_map([], |row| (0..columns).map(|at| row.get(at)).collect())?.collect()
+}
+
+/// A database of the schema with rows of many pages in each table, alone in its file.
+fn filled(path: &Arc<PathBuf>, schema: Schema) {
+    let mut connection = open(path, Role::Maker);
+    let plan = Plan { makes: true, ..Plan::new(schema, Engine::Sqlite) };
+    migrate(&mut connection, &Turn::open(path, PATIENCE), &plan).unwrap();
+    let raw = connection.raw();
+    raw.execute_batch("PRAGMA foreign_keys = off; PRAGMA ignore_check_constraints = on; BEGIN").unwrap();
+    for table in tables(raw).unwrap().iter().filter(|name| !name.starts_with("sqlite_")) {
+        let mut info = raw.prepare(&format!("SELECT name, type FROM pragma_table_info('{table}')")).unwrap();
+        let columns = info.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let columns: Vec<(String, String)> = columns.map(Result::unwrap).collect();
+        for number in 1..25i64 {
+            let values = columns.iter().map(|(_, kind)| match kind.as_str() {
+                "TEXT" => Value::Text(format!("{table} {number} {}", "word ".repeat(number as usize * 3))),
+                "BLOB" => Value::Blob([number as u8; 3].repeat(number as usize * 60)),
+                _ => Value::Integer(number),
+            });
+            let values: Vec<Value> = values.collect();
+            let marks = vec!["?"; values.len()].join(", ");
+            raw.execute(&format!("INSERT OR IGNORE INTO {table} VALUES ({marks})"), rusqlite::params_from_iter(values))
+                .unwrap();
+        }
+    }
+    raw.execute_batch("COMMIT").unwrap();
+    drop(connection);
+    settle(path).unwrap();
+}
+
+fn compare(path: &Arc<PathBuf>, expected: &[(String, Vec<Vec<Value>>)], what: &str) -> usize {
+    let Ok(connection) = Connection::open(path, Role::Reader, PATIENCE) else { return 1 };
+    let mut refused = 0;
+    for (table, rows) in expected {
+        match content(connection.raw(), table) {
+            Ok(found) => assert!(found == *rows, "{what}: wrong rows of {table} were read as good ones"),
+            Err(_) => refused += 1,
+        }
+    }
+    refused
+}
+
+fn remove_log(path: &Path) {
+    for end in ["-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let _ = std::fs::remove_file(name);
+    }
+}
+
+#[test]
+fn damaged_pages_of_any_table_are_never_read_as_good_ones() {
+    for schema in [Schema::Content, Schema::Configuration] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = Arc::new(directory.path().join("x.db"));
+        filled(&path, schema);
+        let connection = open(&path, Role::Reader);
+        assert!(has(connection.raw()));
+        let expected: Vec<_> = tables(connection.raw())
+            .unwrap()
+            .into_iter()
+            .map(|table| (table.clone(), content(connection.raw(), &table).unwrap()))
+            .collect();
+        assert!(expected.iter().filter(|(name, _)| !name.starts_with("sqlite_")).all(|(_, rows)| !rows.is_empty()));
+        drop(connection);
+        let whole = std::fs::read(path.as_path()).unwrap();
+        let pages = whole.len() / PAGE;
+        assert!(pages > 40 && whole.chunks(PAGE).all(is_intact));
+        let (mut refused, mut damaged_ones) = (0, 0);
+        // Some pages of each part of the file, and its last ones.
+        for page in (0..pages).step_by(pages / 25).chain(pages - 2..pages) {
+            damaged_ones += 3;
+            let place = page * PAGE;
+            let mut flipped = whole.clone();
+            flipped[place + page * 37 % PAGE] ^= 1 << (page % 8);
+            let mut zeroed = whole.clone();
+            zeroed[place..place + PAGE].fill(0);
+            for (damaged, what) in
+                [(&flipped[..], "flipped"), (&zeroed[..], "zeroed"), (&whole[..place + PAGE / 2], "cut")]
+            {
+                remove_log(&path);
+                std::fs::write(path.as_path(), damaged).unwrap();
+                refused += compare(&path, &expected, &format!("page {page} of {pages} {what}")).min(1);
+            }
+        }
+        assert!(refused * 2 > damaged_ones, "{refused} of {damaged_ones} were noticed");
+    }
+}
+
+#[test]
+fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.db"));
+    let old = rusqlite::Connection::open(path.as_path()).unwrap();
+    old.execute_batch("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal; CREATE TABLE a (b TEXT)").unwrap();
+    for number in 0..500 {
+        old.execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(100))]).unwrap();
+    }
+    drop(old);
+    let before = content(&rusqlite::Connection::open(path.as_path()).unwrap(), "a").unwrap();
+    let mut connection = open(&path, Role::Writer);
+    let beside = open(&path, Role::Reader);
+    assert_eq!(content(beside.raw(), "a").unwrap().len(), 500);
+    assert!(!has(connection.raw()));
+    add_checksums(&mut connection, &Turn::open(&path, PATIENCE), PATIENCE);
+    assert!(has(connection.raw()));
+    assert!(content(beside.raw(), "a").unwrap() == before, "who had it open reads on");
+    drop((connection, beside));
+    settle(&path).unwrap();
+    assert!(std::fs::read(path.as_path()).unwrap().chunks(PAGE).all(is_intact));
+    let connection = open(&path, Role::Writer);
+    assert!(has(connection.raw()) && content(connection.raw(), "a").unwrap() == before);
+}
+
+#[test]
+fn the_sum_is_that_of_sqlites_own_layer() {
+    let mut page = [0; 504];
+    page.iter_mut().zip(1u8..=255).for_each(|(byte, value)| *byte = value);
+    // Worked out from the description of `cksumvfs`: s1 += word + s2, s2 += word + s1.
+    let (mut first, mut second) = (0u64, 0u64);
+    for pair in page.chunks(8) {
+        let words: Vec<u64> =
+            pair.chunks(4).map(|four| four.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))).collect();
+        first = (first + words[0] + second) % (1 << 32);
+        second = (second + words[1] + first) % (1 << 32);
+    }
+    assert_eq!(u64::from_le_bytes(sum_of(&page)), second << 32 | first);
+    assert_ne!(sum_of(&page), sum_of(&page[8..]));
+    assert!(!is_intact(&[0; 512]), "a page that lost everything");
+}

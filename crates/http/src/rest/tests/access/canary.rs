@@ -1,0 +1,197 @@
+//! What is hidden from everybody but the administrator (items and a site collection), and
+//! the search for it in every byte of an answer and in every line of the logs.
+
+use std::fmt::Debug;
+use std::sync::{Mutex, Once, OnceLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::rest::tests::{Farm, Reply};
+
+/// A part of each hidden name.
+pub const NAME: &str = "canary-7f3a9c";
+/// The size of a hidden document; nothing else has it.
+pub const SIZE: usize = 7_313_377;
+
+const SIZES: [&str; 6] =
+    ["7313377", "7,313,377", "7.313.377", "7 313 377", "7\u{a0}313\u{a0}377", "7\u{202f}313\u{202f}377"];
+
+/// All ways in which a hidden name may be written. Letters are compared without case.
+fn forms() -> &'static Vec<Vec<u8>> {
+    static FORMS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    FORMS.get_or_init(|| {
+        let mut forms = vec![NAME.as_bytes().to_vec()];
+        forms.push(NAME.replace('-', "%2d").into_bytes());
+        forms.push(NAME.replace('-', "\\u002d").into_bytes());
+        forms.push(NAME.replace('-', "&#45;").into_bytes());
+        forms.push(NAME.encode_utf16().flat_map(u16::to_le_bytes).collect());
+        forms.push(NAME.bytes().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes());
+        // The letters of base64 depend on where in three bytes the name begins; the outermost ones on what is beside
+        // it.
+        for shift in 0..3 {
+            let text = STANDARD_NO_PAD.encode([&vec![0; shift], NAME.as_bytes()].concat());
+            forms.push(text[(shift * 4).div_ceil(3)..text.len() - 1].to_ascii_lowercase().into_bytes());
+        }
+        forms
+    })
+}
+
+fn has_size(bytes: &[u8]) -> bool {
+    SIZES.iter().any(|size| {
+        let starts = bytes.windows(size.len()).enumerate().filter(|(_, window)| *window == size.as_bytes());
+        let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+        starts.map(|(at, _)| at).any(|at| !digit(at.checked_sub(1)) && !digit(Some(at + size.len())))
+    })
+}
+
+/// Whether something hidden is in these bytes.
+pub fn is_in(bytes: &[u8]) -> bool {
+    let lower = bytes.to_ascii_lowercase();
+    has_size(&lower) || forms().iter().any(|form| contains(&lower, form))
+}
+
+/// Nearly all bytes are none of it: the first letter is looked for by itself.
+fn contains(bytes: &[u8], form: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == form[0]) {
+        if rest[at..].starts_with(form) {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
+}
+
+/// What an answer tells of what is hidden, as a fault.
+pub fn told(reply: &Reply) -> Option<String> {
+    if is_in(&reply.body) {
+        let text = reply.text();
+        let at = text.to_lowercase().find(NAME).unwrap_or_default();
+        let around: String = text.chars().skip(at.saturating_sub(60)).take(160).collect();
+        return Some(format!("tells of what is hidden: …{around}…"));
+    }
+    let field = reply.headers.iter().find(|(_, value)| is_in(value.as_bytes()))?;
+    Some(format!("tells of what is hidden in the field {}: {:?}", field.0, field.1))
+}
+
+/// What the logs told of it since the process began.
+static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Logs;
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0 += &format!(" {field}={value:?}");
+    }
+}
+
+impl Line {
+    fn keep(self) {
+        if is_in(self.0.as_bytes()) {
+            LOGGED.lock().unwrap().push(self.0);
+        }
+    }
+}
+
+impl Subscriber for Logs {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        ["http_edge", "repository", "database", "blobs", "search"]
+            .iter()
+            .any(|ours| metadata.target().starts_with(ours))
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> tracing::span::Id {
+        let mut line = Line(attributes.metadata().name().to_owned());
+        attributes.record(&mut line);
+        line.keep();
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, values: &Record<'_>) {
+        let mut line = Line("span".to_owned());
+        values.record(&mut line);
+        line.keep();
+    }
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().target().to_owned());
+        event.record(&mut line);
+        line.keep();
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// From here on all lines of the logs are searched, at every level.
+pub fn watch_logs() {
+    static BEGIN: Once = Once::new();
+    BEGIN.call_once(|| drop(tracing::subscriber::set_global_default(Logs)));
+}
+
+/// What was found in the logs.
+pub fn logged() -> Vec<String> {
+    LOGGED.lock().unwrap().clone()
+}
+
+/// Identifiers of what is hidden, each with what it is.
+pub type Hidden = Vec<(&'static str, String)>;
+
+/// Makes what is hidden: beside others in the folder `Documents/lair`, on the root site, and as another site
+/// collection.
+pub async fn hide(farm: &Farm) -> Hidden {
+    let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
+    farm.put("Documents/lair/visible.txt", "seen").await.expect(201);
+    farm.put(&format!("Documents/lair/{NAME}.txt"), vec![b'x'; SIZE]).await.expect(201);
+    farm.put(&format!("Documents/lair/{NAME}-folder/inner.txt"), "x").await.expect(201);
+    let site = farm.id("").await;
+    let made = |tail: &str, name: String| {
+        let url = format!("/api/v1/items/{site}/{tail}");
+        async move { farm.json("POST", &url, serde_json::json!({"name": name})).await.expect(201) }
+    };
+    made("libraries", format!("{NAME}-library")).await;
+    made("sites", format!("{NAME}-site")).await;
+    let mut hidden = Vec::new();
+    for (what, path) in [
+        ("document", format!("Documents/lair/{NAME}.txt")),
+        ("folder", format!("Documents/lair/{NAME}-folder")),
+        ("library", format!("{NAME}-library")),
+        ("site", format!("{NAME}-site")),
+    ] {
+        let id: model::Id = farm.id(&path).await.parse().unwrap();
+        admin.break_inheritance(&id.into(), false).await.unwrap();
+        hidden.push((what, id.to_string()));
+    }
+    let body = serde_json::json!({"path": format!("sites/{NAME}"), "title": format!("{NAME} title")});
+    let other = farm.json("POST", "/api/v1/site-collections", body).await.expect(201).json();
+    let other = other["id"].as_str().unwrap().to_owned();
+    let library = format!("/api/v1/items/{other}/libraries");
+    farm.json("POST", &library, serde_json::json!({"name": "Elsewhere"})).await.expect(201);
+    let path = format!("sites/{NAME}/Elsewhere/{NAME}.txt");
+    farm.put(&path, "far away").await.expect(201);
+    hidden.push(("other site collection", other));
+    hidden.push(("other document", farm.id(&path).await));
+    hidden
+}
+
+#[test]
+fn hidden_names_are_found_however_they_are_written() {
+    let upper = NAME.to_uppercase();
+    for text in [format!("a{NAME}b"), format!("<{upper}>"), NAME.replace('-', "%2D"), "size: 7,313,377 B".to_owned()] {
+        assert!(is_in(text.as_bytes()), "{text}");
+    }
+    for before in ["", "x", "xy", "path/"] {
+        let text = STANDARD_NO_PAD.encode(format!("{before}{NAME}.txt"));
+        assert!(is_in(format!("cursor={text}&").as_bytes()), "{text}");
+    }
+    assert!(!is_in(b"canary-1.txt, 17313377 and 73133770 bytes"));
+}

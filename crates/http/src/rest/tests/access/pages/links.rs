@@ -1,0 +1,159 @@
+//! The holder of a link as a principal: what the page of a link gives, to whom, and in which state of link, document
+//! and maker.
+
+use model::{Id, Right, Rights, Role};
+use repository::{LinkRule, NewAccount, NewLink, Session};
+
+use super::super::{Farm, Ground, canary};
+use crate::rest::tests::Reply;
+
+/// One link with all that it depends on.
+struct Shared {
+    admin: Session,
+    site: Id,
+    document: Id,
+    maker: Id,
+    link: Id,
+    secret: String,
+}
+
+const RULE: Option<LinkRule> = Some(LinkRule { most_days: 30 });
+
+async fn share(farm: &Farm, ground: &Ground, n: usize, password: Option<&str>, most: Option<u32>) -> Shared {
+    let admin = ground.people.admin.clone();
+    admin.set_link_rule(ground.site, RULE).await.unwrap();
+    let path = format!("Documents/shared-{n}/given.txt");
+    farm.put(&path, "given away").await.expect(201);
+    let document: Id = farm.id(&path).await.parse().unwrap();
+    let new = NewAccount { login: format!("maker{n}"), ..NewAccount::default() };
+    let maker = admin.create_account(new).await.unwrap().id;
+    admin.break_inheritance(&document.into(), true).await.unwrap();
+    admin.grant(&document.into(), maker, Role::CONTRIBUTE).await.unwrap();
+    let secret = farm.repository.begin_session_at(maker, model::Timestamp::now()).await.unwrap();
+    let caller = farm.repository.caller_from_session(&secret).await.unwrap().unwrap();
+    let session = farm.repository.as_caller(caller.principal);
+    let new = NewLink { days: 7, password: password.map(ToOwned::to_owned), most_downloads: most };
+    let (link, secret) = session.share(&document.into(), new).await.unwrap();
+    Shared { admin, site: ground.site, document, maker, link: link.id, secret }
+}
+
+impl Shared {
+    fn page(&self) -> String {
+        format!("/s/{}/{}", self.link, self.secret)
+    }
+}
+
+async fn look(farm: &Farm, url: &str, cookie: Option<&str>) -> Reply {
+    let cookie = cookie.map(|session| format!("__Host-strongroom_session={session}"));
+    let mut fields = vec![("accept", "text/html")];
+    fields.extend(cookie.as_deref().map(|cookie| ("cookie", cookie)));
+    farm.send_as("", "GET", url, &fields, "").await
+}
+
+async fn take(farm: &Farm, url: &str, body: &str) -> Reply {
+    let form = [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
+    farm.send_as("", "POST", url, &form, body.to_owned()).await
+}
+
+/// Ways in which a link ends: all of them look the same.
+const ENDINGS: [&str; 9] = [
+    "wrong secret",
+    "secret of another link",
+    "another link",
+    "revoked",
+    "spent",
+    "rule withdrawn",
+    "maker lost the right",
+    "maker disabled",
+    "document deleted",
+];
+
+async fn end(farm: &Farm, ground: &Ground, shared: &mut Shared, how: &str) {
+    let admin = shared.admin.clone();
+    match how {
+        "wrong secret" => shared.secret = format!("srl_{}", "0".repeat(40)),
+        "secret of another link" => shared.secret = share(farm, ground, 900, None, None).await.secret,
+        "another link" => shared.link = Id::new(999_999),
+        "revoked" => admin.revoke_link(&shared.document.into(), shared.link).await.unwrap(),
+        "spent" => drop(take(farm, &shared.page(), "").await.expect(200)),
+        "rule withdrawn" => admin.set_link_rule(shared.site, None).await.unwrap(),
+        "maker lost the right" => {
+            admin.revoke(&shared.document.into(), shared.maker, Role::CONTRIBUTE).await.unwrap();
+        }
+        "maker disabled" => {
+            let change = repository::AccountChange { disabled: Some(true), ..Default::default() };
+            admin.update_account(shared.maker, change).await.unwrap();
+        }
+        _ => drop(admin.delete(&shared.document.into()).await.unwrap()),
+    }
+}
+
+/// A page without what differs from one request to the next.
+fn plain(reply: &Reply, shared: &Shared) -> String {
+    let text = reply.text().replace(&shared.secret, "SECRET").replace(&shared.link.to_string(), "LINK");
+    let number = |word: &str| word.len() > 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .filter(|word| !number(word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_link_that_has_ended_tells_nothing() {
+    let farm = Farm::new().await;
+    let ground = Ground::lay(&farm).await;
+    let mut pages = Vec::new();
+    for (n, how) in ENDINGS.into_iter().enumerate() {
+        let mut shared = share(&farm, &ground, n, None, Some(1)).await;
+        end(&farm, &ground, &mut shared, how).await;
+        for reply in [look(&farm, &shared.page(), None).await, take(&farm, &shared.page(), "").await] {
+            assert_eq!(reply.status, 404, "{how}: {}", reply.text());
+            assert!(!reply.text().contains("given") && canary::told(&reply).is_none(), "{how}");
+        }
+        pages.push((how, plain(&look(&farm, &shared.page(), None).await, &shared)));
+    }
+    for (how, page) in &pages {
+        assert_eq!(*page, pages[0].1, "{how} looks different from {}", pages[0].0);
+    }
+}
+
+#[tokio::test]
+async fn a_link_gives_its_document_to_anybody_and_nothing_else() {
+    let farm = Farm::new().await;
+    let ground = Ground::lay(&farm).await;
+    let shared = share(&farm, &ground, 0, None, None).await;
+    for column in ground.people.columns.iter().filter(|column| column.session.is_some()) {
+        let reply = look(&farm, &shared.page(), column.session.as_deref()).await;
+        assert_eq!(reply.status, 200, "{}", column.name);
+        assert!(reply.text().contains("given.txt") && canary::told(&reply).is_none(), "{}", column.name);
+    }
+    assert_eq!(take(&farm, &shared.page(), "").await.expect(200).text(), "given away");
+    // The secret is no credential anywhere else.
+    for url in ["/api/v1/me", "/api/v1/content/Documents/shared-0/given.txt"] {
+        let bearer = format!("Bearer {}", shared.secret);
+        farm.send_as("", "GET", url, &[("authorization", &bearer)], "").await.expect(401);
+        let cookie = format!("__Host-strongroom_session={}", shared.secret);
+        farm.send_as("", "GET", url, &[("cookie", &cookie)], "").await.expect(401);
+    }
+    // What is published later is given, and drafts are not; who may only read the log hears of no address.
+    farm.put("Documents/shared-0/given.txt", "given anew").await.expect(200);
+    assert_eq!(take(&farm, &shared.page(), "").await.expect(200).text(), "given anew");
+}
+
+#[tokio::test]
+async fn the_password_of_a_link_is_asked_and_not_told() {
+    let farm = Farm::new().await;
+    let ground = Ground::lay(&farm).await;
+    let shared = share(&farm, &ground, 0, Some("a word of the sender"), Some(2)).await;
+    look(&farm, &shared.page(), None).await.expect(200);
+    for (body, status) in [("", 403), ("password=wrong", 403), ("password=a+word+of+the+sender", 200)] {
+        let reply = take(&farm, &shared.page(), body).await;
+        assert_eq!(reply.status.as_u16(), status, "{body}");
+        assert_eq!(reply.text().contains("given away"), status == 200, "{body}");
+    }
+    // Rights of the maker that do not open the document give nothing.
+    let only = shared.admin.create_role("Edit unseen", Rights::NONE.with(Right::Edit)).await.unwrap().id;
+    let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
+    admin.revoke(&shared.document.into(), shared.maker, Role::CONTRIBUTE).await.unwrap();
+    admin.grant(&shared.document.into(), shared.maker, only).await.unwrap();
+    take(&farm, &shared.page(), "password=a+word+of+the+sender").await.expect(404);
+}

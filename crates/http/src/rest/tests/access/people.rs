@@ -1,0 +1,316 @@
+//! The columns: who asks, by what credential, and what they may do.
+
+use std::time::Duration;
+
+use model::{Id, Limits, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
+use repository::{AccountChange, NewAccount, Session, TokenWish};
+
+use super::ground::Node;
+use super::table::{Need, Row};
+use crate::rest::tests::Farm;
+
+/// One who asks, by one credential.
+pub struct Column {
+    pub name: String,
+    /// The token that is shown to programs' protocols.
+    pub token: Option<String>,
+    /// The session that is shown to pages, and to the others when there is no token.
+    pub session: Option<String>,
+    /// Whether the credential is nobody's.
+    pub is_out: bool,
+    /// Whether what is hidden is not hidden from this one.
+    pub sees_all: bool,
+    grants: Vec<(Node, Rights)>,
+    limits: Limits,
+    within: Option<Node>,
+    administers: bool,
+    fresh: bool,
+    holder: bool,
+}
+
+impl Column {
+    /// The status that the column gets from a row.
+    pub fn expected(&self, row: &Row) -> u16 {
+        if let Some(status) = row.exception(&self.name) {
+            return status;
+        }
+        if self.is_out {
+            return if row.method == "OPTIONS" { row.status } else { 401 };
+        }
+        if !self.limits.scopes.changes() && !row.only_reads() {
+            return 403;
+        }
+        row.needs.iter().find_map(|need| self.refusal(need)).unwrap_or(row.status)
+    }
+
+    fn refusal(&self, need: &Need) -> Option<u16> {
+        match *need {
+            Need::Right(node, right, lacking, absent) => {
+                let rights = self.rights(node);
+                // What cannot be viewed is not there, whatever else may be done with it.
+                if !rights.has(Right::View) {
+                    return Some(absent);
+                }
+                (!rights.has(right)).then_some(lacking)
+            }
+            Need::Known(node, absent) => (!self.knows(node)).then_some(absent),
+            Need::Drafts(node, lacking) => {
+                let rights = self.rights(node);
+                // The administrator made the drafts.
+                let sees = rights.has(Right::Edit) || rights.has(Right::Publish) || self.holder;
+                let missing = if rights.has(Right::View) { lacking } else { 404 };
+                (!sees || !rights.has(Right::View)).then_some(missing)
+            }
+            Need::Farm => (!self.administers).then_some(403),
+            Need::Fresh => (!self.fresh).then_some(403),
+            Need::Holder(status) => (!self.holder).then_some(status),
+        }
+    }
+
+    /// The rights on a place.
+    pub fn rights(&self, node: Node) -> Rights {
+        if self.within.is_some_and(|place| !node.is_in(place)) {
+            return Rights::NONE;
+        }
+        let granted = self.grants.iter().filter(|(place, _)| node.is_in(*place));
+        let rights = granted.fold(Rights::NONE, |all, (_, rights)| all.union(*rights));
+        rights.intersection(self.limits.scopes.rights())
+    }
+
+    /// Whether something is granted on places of each case.
+    pub fn is_local(&self) -> bool {
+        self.grants.iter().any(|(node, _)| matches!(node, Node::Folder | Node::Leaf))
+    }
+
+    /// Whether the place is known: it may be viewed, or leads to something that may.
+    fn knows(&self, node: Node) -> bool {
+        let leads = |(place, rights): &(Node, Rights)| place.is_in(node) && rights.has(Right::View);
+        let masked = self.limits.scopes.rights().has(Right::View);
+        let within = self.within.is_none_or(|place| node.is_in(place));
+        within && masked && (self.rights(node).has(Right::View) || self.grants.iter().any(leads))
+    }
+}
+
+/// All who ask.
+pub struct People {
+    pub columns: Vec<Column>,
+    pub admin: Session,
+    /// Identifier of somebody whom nothing is granted to.
+    pub nobody: Id,
+    /// Identifier of a role.
+    pub role: Id,
+    /// Identifier of somebody who may read everything, and does not ask.
+    pub reader: Id,
+    /// Role and account of each column that is granted something on every case's own places.
+    local: Vec<(Node, Id, Id)>,
+}
+
+struct Maker<'a> {
+    farm: &'a Farm,
+    admin: Session,
+    columns: Vec<Column>,
+    local: Vec<(Node, Id, Id)>,
+    root: Id,
+    sub: Id,
+}
+
+fn wish(scopes: &[TokenScope], places: Vec<Id>) -> TokenWish {
+    let scopes = if scopes.is_empty() { TokenScopes::ALL } else { scopes.iter().copied().collect() };
+    TokenWish { scopes, places, ..TokenWish::from("matrix") }
+}
+
+impl Maker<'_> {
+    async fn account(&self, name: &str) -> Id {
+        let login = name.replace(' ', "-");
+        self.admin.create_account(NewAccount { login, ..NewAccount::default() }).await.unwrap().id
+    }
+
+    async fn token(&self, account: Id, wish: TokenWish) -> String {
+        self.admin.create_token(account, wish).await.unwrap().secret
+    }
+
+    async fn session(&self, account: Id, minutes: u64) -> String {
+        let at = Timestamp::now().before(Duration::from_secs(60 * minutes));
+        self.farm.repository.begin_session_at(account, at).await.unwrap()
+    }
+
+    fn blank(name: &str) -> Column {
+        Column {
+            name: name.to_owned(),
+            token: None,
+            session: None,
+            is_out: false,
+            sees_all: false,
+            grants: Vec::new(),
+            limits: Limits::NONE,
+            within: None,
+            administers: false,
+            fresh: false,
+            holder: false,
+        }
+    }
+
+    /// Somebody with a token and a session, who may do something somewhere.
+    async fn person(&mut self, name: &str, grant: Option<(Node, Rights, Id)>) -> Id {
+        let account = self.account(name).await;
+        let mut column = Self::blank(name);
+        column.token = Some(self.token(account, wish(&[], Vec::new())).await);
+        column.session = Some(self.session(account, 0).await);
+        if let Some((node, rights, role)) = grant {
+            column.grants.push((node, rights));
+            let twin = match node {
+                Node::Folder => Some(Node::Library),
+                Node::Leaf => Some(Node::Filed),
+                _ => None,
+            };
+            if let Some(twin) = twin {
+                column.grants.push((twin, rights));
+                self.local.extend([(node, account, role), (twin, account, role)]);
+            } else {
+                let at = if node == Node::Root { self.root } else { self.sub };
+                self.admin.grant(&at.into(), account, role).await.unwrap();
+            }
+        }
+        self.columns.push(column);
+        account
+    }
+
+    async fn role(&self, name: &str, rights: Rights) -> Id {
+        self.admin.create_role(name, rights).await.unwrap().id
+    }
+
+    /// Somebody whose credential has ended in one way or another, with all rights once.
+    async fn out(&mut self, name: &str, end: &str) {
+        let account = self.account(name).await;
+        self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
+        let mut column = Self::blank(name);
+        column.is_out = true;
+        match end {
+            "expired" => {
+                let end = Timestamp::now().after(Duration::from_millis(300));
+                let wish = TokenWish { expires_at: Some(end), ..TokenWish::from("matrix") };
+                column.token = Some(self.token(account, wish).await);
+                column.session = Some(self.session(account, 60 * 24 * 30).await);
+                // sleep: the token ends by itself, and nothing tells when it has.
+                tokio::time::sleep(Duration::from_millis(400)).await;
+            }
+            "revoked" => {
+                let made = self.admin.create_token(account, "matrix".into()).await.unwrap();
+                self.admin.revoke_token(account, made.token.id).await.unwrap();
+                let session = self.session(account, 0).await;
+                self.farm.repository.sign_out(&session).await.unwrap();
+                (column.token, column.session) = (Some(made.secret), Some(session));
+            }
+            _ => {
+                column.token = Some(self.token(account, wish(&[], Vec::new())).await);
+                column.session = Some(self.session(account, 0).await);
+                let change = AccountChange { disabled: Some(true), ..AccountChange::default() };
+                self.admin.update_account(account, change).await.unwrap();
+            }
+        }
+        self.columns.push(column);
+    }
+
+    /// A token that leaves less than its owner may do, who may do everything on the root site.
+    async fn limited(&mut self, name: &str, scopes: &[TokenScope], within: Option<(Node, Id)>) {
+        let account = self.account(name).await;
+        self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
+        let wish = wish(scopes, within.map(|(_, id)| id).into_iter().collect());
+        let mut column = Self::blank(name);
+        column.limits.scopes = wish.scopes;
+        column.token = Some(self.token(account, wish).await);
+        column.grants.push((Node::Root, Rights::ALL));
+        column.within = within.map(|(node, _)| node);
+        self.columns.push(column);
+    }
+
+    async fn administrator(&mut self, name: &str, token: Option<TokenWish>, minutes: u64) {
+        let account = self.admin.principal().id;
+        let mut column = Self::blank(name);
+        column.holder = true;
+        column.sees_all = true;
+        column.grants.push((Node::Root, Rights::ALL));
+        column.administers = token.as_ref().is_none_or(|wish| wish.scopes.has(TokenScope::Farm));
+        column.fresh = token.is_none() && minutes < 10;
+        column.limits.scopes = token.as_ref().map_or(TokenScopes::ALL, |wish| wish.scopes);
+        match token {
+            Some(wish) => column.token = Some(self.token(account, wish).await),
+            None => column.session = Some(self.session(account, minutes).await),
+        }
+        self.columns.push(column);
+    }
+}
+
+impl People {
+    /// Makes all columns. `sub` is a site with permissions of its own.
+    pub async fn gather(farm: &Farm, root: Id, sub: Id, documents: Id, admin: &Session) -> Self {
+        let mut maker = Maker { farm, admin: admin.clone(), columns: Vec::new(), local: Vec::new(), root, sub };
+        let mut anonymous = Maker::blank("anonymous");
+        anonymous.is_out = true;
+        let mut wrong = Maker::blank("wrong");
+        wrong.is_out = true;
+        wrong.token = Some("srt_0000000000000000".to_owned());
+        wrong.session = Some("srs_0000000000000000".to_owned());
+        maker.columns.extend([anonymous, wrong]);
+        for end in ["expired", "revoked", "disabled"] {
+            maker.out(end, end).await;
+        }
+        let nobody = maker.person("none", None).await;
+        let former = maker.person("former", None).await;
+        maker.admin.grant(&root.into(), former, Role::FULL_CONTROL).await.unwrap();
+        maker.admin.revoke(&root.into(), former, Role::FULL_CONTROL).await.unwrap();
+        let seen = Rights::NONE.with(Right::View);
+        let mut roles = Vec::new();
+        for right in Right::ALL {
+            let with = maker.role(&format!("View and {}", right.as_str()), seen.with(right)).await;
+            roles.push((right.as_str().to_owned(), seen.with(right), with));
+            if right != Right::View {
+                let only = Rights::NONE.with(right);
+                let role = maker.role(&format!("Only {}", right.as_str()), only).await;
+                roles.push((format!("{}-unseen", right.as_str()), only, role));
+            }
+        }
+        // Roles that were made are known to who asks afterwards.
+        maker.admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
+        let role = roles[0].2;
+        for (name, rights, role) in roles {
+            maker.person(&name, Some((Node::Root, rights, role))).await;
+        }
+        let built_in = Role::built_in();
+        let named = [("full", 0), ("design", 1), ("contribute", 2), ("read", 3)];
+        for (name, index) in named {
+            let role: &Role = &built_in[index];
+            maker.person(name, Some((Node::Root, role.rights, role.id))).await;
+        }
+        maker.limited("token-read", &[TokenScope::Read], None).await;
+        maker.limited("token-write", &[TokenScope::Write], None).await;
+        maker.limited("token-manage", &[TokenScope::Manage], None).await;
+        let content = [TokenScope::Read, TokenScope::Write, TokenScope::Manage];
+        maker.limited("token-place", &content, Some((Node::Documents, documents))).await;
+        let reader = maker.account("granted").await;
+        maker.admin.grant(&root.into(), reader, Role::READ).await.unwrap();
+        // Whoever has something on the root site has it here too.
+        maker.admin.break_inheritance(&sub.into(), true).await.unwrap();
+        for (suffix, node) in [("-sub", Node::Sub), ("-folder", Node::Folder), ("-item", Node::Leaf)] {
+            for (name, index) in named.into_iter().filter(|(name, _)| *name != "design") {
+                let role: &Role = &built_in[index];
+                maker.person(&format!("{name}{suffix}"), Some((node, role.rights, role.id))).await;
+            }
+        }
+        maker.administrator("farm-read", Some(wish(&[TokenScope::Read], Vec::new())), 0).await;
+        maker.administrator("farm-content", Some(wish(&content, Vec::new())), 0).await;
+        maker.administrator("farm-only", Some(wish(&[TokenScope::Farm], Vec::new())), 0).await;
+        maker.administrator("farm-token", Some(wish(&[], Vec::new())), 0).await;
+        maker.administrator("farm-stale", None, 11).await;
+        maker.administrator("farm", None, 0).await;
+        Self { columns: maker.columns, admin: maker.admin, nobody, role, reader, local: maker.local }
+    }
+
+    /// Grants what is granted on a case's own places.
+    pub async fn grant_on(&self, node: Node, id: Id) {
+        self.admin.break_inheritance(&id.into(), true).await.unwrap();
+        for (_, account, role) in self.local.iter().filter(|(place, ..)| *place == node) {
+            self.admin.grant(&id.into(), *account, *role).await.unwrap();
+        }
+    }
+}

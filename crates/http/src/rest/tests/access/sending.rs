@@ -1,0 +1,182 @@
+//! The three doors to the farm, and how a row is asked at each.
+
+use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::case::Case;
+use super::people::{Column, People};
+use super::table::Row;
+use super::{Farm, Reply};
+
+/// Stands for an answer that leads to the page which signs in.
+const SENT_TO_SIGN_IN: u16 = 490;
+
+const PROPFIND: &str = "<D:propfind xmlns:D='DAV:'><D:allprop/></D:propfind>";
+const PROPPATCH: &str =
+    "<D:propertyupdate xmlns:D='DAV:'><D:set><D:prop><x xmlns='u'>1</x></D:prop></D:set></D:propertyupdate>";
+const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select>\
+    <D:from><D:scope><D:href></D:href></D:scope></D:from></D:basicsearch></D:searchrequest>";
+const VERSIONS: &str = "<D:version-tree xmlns:D='DAV:'><D:prop><D:version-name/></D:prop></D:version-tree>";
+
+fn lock_body(scope: &str) -> String {
+    format!(
+        "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:{scope}/></D:lockscope><D:locktype><D:write/></D:locktype>\
+         <D:owner>matrix</D:owner></D:lockinfo>"
+    )
+}
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    Rest,
+    Pages,
+    Dav,
+}
+
+/// A protocol with what its forms need.
+pub struct Opened {
+    door: Door,
+    /// Form tokens by session.
+    forms: Vec<(String, String)>,
+}
+
+impl Door {
+    /// Fetches the form tokens of everybody who can sign in.
+    pub async fn open(self, farm: &Farm, people: &People) -> Opened {
+        let mut forms = Vec::new();
+        for session in people.columns.iter().filter_map(|column| column.session.as_deref()) {
+            if self == Self::Pages {
+                forms.push((session.to_owned(), form_token(farm, session).await));
+            }
+        }
+        Opened { door: self, forms }
+    }
+}
+
+fn cookie(session: &str) -> String {
+    format!("__Host-strongroom_session={session}")
+}
+
+/// The token that somebody's forms carry; nothing for who is not signed in.
+async fn form_token(farm: &Farm, session: &str) -> String {
+    let text = farm.send_as("", "GET", "/account", &[("cookie", &cookie(session))], "").await.text();
+    let after = text.split("name=\"form_token\" value=\"").nth(1).unwrap_or_default();
+    after.split('"').next().unwrap_or_default().to_owned()
+}
+
+impl Opened {
+    pub fn name(&self) -> String {
+        format!("{:?}", self.door)
+    }
+
+    /// Whether a column can come through this door: pages take no tokens.
+    pub fn takes(&self, column: &Column) -> bool {
+        self.door != Door::Pages || column.session.is_some() || column.token.is_none()
+    }
+
+    /// The status that a column gets here. What a form brought is kept on the page that signs in; a file is not.
+    pub fn expected(&self, row: &Row, column: &Column) -> u16 {
+        let leaves = self.door == Door::Pages && column.is_out && row.exception(&column.name).is_none();
+        if leaves && (row.method != "POST" || row.body == "FILE") {
+            return SENT_TO_SIGN_IN;
+        }
+        column.expected(row)
+    }
+
+    /// Asks, and returns the status; for a bulk operation it is that of its one item.
+    pub async fn ask(&self, farm: &Farm, case: &Case, row: &Row, column: &Column) -> (u16, Reply) {
+        self.ask_with(farm, case, row, column, row.body).await
+    }
+
+    /// The same with another body.
+    pub async fn ask_with(&self, farm: &Farm, case: &Case, row: &Row, column: &Column, body: &str) -> (u16, Reply) {
+        let mut url = case.fill(&format!("{}{}", row.route, row.query)).replace(' ', "%20");
+        assert!(!url.contains('{'), "{url} speaks of what the case does not make");
+        let mut fields: Vec<(&str, String)> = Vec::new();
+        match (&column.token, &column.session) {
+            (Some(token), _) if self.door != Door::Pages => fields.push(("authorization", format!("Bearer {token}"))),
+            (_, Some(session)) => fields.push(("cookie", cookie(session))),
+            _ => {}
+        }
+        for (name, value) in &row.fields {
+            let value = case.fill(value);
+            fields.push((name, if *name == "destination" { format!("/dav/{value}") } else { value }));
+        }
+        let mut body = case.fill(body);
+        match self.door {
+            Door::Rest => rest_fields(case, row, &body, &mut fields),
+            Door::Dav => {
+                url = format!("/dav/{url}");
+                body = dav_body(body);
+            }
+            Door::Pages => body = self.form(row, column, body, &mut fields),
+        }
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let reply = farm.send_as("", row.method, &url, &fields, Body::from(body)).await;
+        (self.status(row, &reply), reply)
+    }
+
+    fn status(&self, row: &Row, reply: &Reply) -> u16 {
+        if self.door == Door::Rest && row.route.starts_with("/api/v1/bulk/") && reply.status == 207 {
+            return reply.json()["items"][0]["status"].as_u64().unwrap() as u16;
+        }
+        let away = self.door == Door::Pages && reply.header("location").starts_with("/sign-in");
+        if away { SENT_TO_SIGN_IN } else { reply.status.as_u16() }
+    }
+
+    fn form(&self, row: &Row, column: &Column, body: String, fields: &mut Vec<(&str, String)>) -> String {
+        fields.push(("accept", "text/html".into()));
+        let own = |(session, _): &&(String, String)| Some(session) == column.session.as_ref();
+        let token = self.forms.iter().find(own).map_or("", |(_, token)| token.as_str());
+        if row.method == "GET" {
+            return String::new();
+        }
+        if body == "FILE" {
+            fields.push(("content-type", "multipart/form-data; boundary=cut".into()));
+            return format!(
+                "--cut\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\n{token}\r\n--cut\r\n\
+                 Content-Disposition: form-data; name=\"file\"; filename=\"b.txt\"\r\n\r\nnew\r\n--cut--\r\n"
+            );
+        }
+        fields.push(("content-type", "application/x-www-form-urlencoded".into()));
+        format!("form_token={token}&{body}")
+    }
+}
+
+fn rest_fields(case: &Case, row: &Row, body: &str, fields: &mut Vec<(&str, String)>) {
+    let given = |fields: &[(&str, String)], wanted: &str| fields.iter().any(|(name, _)| *name == wanted);
+    if !row.route.starts_with("/api/v1/uploads") {
+        if body.starts_with('{') {
+            fields.push(("content-type", "application/json".into()));
+        }
+        return;
+    }
+    fields.push(("tus-resumable", "1.0.0".into()));
+    match row.method {
+        "POST" => {
+            fields.push(("upload-length", "3".into()));
+            if !given(fields, "upload-metadata") {
+                let said = STANDARD.encode(case.word("path"));
+                fields.push(("upload-metadata", format!("path {said}")));
+            }
+        }
+        "PATCH" => {
+            fields.push(("upload-offset", "0".into()));
+            fields.push(("content-type", "application/offset+octet-stream".into()));
+        }
+        _ => {}
+    }
+}
+
+fn dav_body(body: String) -> String {
+    match body.as_str() {
+        "PROPFIND" => PROPFIND.to_owned(),
+        "PROPPATCH" => PROPPATCH.to_owned(),
+        "SEARCH" => SEARCH.to_owned(),
+        "VERSIONS" => VERSIONS.to_owned(),
+        "EXCLUSIVE" => lock_body("exclusive"),
+        "SHARED" => lock_body("shared"),
+        _ => body,
+    }
+}

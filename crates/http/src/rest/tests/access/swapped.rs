@@ -1,0 +1,210 @@
+//! Identifiers that do not belong where they are shown: of what is hidden, of another site collection, and of another
+//! kind. Each answer is the one that an identifier gets which nothing has.
+
+use super::case::Case;
+use super::ground::Ground;
+use super::people::Column;
+use super::sending::{Door, Opened};
+use super::table::{self, Row};
+use super::{Farm, Faults, REST, Reply, canary};
+
+/// Words of rows that stand for items.
+const ITEMS: [&str; 14] = [
+    "document",
+    "plain",
+    "folder",
+    "target",
+    "site",
+    "sub",
+    "library",
+    "filed",
+    "draft",
+    "held",
+    "locked",
+    "lair",
+    "documents",
+    "entry",
+];
+/// Words that stand for something else with an identifier.
+const OTHERS: [&str; 9] = ["user", "group", "role", "member", "token", "session", "column", "type", "principal"];
+/// Those who try: one who may do everything on the root site, and two who may do less.
+const TRYING: [&str; 3] = ["full", "contribute", "read"];
+
+/// Words that stand for a path, and what may stand there.
+const PATHS: [(&str, &str); 2] = [("path", "Documents/lair/NAME.txt"), ("elsewhere", "sites/NAME/Elsewhere/new.txt")];
+/// A part of a name that nothing has.
+const FREE: &str = "absent-7f3a9c";
+
+fn has(row: &Row, word: &str) -> bool {
+    let fields: String = row.fields.iter().map(|(_, value)| *value).collect();
+    let text = format!("{}{}{}{fields}", row.route, row.query, row.body);
+    text.contains(&format!("{{{word}}}"))
+}
+
+/// The words in braces of a text.
+fn words(row: &Row) -> Vec<&'static str> {
+    let mut found: Vec<&'static str> = Vec::new();
+    for text in [row.route, row.query, row.body] {
+        for piece in text.split('{').skip(1) {
+            let word = piece.split('}').next().unwrap().rsplit('=').next().unwrap();
+            let known = ITEMS.iter().chain(&OTHERS).copied().find(|known| *known == word);
+            found.extend(known.filter(|_| !found.contains(&word)));
+        }
+    }
+    found
+}
+
+/// An answer without the identifier that was shown and without what differs from one request to the next.
+fn plain(status: u16, reply: &Reply, id: &str) -> String {
+    let mut lines = vec![status.to_string()];
+    for (name, value) in &reply.headers {
+        if !["date", "x-request-id", "content-length", "set-cookie", "server-timing", "age"].contains(&name.as_str()) {
+            lines.push(format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
+        }
+    }
+    lines.sort();
+    // Form tokens are masked anew for each page, and every request has a number.
+    let text = reply.text().replace(reply.header("x-request-id"), "NUMBER");
+    let is_token =
+        |word: &&str| word.len() > 60 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    let tokens: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').collect();
+    let plain = tokens.into_iter().filter(is_token).fold(text.clone(), |text, token| text.replace(token, "TOKEN"));
+    lines.push(plain);
+    lines.join("\n").replace(id, "ID")
+}
+
+struct Trial<'a> {
+    farm: &'a Farm,
+    ground: &'a Ground,
+    door: Opened,
+    faults: Faults,
+    n: usize,
+}
+
+impl Trial<'_> {
+    async fn ask(&mut self, case: &mut Case, row: &Row, column: &Column, word: &'static str, id: &str) -> String {
+        let (own, n) = (case.word(word).to_owned(), format!("-{}", case.word("n")));
+        case.replace(word, id.to_owned());
+        let (status, reply) = self.door.ask(self.farm, case, row, column).await;
+        case.replace(word, own);
+        self.faults.cells += 1;
+        if reply.status.is_server_error() {
+            self.faults.others.push(format!("{} with {id} as {word} answers {status}", row.told()));
+        }
+        if let Some(told) = canary::told(&reply) {
+            self.faults.others.push(format!("{} with {id} as {word} by {} {told}", row.told(), column.name));
+        }
+        if status < 400 && !row.only_reads() {
+            self.n += 1;
+            *case = Case::prepare(self.farm, self.ground, row, self.n).await;
+        }
+        plain(status, &reply, id).replace(&n, "-N")
+    }
+
+    /// The same for the name of something hidden and for one that is free. Whoever may change nothing there hears no
+    /// difference.
+    async fn paths(&mut self, row: &Row) {
+        for (word, way) in PATHS.into_iter().filter(|(word, _)| has(row, word)) {
+            self.n += 1;
+            let mut case = Case::prepare(self.farm, self.ground, row, self.n).await;
+            let trying = if row.only_reads() { &TRYING[..] } else { &TRYING[2..] };
+            for name in trying {
+                let column = self.ground.people.columns.iter().find(|column| column.name == *name).unwrap();
+                let mut told = Vec::new();
+                for part in [canary::NAME, FREE] {
+                    case.replace(word, way.replace("NAME", part));
+                    let (status, reply) = self.door.ask(self.farm, &case, row, column).await;
+                    assert!(status >= 400 || row.only_reads(), "{} with a hidden name by {name}: {status}", row.told());
+                    told.push(plain(status, &reply, part));
+                    self.faults.cells += 1;
+                }
+                if told[0] != told[1] {
+                    let fault = format!("{}\n    and with a free name:\n{}", told[0], told[1]);
+                    self.faults.others.push(format!("{} with a hidden name by {name}:\n{fault}", row.told()));
+                }
+            }
+        }
+    }
+
+    async fn row(&mut self, row: &Row) {
+        let ground = self.ground;
+        for word in words(row) {
+            self.n += 1;
+            let mut case = Case::prepare(self.farm, ground, row, self.n).await;
+            let missing = ground.hidden.last().unwrap().1.parse::<i64>().unwrap() + 77_777;
+            let mut tried: Vec<(&str, String)> = ground.hidden.clone();
+            if ITEMS.contains(&word) {
+                tried.push(("user", ground.people.nobody.to_string()));
+                tried.push(("role", ground.people.role.to_string()));
+            } else {
+                tried.push(("visible item", ground.lair.to_string()));
+                tried.push(("site", ground.site.to_string()));
+            }
+            for name in TRYING {
+                let column = ground.people.columns.iter().find(|column| column.name == name).unwrap();
+                let absent = self.ask(&mut case, row, column, word, &missing.to_string()).await;
+                for (what, id) in &tried {
+                    let found = self.ask(&mut case, row, column, word, id).await;
+                    if found != absent {
+                        let differs = found.lines().zip(absent.lines()).find(|(found, absent)| found != absent);
+                        let (found, absent) = differs.unwrap_or_default();
+                        let fault = format!("    {found:.300}\n    and with nothing:\n    {absent:.300}");
+                        let fault = format!("{} with a {what} as {word} by {name}:\n{fault}", row.told());
+                        self.faults.others.push(fault);
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn swap(door: Door, table: &'static str, part: usize, parts: usize) {
+    let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
+    let ground = Ground::lay(&farm).await;
+    let door = door.open(&farm, &ground.people).await;
+    let name = format!("swapped part {part} of {}", door.name());
+    let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
+    for row in table::rows(table::read(table)).iter().skip(part).step_by(parts) {
+        trial.row(row).await;
+    }
+    trial.faults.report(&name);
+}
+
+async fn swap_paths(door: Door, table: &'static str) {
+    let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
+    let ground = Ground::lay(&farm).await;
+    let door = door.open(&farm, &ground.people).await;
+    let name = format!("hidden names of {}", door.name());
+    let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
+    for row in &table::rows(table::read(table)) {
+        trial.paths(row).await;
+    }
+    trial.faults.report(&name);
+}
+
+#[tokio::test]
+async fn hidden_names_are_like_free_ones() {
+    swap_paths(Door::Rest, REST).await;
+    swap_paths(Door::Pages, "pages.txt").await;
+    swap_paths(Door::Dav, "webdav.txt").await;
+}
+
+#[tokio::test]
+async fn identifiers_of_others_are_of_nothing_first_part() {
+    swap(Door::Rest, REST, 0, 2).await;
+}
+
+#[tokio::test]
+async fn identifiers_of_others_are_of_nothing_second_part() {
+    swap(Door::Rest, REST, 1, 2).await;
+}
+
+#[tokio::test]
+async fn identifiers_of_others_are_of_nothing_on_pages_first_part() {
+    swap(Door::Pages, "pages.txt", 0, 2).await;
+}
+
+#[tokio::test]
+async fn identifiers_of_others_are_of_nothing_on_pages_second_part() {
+    swap(Door::Pages, "pages.txt", 1, 2).await;
+}

@@ -1,0 +1,111 @@
+//! What fuzz targets call of previews: how stored bytes become lines, tables and markup.
+
+use super::{code, decode, kind, markdown, table};
+
+/// Elements that a drawn text may have.
+const ELEMENTS: [&str; 32] = [
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "dd",
+    "del",
+    "div",
+    "dl",
+    "dt",
+    "em",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "input",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+];
+
+/// The text in markup that only has the escapes of ours.
+fn text_of(markup: &str) -> String {
+    let mut text = String::new();
+    let mut rest = markup;
+    while let Some(at) = rest.find(['<', '&']) {
+        text.push_str(&rest[..at]);
+        let end = if rest[at..].starts_with('<') { '>' } else { ';' };
+        let (inside, after) = rest[at + 1..].split_once(end).expect("what begins ends");
+        if end == ';' {
+            let number = inside.strip_prefix('#').expect("a number").parse().expect("a number");
+            text.push(char::from_u32(number).expect("a character"));
+        } else {
+            assert!(inside == "/span" || inside.starts_with("span class=\""), "{inside:?}");
+        }
+        rest = after;
+    }
+    text + rest
+}
+
+/// A stored text. The first byte says as what it is shown.
+pub fn preview(input: &[u8]) {
+    let Some((choice, bytes)) = input.split_first() else { return };
+    let cut = choice & 1 != 0;
+    let plain = decode::is_plain(bytes, cut);
+    let text = decode::decode(bytes, cut);
+    assert!(!plain || text.is_some(), "a text is one");
+    let Some(text) = text else { return };
+    assert!(!text.contains(['\r', '\0']));
+    match choice >> 1 & 3 {
+        0 => {
+            let Some((sheet, _)) = table::read(&text) else { return };
+            assert!(sheet.rows.len() <= 200 && sheet.head.len() <= 50);
+            assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()));
+            assert!(sheet.rows.iter().flatten().chain(&sheet.head).all(|cell| cell.chars().count() <= 301));
+        }
+        1 => drawn(&markdown::draw(&text)),
+        2 => {
+            let extensions = ["rs", "js", "json", "py", "sh", "sql", "html", "none"];
+            let lines = code::lines(&text, code::of(extensions[usize::from(choice >> 3 & 7)]));
+            assert_eq!(text_of(&lines.join("\n")), text);
+            assert_eq!(lines.len(), text.split('\n').count());
+        }
+        _ => {
+            let (media_type, name) = text.split_once('\n').unwrap_or((&text, ""));
+            let _ = kind::of(media_type, name);
+        }
+    }
+}
+
+/// All markup is ours: known elements, no scripts, and links only to elsewhere.
+fn drawn(markup: &str) {
+    for piece in markup.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').expect("a tag that begins ends");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        assert!(ELEMENTS.contains(&name), "{tag:?}");
+        let mut rest = tag.split_once(' ').map_or("", |(_, rest)| rest);
+        while let Some((name, (value, after))) =
+            rest.split_once("=\"").and_then(|(name, rest)| Some((name.trim(), rest.split_once('"')?)))
+        {
+            assert!(["class", "href", "rel", "start"].contains(&name), "{tag:?}");
+            let elsewhere = ["http://", "https://", "mailto:"].iter().any(|begin| begins_with(value, begin));
+            assert!(name != "href" || elsewhere, "{tag:?}");
+            rest = after;
+        }
+        assert!(["", "/"].contains(&rest.trim()), "{tag:?}");
+    }
+}
+
+fn begins_with(text: &str, beginning: &str) -> bool {
+    text.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
+}

@@ -1,0 +1,68 @@
+//! What is read and written again, and what is refused.
+
+use super::*;
+
+fn again(text: &str) -> String {
+    let mut out = String::new();
+    parse(text.as_bytes()).unwrap().write(&mut out);
+    out
+}
+
+#[test]
+fn elements_come_back_with_their_namespaces() {
+    let cases = [
+        ("<a/>", "<a xmlns=\"\"/>"),
+        ("<p:a xmlns:p='u&amp;v'>x &lt; &#x10000;</p:a>", "<a xmlns=\"u&amp;v\">x &lt; \u{10000}</a>"),
+        ("<a xmlns='u'><b xmlns=''>1</b><c/></a>", "<a xmlns=\"u\"><b xmlns=\"\">1</b><c xmlns=\"u\"/></a>"),
+        ("<a xml:lang='de' x='1'/>", "<a xmlns=\"\" xml:lang=\"de\" x=\"1\"/>"),
+        ("<a xmlns:q='u' q:x='\"'/>", "<a xmlns=\"\" xmlns:a0=\"u\" a0:x=\"&quot;\"/>"),
+        ("<a><![CDATA[]]></a>", "<a xmlns=\"\"/>"),
+        ("<a x='1&#10;&#9;&#13;2'/>", "<a xmlns=\"\" x=\"1&#10;&#9;&#13;2\"/>"),
+        ("<\u{fc}\u{b7}1-x/>", "<\u{fc}\u{b7}1-x xmlns=\"\"/>"),
+        ("\u{feff}<?xml version='1.0'?><!-- c --><a><![CDATA[<b>]]></a>\n", "<a xmlns=\"\">&lt;b&gt;</a>"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(again(text), expected, "{text}");
+        assert_eq!(again(expected), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_well_formed_or_dangerous_is_refused() {
+    let deep = "<a>".repeat(65) + &"</a>".repeat(65);
+    let crowded = format!("<a {}/>", (0..=MOST_ATTRIBUTES).map(|n| format!("b{n}='' ")).collect::<String>());
+    let long = "n".repeat(LONGEST_NAME + 1);
+    let (far, named) = (format!("<a xmlns='{long}'/>"), format!("<{long}/>"));
+    let wide = format!("<a>{}</a>", "<b/>".repeat(MOST_ELEMENTS));
+    for bad in [
+        "",
+        "text",
+        "<a>",
+        "<a></b>",
+        "<a/><b/>",
+        "<a/>x",
+        "<p:a/>",
+        "<a xmlns:p=''><p:b/></a>",
+        "<D:prop xmlns:D='DAV:'><bar:foo xmlns:bar=''/></D:prop>",
+        "<!DOCTYPE a><a/>",
+        "<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;</a>",
+        "<!DOCTYPE a [<!ENTITY x 'y'><!ENTITY z '&x;&x;'>]><a>&z;</a>",
+        "<a>&unknown;</a>",
+        "<a>&#0;</a>",
+        "<a>\u{1}</a>",
+        "<a x='1' x='2'/>",
+        "<a b=\"&#1;\"/>",
+        "<a\u{ffff}/>",
+        "<a\u{d7}/>",
+        "<a\u{3000}b/>",
+        "<a b\u{fffe}='1'/>",
+        &crowded,
+        &deep,
+        &wide,
+        &far,
+        &named,
+    ] {
+        assert_eq!(parse(bad.as_bytes()).map_err(|error| error.code()), Err("invalid_xml"), "{bad:.80}");
+    }
+    assert!(parse(b"<a>\xff</a>").is_err());
+}

@@ -1,0 +1,36 @@
+//! What fuzz targets call: each function takes the bytes of one input and asserts what must hold for any.
+//!
+//! Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
+
+use crate::{Corpus, Plan, RunResult};
+
+pub use crate::monitor::figures;
+
+/// A plan. What is taken can be carried out.
+pub fn plan(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(plan) = Plan::parse(text) else { return };
+    plan.check().expect("it was checked");
+    assert!(plan.thresholds().is_ok());
+    let course = plan.load.course();
+    assert!(!course.steps().is_empty() && course.peak().is_finite() && course.peak() > 0.0);
+    let corpus = Corpus::new(plan.corpus.clone());
+    for number in [0, corpus.count() / 2, corpus.count().saturating_sub(1)] {
+        if number < corpus.count() {
+            let document = corpus.document(number);
+            let _ = (corpus.path(&document), corpus.folder_path(&document));
+        }
+    }
+    let _ = (corpus.bytes(), corpus.fingerprint());
+}
+
+/// A result that was written to a file, beside itself.
+pub fn result(input: &[u8]) {
+    let Ok(result) = serde_json::from_slice::<RunResult>(input) else { return };
+    let written = serde_json::to_string(&result).expect("what was read can be written");
+    let again: RunResult = serde_json::from_str(&written).expect("what was written can be read");
+    let _ = (again.passed(), crate::compare::unlike(&result, &again));
+    if let Ok(found) = crate::compare::compare(&result, &again) {
+        let _ = crate::compare::markdown((&result, "first"), (&again, "second"), &found);
+    }
+}

@@ -1,0 +1,161 @@
+//! What a credential leaves of what its owner may do, and how its holder proved who they are.
+
+use crate::{Error, Id, Result, Right, Rights, Timestamp};
+
+/// One thing that a token may be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TokenScope {
+    /// Find and open.
+    Read = 1,
+    /// Add, change, publish and delete.
+    Write = 2,
+    /// Change sites, libraries and permissions, and override others.
+    Manage = 4,
+    /// Administer the farm, where its owner may.
+    Farm = 8,
+}
+
+impl TokenScope {
+    /// All of them.
+    pub const ALL: [TokenScope; 4] = [TokenScope::Read, TokenScope::Write, TokenScope::Manage, TokenScope::Farm];
+
+    /// The public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Manage => "manage",
+            Self::Farm => "farm",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+            Error::invalid(format!("\"{}\" is no scope: read, write, manage and farm are", text.escape_debug()))
+                .with_code("invalid_scope")
+        })
+    }
+}
+
+/// A set of scopes. It takes away from what the owner of a credential may do and adds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenScopes(u8);
+
+impl TokenScopes {
+    /// All: nothing is taken away.
+    pub const ALL: TokenScopes = TokenScopes(15);
+
+    /// Reads a stored set; unknown bits are dropped.
+    pub const fn from_bits(bits: i64) -> Self {
+        Self(bits as u8 & Self::ALL.0)
+    }
+
+    /// The stored form.
+    pub const fn bits(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// Whether `scope` is in the set.
+    pub const fn has(self, scope: TokenScope) -> bool {
+        self.0 & scope as u8 != 0
+    }
+
+    /// Whether the set leaves nothing.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether the holder may change anything at all.
+    pub const fn changes(self) -> bool {
+        self.0 & !(TokenScope::Read as u8) != 0
+    }
+
+    /// The scopes in the set.
+    pub fn iter(self) -> impl Iterator<Item = TokenScope> {
+        TokenScope::ALL.into_iter().filter(move |scope| self.has(*scope))
+    }
+
+    /// The rights on content that the set leaves.
+    pub fn rights(self) -> Rights {
+        let left = |right: &Right| match right {
+            Right::View | Right::ViewVersions => self.has(TokenScope::Read),
+            Right::Add | Right::Edit | Right::Delete | Right::Publish => self.has(TokenScope::Write),
+            Right::Override | Right::ManageLibraries | Right::ManageSite | Right::ManagePermissions => {
+                self.has(TokenScope::Manage)
+            }
+        };
+        Right::ALL.into_iter().filter(left).collect()
+    }
+}
+
+/// Writing and managing are of no use to who cannot find anything, so that both include reading.
+impl FromIterator<TokenScope> for TokenScopes {
+    fn from_iter<I: IntoIterator<Item = TokenScope>>(scopes: I) -> Self {
+        let bits = scopes.into_iter().fold(0, |bits, scope| bits | scope as u8);
+        let works = bits & (TokenScope::Write as u8 | TokenScope::Manage as u8) != 0;
+        Self(if works { bits | TokenScope::Read as u8 } else { bits })
+    }
+}
+
+/// The mask of a credential on what its owner may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// What it may be used for.
+    pub scopes: TokenScopes,
+    /// The only sites, libraries and folders that exist for it; empty for all.
+    pub places: Vec<Id>,
+}
+
+impl Limits {
+    /// No mask.
+    pub const NONE: Limits = Limits { scopes: TokenScopes::ALL, places: Vec::new() };
+
+    /// Whether an item exists whose way from the root site, itself included, is this.
+    pub fn reach(&self, mut way: impl Iterator<Item = Id>) -> bool {
+        self.places.is_empty() || way.any(|id| self.places.contains(&id))
+    }
+}
+
+/// How and when the caller proved who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By access to the data directory: commands and the server's own work.
+    Command,
+    /// By the password in the request itself.
+    Password,
+    /// By the password, at this time of the session.
+    Session(Timestamp),
+    /// By a token, which anybody may hold who found it.
+    Token,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_takes_away_and_never_adds() {
+        let set = |scopes: &[TokenScope]| scopes.iter().copied().collect::<TokenScopes>();
+        assert_eq!(TokenScopes::ALL.rights(), Rights::ALL);
+        assert_eq!(set(&TokenScope::ALL), TokenScopes::ALL);
+        let read = set(&[TokenScope::Read]);
+        assert!(read.rights().has(Right::View) && !read.rights().has(Right::Edit) && !read.changes());
+        let write = set(&[TokenScope::Write]);
+        assert!(write.rights().has(Right::View) && write.rights().has(Right::Delete) && write.changes());
+        assert!(!write.rights().has(Right::ManagePermissions) && !write.rights().has(Right::Override));
+        assert!(set(&[TokenScope::Farm]).rights().is_empty());
+        assert_eq!(TokenScopes::from_bits(-1), TokenScopes::ALL);
+        assert_eq!(TokenScope::parse("farm").unwrap(), TokenScope::Farm);
+        assert!(TokenScope::parse("all").is_err());
+    }
+
+    #[test]
+    fn outside_of_its_places_nothing_exists() {
+        let limits = Limits { scopes: TokenScopes::ALL, places: vec![Id::new(1002)] };
+        let way = |ids: &[i64]| limits.reach(ids.iter().map(|id| Id::new(*id)));
+        assert!(way(&[1000, 1002, 1003]) && way(&[1000, 1002]) && !way(&[1000]) && !way(&[1000, 1001]));
+        assert!(Limits::NONE.reach([Id::new(1000)].into_iter()));
+    }
+}

@@ -1,0 +1,146 @@
+//! Particulars of events, stored part by part, so that each reader is shown what their rights reach.
+//!
+//! What is one path or other text alone is stored as it is, like everything before parts were kept apart: only who
+//! manages the whole site collection reads it, since a path tells of places that others may not know.
+
+use model::{Result, Right, Rights};
+use serde::{Deserialize, Serialize};
+
+/// Written before parts; no name holds a control character, so that no text begins with it.
+const MARK: char = '\u{1}';
+
+/// Particulars of an event: all that it tells besides who did what to which item.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Detail {
+    /// Paths and whatever else is for who manages the site collection.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    text: String,
+    /// Facts for everybody who sees the event: a number of a version, or that it was a working copy.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    fact: String,
+    /// Grant that was made or taken away, for who manages permissions.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    grant: String,
+    /// Address from which a link was used, for who may make links.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    address: String,
+}
+
+impl<T: Into<String>> From<T> for Detail {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// Parts of particulars that a reader may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    everything: bool,
+    rights: Rights,
+}
+
+impl Sight {
+    /// Sight of somebody who manages the whole site collection.
+    pub(crate) const WHOLE: Self = Self { everything: true, rights: Rights::ALL };
+
+    /// Sight of somebody with these rights on the item, who does not manage the site collection.
+    pub(crate) fn of(rights: Rights) -> Self {
+        Self { everything: false, rights }
+    }
+}
+
+impl Detail {
+    /// Adds a fact.
+    pub(crate) fn fact(self, fact: impl ToString) -> Self {
+        Self { fact: fact.to_string(), ..self }
+    }
+
+    /// Adds a grant.
+    pub(crate) fn grant(self, grant: impl Into<String>) -> Self {
+        Self { grant: grant.into(), ..self }
+    }
+
+    /// Adds an address.
+    pub(crate) fn address(self, address: impl ToString) -> Self {
+        Self { address: address.to_string(), ..self }
+    }
+
+    /// The stored form.
+    pub(crate) fn stored(self) -> Result<String> {
+        if self.fact.is_empty() && self.grant.is_empty() && self.address.is_empty() {
+            return Ok(self.text);
+        }
+        let json = serde_json::to_string(&self)
+            .map_err(|error| model::Error::corrupt("an event cannot be written").with_source(error))?;
+        Ok(format!("{MARK}{json}"))
+    }
+
+    /// Reads the stored form. What cannot be read is text for who manages the site collection.
+    pub(crate) fn read(stored: &str) -> Self {
+        let parts = stored.strip_prefix(MARK).and_then(|json| serde_json::from_str(json).ok());
+        parts.unwrap_or_else(|| stored.into())
+    }
+
+    /// The words by which it is decided whether readers of published versions hear of an event: those that everybody
+    /// may read, and of an event without parts all.
+    pub(crate) fn ending(&self) -> &str {
+        if self.fact.is_empty() { &self.text } else { &self.fact }
+    }
+
+    /// Returns what a reader is shown.
+    pub(crate) fn shown(&self, sight: Sight) -> String {
+        let may = |right: Right| sight.everything || sight.rights.has(right);
+        let mut shown = if sight.everything { self.text.clone() } else { String::new() };
+        let mut add = |between: &str, part: &str| {
+            if !part.is_empty() {
+                if !shown.is_empty() {
+                    shown.push_str(between);
+                }
+                shown.push_str(part);
+            }
+        };
+        add(" ", &self.fact);
+        if may(Right::ManagePermissions) {
+            add(": ", &self.grant);
+        }
+        if may(Right::Edit) {
+            add(" from ", &self.address);
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reader_is_shown_what_their_rights_reach() {
+        let all = Detail::from("Hidden/a.txt").fact("2.0").grant("Read to Bob").address("192.0.2.7");
+        let read = Detail::read(&all.clone().stored().unwrap());
+        assert_eq!(read, all);
+        let with = |rights: &[Right]| Sight::of(rights.iter().copied().collect());
+        assert_eq!(read.shown(Sight::WHOLE), "Hidden/a.txt 2.0: Read to Bob from 192.0.2.7");
+        assert_eq!(read.shown(with(&[Right::View, Right::ViewVersions])), "2.0");
+        assert_eq!(read.shown(with(&[Right::ManagePermissions, Right::ManageSite])), "2.0: Read to Bob");
+        assert_eq!(read.shown(with(&[Right::Edit])), "2.0 from 192.0.2.7");
+    }
+
+    #[test]
+    fn what_was_stored_without_parts_is_for_who_manages_the_site_collection() {
+        for old in ["Hidden/a.txt → Public/a.txt", "{\"fact\":\"x\"}", "\u{1}garbled", ""] {
+            let read = Detail::read(old);
+            assert_eq!(read.shown(Sight::WHOLE), old);
+            assert_eq!(read.shown(Sight::of(Rights::ALL)), "");
+        }
+        assert_eq!(Detail::from("a/b").stored().unwrap(), "a/b");
+    }
+
+    #[test]
+    fn the_first_stored_form_is_read() {
+        let golden = "\u{1}{\"text\":\"a/b.txt\",\"fact\":\"1.0\",\"grant\":\"Read to Bob\",\"address\":\"192.0.2.7\",\"later\":1}";
+        let read = Detail::read(golden);
+        assert_eq!(read, Detail::from("a/b.txt").fact("1.0").grant("Read to Bob").address("192.0.2.7"));
+    }
+}

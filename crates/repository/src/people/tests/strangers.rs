@@ -1,0 +1,97 @@
+//! Strangers lock nobody out, and guess little.
+
+use super::{Farm, PASSWORD, client, code, on_each_engine};
+use crate::people::Client;
+
+on_each_engine! {
+    a_person_signs_in_while_thousands_guess,
+    one_network_has_one_budget_for_all_names,
+    devices_end_with_their_account,
+}
+
+fn with_device(address: &str, device: &str) -> Client {
+    Client { device: Some(device.to_owned()), ..client(address) }
+}
+
+/// From an address of its own for each number.
+fn stranger(number: usize) -> Client {
+    client(&format!("198.18.{}.{}", number / 250, number % 250 + 1))
+}
+
+async fn a_person_signs_in_while_thousands_guess(farm: Farm) {
+    farm.account("ann").await;
+    farm.account("bob").await;
+    // A program keeps no cookies; the address from which it came is known.
+    assert!(farm.repository.caller_from_password("ann", PASSWORD, &client("10.0.0.2")).await.unwrap().is_some());
+    let first = farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await.unwrap();
+    let device = first.device.unwrap();
+    let of_bob = farm.repository.sign_in("bob", PASSWORD, &client("10.0.0.3")).await.unwrap().device.unwrap();
+
+    let mut tried = 0;
+    for round in 0..1_000 {
+        let outcome = code(farm.repository.sign_in("ann", &format!("guess number {round}"), &stranger(round)).await);
+        tried += usize::from(outcome == "sign_in_failed");
+        assert!(["sign_in_failed", "too_many_attempts"].contains(&outcome), "{outcome}");
+        if round % 250 == 249 {
+            let here = with_device(&format!("192.0.2.{}", round / 250 + 1), &device);
+            let again = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap();
+            assert!(again.device.is_none(), "the device is known already");
+        }
+    }
+    // 100 for an hour; as many more as were forgiven while the test ran.
+    assert!((100..120).contains(&tried), "{tried}");
+
+    // Servers that remember no password of hers.
+    let (other, another) = (farm.another_server().await, farm.another_server().await);
+    for server in [&other, &another] {
+        assert_eq!(code(server.sign_in("ann", PASSWORD, &client("10.9.9.9")).await), "too_many_attempts");
+        let foreign = with_device("10.9.9.9", &of_bob);
+        assert_eq!(code(server.sign_in("ann", PASSWORD, &foreign).await), "too_many_attempts");
+        server.sign_in("ann", PASSWORD, &with_device("10.9.9.9", &device)).await.unwrap();
+    }
+    // Not from the memory of the server, but from the address.
+    let restarted = farm.another_server().await;
+    assert!(restarted.caller_from_password("ann", PASSWORD, &client("10.0.0.2")).await.unwrap().is_some());
+    // What a known device shows wrong counts for it alone, and soon it waits too.
+    for _ in 0..5 {
+        let wrong = restarted.sign_in("ann", "a-wrong-password", &with_device("10.9.9.9", &device)).await;
+        assert_eq!(code(wrong), "sign_in_failed");
+    }
+    let waits = restarted.sign_in("ann", "a-wrong-password", &with_device("10.9.9.9", &device)).await;
+    assert_eq!(code(waits), "too_many_attempts");
+    other.close().await;
+    another.close().await;
+    restarted.close().await;
+    farm.close().await;
+}
+
+async fn one_network_has_one_budget_for_all_names(farm: Farm) {
+    farm.account("ann").await;
+    let here = client("10.0.0.1");
+    let device = farm.repository.sign_in("ann", PASSWORD, &here).await.unwrap().device.unwrap();
+    let mut outcomes = Vec::new();
+    for n in 0..55 {
+        outcomes.push(code(farm.repository.sign_in(&format!("name{n}"), PASSWORD, &here).await));
+    }
+    let tried = outcomes.iter().filter(|outcome| **outcome == "sign_in_failed").count();
+    assert!((50..55).contains(&tried), "{outcomes:?}");
+    farm.account("bob").await;
+    assert_eq!(code(farm.repository.sign_in("bob", PASSWORD, &client("::ffff:10.0.0.1")).await), "too_many_attempts");
+    farm.repository.sign_in("bob", PASSWORD, &client("10.0.0.2")).await.unwrap();
+    // Colleagues behind the same address who signed in before go on working.
+    farm.repository.sign_in("ann", PASSWORD, &with_device("10.0.0.1", &device)).await.unwrap();
+    farm.close().await;
+}
+
+async fn devices_end_with_their_account(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let device = farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await.unwrap().device.unwrap();
+    let admin = farm.administrator().await;
+    for disabled in [true, false] {
+        let change = crate::AccountChange { disabled: Some(disabled), ..Default::default() };
+        admin.update_account(ann, change).await.unwrap();
+    }
+    let again = farm.repository.sign_in("ann", PASSWORD, &with_device("10.0.0.1", &device)).await.unwrap();
+    assert!(again.device.is_some_and(|fresh| fresh != device), "an ended device is not taken up again");
+    farm.close().await;
+}

@@ -1,0 +1,188 @@
+//! What tokens may do less than their owners, and how long; and what needs a fresh proof.
+
+use std::time::Duration;
+
+use model::{Name, Proof, Right, Timestamp, TokenScope, TokenScopes};
+
+use super::{Farm, PASSWORD, TokenWish, client, code, on_each_engine, person};
+use crate::{AccountChange, NewAccount, Session, Target};
+
+on_each_engine! {
+    a_token_never_makes_tokens_or_passwords,
+    a_session_proves_itself_anew,
+    scopes_take_rights_away,
+    outside_of_its_places_nothing_exists,
+    every_token_ends,
+}
+
+async fn session_of(farm: &Farm, secret: &str) -> Session {
+    farm.repository.as_caller(farm.repository.caller_from_token(secret).await.unwrap().unwrap().principal)
+}
+
+fn scopes(scopes: &[TokenScope]) -> TokenScopes {
+    scopes.iter().copied().collect()
+}
+
+fn at(path: &str) -> Target {
+    Target::path(path).unwrap()
+}
+
+/// What needs a fresh proof, each tried once.
+async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
+    let me = session.principal().id;
+    let ann = farm.administrator().await.account_by_login("ann").await.unwrap().id;
+    let administrator = NewAccount { farm_administrator: true, ..person(&format!("new{}", farm.repository.next_id())) };
+    let promoted = AccountChange { farm_administrator: Some(true), ..AccountChange::default() };
+    let secrets = [("secret".to_owned(), "x".to_owned())].into();
+    vec![
+        code(session.create_token(me, "mine".into()).await),
+        code(session.create_token(ann, "ann's".into()).await),
+        code(session.set_password(ann, PASSWORD).await),
+        code(session.create_account(administrator).await),
+        code(session.update_account(ann, promoted).await),
+        code(session.change_store("none", &Default::default(), &secrets).await),
+    ]
+}
+
+async fn a_token_never_makes_tokens_or_passwords(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let admin = farm.administrator().await;
+    let token = admin.create_token(admin.principal().id, "robot".into()).await.unwrap();
+    let robot = session_of(&farm, &token.secret).await;
+    let outcomes = sensitive(&farm, &robot).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == "fresh_sign_in_needed"), "{outcomes:?}");
+    // What is not sensitive it may do as its owner may.
+    robot.create_account(person("eve")).await.unwrap();
+    robot.revoke_token(ann, admin.create_token(ann, "x".into()).await.unwrap().token.id).await.unwrap();
+    farm.close().await;
+}
+
+async fn a_session_proves_itself_anew(farm: Farm) {
+    farm.account("ann").await;
+    let promoted = AccountChange { farm_administrator: Some(true), ..AccountChange::default() };
+    let bob = farm.account("bob").await.id;
+    farm.administrator().await.update_account(bob, promoted).await.unwrap();
+    let here = client("10.0.0.1");
+    let old = Timestamp::now().before(Duration::from_secs(11 * 60));
+    let signed_in = farm.repository.sign_in_at("bob", PASSWORD, &here, old).await.unwrap();
+    let session = async || {
+        let caller = farm.repository.caller_from_session(&signed_in.secret).await.unwrap().unwrap();
+        let crate::Credential::Session { id, .. } = caller.credential else { panic!("no session") };
+        (farm.repository.as_caller(caller.principal), id)
+    };
+    let (stale, id) = session().await;
+    let outcomes = sensitive(&farm, &stale).await;
+    assert!(outcomes.iter().all(|outcome| *outcome == "fresh_sign_in_needed"), "{outcomes:?}");
+    assert_eq!(code(stale.prove(id, "a-wrong-password", &here).await), "wrong_password");
+    assert!(!session().await.0.is_fresh());
+    stale.prove(id, PASSWORD, &client("10.0.0.2")).await.unwrap();
+    let (fresh, _) = session().await;
+    assert!(matches!(fresh.principal().proof, Proof::Session(_)));
+    let outcomes = sensitive(&farm, &fresh).await;
+    assert!(outcomes.iter().all(|outcome| ["ok", "not_found"].contains(outcome)), "{outcomes:?}");
+    let listed = &fresh.web_sessions(bob).await.unwrap()[0];
+    assert_eq!((listed.address.as_str(), listed.proved_address.as_str()), ("10.0.0.1", "10.0.0.2"));
+    assert!(listed.proved_at > listed.created_at);
+    assert_eq!(farm.events("sign-in.proof").await.len(), 1);
+    farm.close().await;
+}
+
+async fn scopes_take_rights_away(farm: Farm) {
+    let admin = farm.administrator().await;
+    let me = admin.principal().id;
+    let with = async |some: &[TokenScope]| {
+        let wish = TokenWish { scopes: scopes(some), ..TokenWish::from("robot") };
+        session_of(&farm, &admin.create_token(me, wish).await.unwrap().secret).await
+    };
+    let name = |text: &str| Name::new(text).unwrap();
+    let reader = with(&[TokenScope::Read]).await;
+    let library = reader.item(&at("Documents")).await.unwrap();
+    assert!(library.rights.has(Right::View) && !library.rights.has(Right::Add));
+    assert_eq!(code(reader.create_folder(&at("Documents"), &name("a")).await), "forbidden");
+    assert_eq!(code(reader.accounts("", 10).await), "forbidden");
+    assert!(!reader.search("Documents", 10).await.unwrap().items.is_empty());
+
+    let writer = with(&[TokenScope::Write]).await;
+    writer.create_folder(&at("Documents"), &name("a")).await.unwrap();
+    assert_eq!(code(writer.break_inheritance(&at("Documents"), true).await), "forbidden");
+    assert_eq!(code(writer.accounts("", 10).await), "forbidden");
+    // The same person with different tokens, one after the other: nothing is kept of one for the other.
+    assert_eq!(code(reader.create_folder(&at("Documents"), &name("b")).await), "forbidden");
+
+    let manager = with(&[TokenScope::Manage]).await;
+    manager.break_inheritance(&at("Documents"), true).await.unwrap();
+    assert_eq!(code(manager.delete(&at("Documents/a")).await), "forbidden");
+    assert_eq!(code(manager.site_collections().await), "ok");
+
+    let operator = with(&[TokenScope::Farm]).await;
+    operator.accounts("", 10).await.unwrap();
+    assert_eq!(code(operator.item(&at("Documents")).await), "not_found");
+    let none = TokenWish { scopes: TokenScopes::from_bits(0), ..TokenWish::from("none") };
+    assert_eq!(code(admin.create_token(me, none).await), "invalid_scope");
+    farm.close().await;
+}
+
+async fn outside_of_its_places_nothing_exists(farm: Farm) {
+    let admin = farm.administrator().await;
+    let name = |text: &str| Name::new(text).unwrap();
+    let inside = admin.create_folder(&at("Documents"), &name("inside")).await.unwrap();
+    let below = admin.create_folder(&at("Documents/inside"), &name("below")).await.unwrap();
+    let outside = admin.create_folder(&at("Documents"), &name("canary")).await.unwrap();
+    admin.create_folder(&at("Documents/canary"), &name("canary below")).await.unwrap();
+    let place = |id| TokenWish {
+        scopes: scopes(&[TokenScope::Write, TokenScope::Manage]),
+        places: vec![id],
+        ..TokenWish::from("robot")
+    };
+    let token = admin.create_token(admin.principal().id, place(inside.id)).await.unwrap();
+    let robot = session_of(&farm, &token.secret).await;
+    for path in ["", "Documents", "Documents/canary", "Documents/canary/canary below", "Documents/nothing"] {
+        assert_eq!(code(robot.item(&at(path)).await), "not_found", "{path}");
+    }
+    for id in [outside.id, robot.repository().next_id()] {
+        assert_eq!(code(robot.item(&id.into()).await), "not_found");
+        assert_eq!(code(robot.move_to(&below.id.into(), &id.into(), None).await), "not_found");
+        assert_eq!(code(robot.copy_to(&id.into(), &inside.id.into(), None).await), "not_found");
+    }
+    assert_eq!(robot.item(&at("Documents/inside/below")).await.unwrap().id, below.id);
+    robot.create_folder(&inside.id.into(), &name("more")).await.unwrap();
+    robot.rename(&below.id.into(), &name("renamed")).await.unwrap();
+    let found = robot.search("canary", 10).await.unwrap();
+    assert!(found.items.is_empty(), "{found:?}");
+    assert_eq!(robot.search("renamed", 10).await.unwrap().items.len(), 1);
+    assert!(robot.site_collections().await.unwrap().is_empty() && robot.sites(10).await.unwrap().is_empty());
+    // What its owner may not open is no place of a token either, nor is a document or the farm.
+    let ann = farm.account("ann").await.id;
+    let own = farm.caller(ann).await;
+    assert_eq!(code(own.create_token(ann, place(inside.id)).await), "not_found");
+    let everywhere = TokenWish { scopes: TokenScopes::ALL, ..place(inside.id) };
+    assert_eq!(code(admin.create_token(ann, everywhere).await), "invalid_scope");
+    // What is moved out is gone, also for a server that knew the way.
+    admin.move_to(&at("Documents/inside/renamed"), &outside.id.into(), None).await.unwrap();
+    assert_eq!(code(robot.item(&below.id.into()).await), "not_found");
+    farm.close().await;
+}
+
+async fn every_token_ends(farm: Farm) {
+    let admin = farm.administrator().await;
+    let me = admin.principal().id;
+    let day = Duration::from_secs(24 * 60 * 60);
+    let until = |days: u32| TokenWish { expires_at: Some(Timestamp::now().after(day * days)), ..TokenWish::from("x") };
+    let end = admin.create_token(me, "x".into()).await.unwrap().token.expires_at.unwrap();
+    assert!(end > Timestamp::now().after(day * 364) && end <= Timestamp::now().after(day * 365));
+    admin.create_token(me, until(365)).await.unwrap();
+    assert_eq!(code(admin.create_token(me, until(366)).await), "token_too_long");
+    admin.set_longest_token_days(30).await.unwrap();
+    assert_eq!(code(admin.create_token(me, until(31)).await), "token_too_long");
+    admin.create_token(me, until(30)).await.unwrap();
+    for bad in [0, 366] {
+        assert_eq!(code(admin.set_longest_token_days(bad).await), "invalid");
+    }
+    let ann = farm.account("ann").await.id;
+    assert_eq!(code(farm.caller(ann).await.set_longest_token_days(30).await), "forbidden");
+    // A token outlives a password.
+    let token = admin.create_token(ann, "ann's".into()).await.unwrap();
+    admin.set_password(ann, "another good password").await.unwrap();
+    assert!(farm.repository.caller_from_token(&token.secret).await.unwrap().is_some());
+    farm.close().await;
+}

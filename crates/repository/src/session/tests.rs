@@ -1,0 +1,77 @@
+//! What a transaction decides anew, on both engines.
+
+use bytes::Bytes;
+use database::testing::fresh_database;
+use database::{Engine, Transaction};
+use model::{ErrorKind, Id, NodePath, Right, Role};
+
+use crate::{Destination, NewAccount, Options, Repository, Session, Target, UploadOptions};
+
+fn at(path: &str) -> Target {
+    Target::path(path).unwrap()
+}
+
+async fn put(session: &Session, path: &str) -> Id {
+    let to = Destination::Path(NodePath::parse(path).unwrap());
+    let options = UploadOptions { create_parents: true, ..UploadOptions::default() };
+    session.upload_bytes(&to, options, Bytes::from_static(b"x")).await.unwrap().id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (configuration, content) = (fresh_database(engine).await, fresh_database(engine).await);
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options {
+            directory: directory.path().to_owned(),
+            configuration: Some(configuration.location.clone()),
+            content: Some(content.location.clone()),
+            administrator_password: Some("correct horse battery".into()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        let admin = repository.as_caller(repository.farm_administrator().await.unwrap());
+        let new = NewAccount { login: "editor".into(), ..NewAccount::default() };
+        let editor = admin.create_account(new).await.unwrap().id;
+        for path in ["Documents/open/other.txt", "Documents/closed/other.txt"] {
+            put(&admin, path).await;
+        }
+        admin.break_inheritance(&at("Documents/open"), true).await.unwrap();
+        admin.grant(&at("Documents/open"), editor, Role::CONTRIBUTE).await.unwrap();
+        let editor = repository.as_caller(repository.principal(editor).await.unwrap());
+        for how in ["moved", "deleted", "left"] {
+            let id = put(&admin, "Documents/open/a.txt").await;
+            let located = editor.locate(&id.into()).await.unwrap();
+            let guard = editor.guard([(&located, Right::Edit)]).unwrap();
+            let version = located.collection.tree_version;
+            match how {
+                "moved" => drop(admin.move_to(&id.into(), &at("Documents/closed"), None).await.unwrap()),
+                "deleted" => drop(admin.delete(&id.into()).await.unwrap()),
+                _ => {}
+            }
+            assert_eq!(admin.locate(&at("")).await.unwrap().collection.tree_version, version, "{how}");
+            let held = located
+                .content
+                .database
+                .write(move |transaction: &mut Transaction<'_>| {
+                    guard.check(transaction)?;
+                    guard.hold(transaction, id).map(drop)
+                })
+                .await;
+            assert_eq!(
+                held.map_err(|error| error.kind()),
+                if how == "left" { Ok(()) } else { Err(ErrorKind::NotFound) },
+                "{how}"
+            );
+        }
+        // Nor can a decision be had for an item on which the right is missing even now.
+        let closed = admin.locate(&at("Documents/closed")).await.unwrap();
+        let seen = editor.locate(&at("Documents/open")).await.unwrap();
+        assert_eq!(
+            editor.guard([(&seen, Right::ManageSite)]).err().map(|error| error.kind()),
+            Some(ErrorKind::Forbidden)
+        );
+        assert!(admin.guard([(&closed, Right::ManageSite)]).is_ok());
+        repository.close().await;
+    }
+}

@@ -1,0 +1,157 @@
+//! What the child does: it takes limits, gives up what it needs not, and only then looks at its input.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use model::{Error, Result};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, Signal, getrlimit, kill_current_process_group, nice, set_dumpable_behavior,
+    set_parent_process_death_signal, setrlimit, setsid,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Lack, rules};
+use crate::extract::{Extract, Format, MOST_BYTES, extract};
+
+/// Words of the command: read a document from standard input; run another program; say what cannot be kept from a child.
+pub const READ: &str = "read";
+pub const RUN: &str = "run";
+pub const PROBE: &str = "probe";
+
+/// Most memory of a child that reads, and most addresses of any.
+const MEMORY: u64 = 256 << 20;
+const ADDRESSES: u64 = 4 << 30;
+/// Most seconds of processor time for reading a document; it is told to end a second before.
+const SECONDS: u64 = 6;
+/// Most files that another program has open, and most processes of its user while it starts others.
+const FILES: u64 = 512;
+const PROCESSES: u64 = 4_096;
+
+/// With this LibreOffice ends when it wants to be started again, as it does once it has made its profile.
+const AGAIN: i32 = 81;
+const MOST_STARTS: usize = 3;
+
+/// What a child that reads answers with.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Read(Extract),
+    /// The document cannot be read; the code, and why.
+    Refused(String, String),
+}
+
+/// Does what the words of the command say. Called before anything else of the program runs.
+pub fn main(words: &[OsString]) -> ExitCode {
+    let words: Vec<&OsString> = words.iter().collect();
+    let done = match words.as_slice() {
+        [task, format] if *task == READ => read(&format.to_string_lossy()),
+        [task] if *task == PROBE => probe(),
+        [task, place, seconds, file, program, arguments @ ..] if *task == RUN => {
+            let number = |word: &OsString| word.to_string_lossy().parse().ok();
+            match (number(seconds), number(file)) {
+                (Some(seconds), Some(file)) => run(Path::new(place), seconds, file, Path::new(program), arguments),
+                _ => Err(io::ErrorKind::InvalidInput.into()),
+            }
+        }
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("strongroom sandbox: {error}; this command is run by the server only");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The answer of a child that read a document.
+pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
+    match serde_json::from_slice(bytes) {
+        Ok(Answer::Read(found)) => Ok(Ok(found)),
+        Ok(Answer::Refused(code, why)) => {
+            let code = ["too_large"].into_iter().find(|known| *known == code).unwrap_or("not_readable");
+            Ok(Err(Error::invalid(why).with_code(code)))
+        }
+        Err(error) => Err(Error::invalid("the program that reads documents gave no answer")
+            .with_code("reader_failed")
+            .with_source(error)),
+    }
+}
+
+fn read(format: &str) -> io::Result<()> {
+    let format = Format::of(format).ok_or(io::ErrorKind::InvalidInput)?;
+    stand_alone()?;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // When it crashes, nobody gets to see what it has read.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    limit(Resource::Data, MEMORY)?;
+    limit(Resource::Cpu, SECONDS)?;
+    limit(Resource::Fsize, 0)?;
+    limit(Resource::Nproc, 0)?;
+    // One more than are open, which the rules need.
+    limit(Resource::Nofile, 4)?;
+    rules::for_reading();
+    let mut document = Vec::new();
+    io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut document)?;
+    let answer = match extract(format, &document) {
+        Ok(found) => Answer::Read(found),
+        Err(error) => Answer::Refused(error.code().to_owned(), error.message().to_owned()),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(&serde_json::to_vec(&answer)?)?;
+    out.flush()
+}
+
+fn probe() -> io::Result<()> {
+    let lacks: Vec<&str> = rules::for_reading().into_iter().map(Lack::as_str).collect();
+    io::stdout().write_all(lacks.join(" ").as_bytes())
+}
+
+/// Runs a program, and ends it with all that it started when standard input ends, which is when the server does.
+fn run(place: &Path, seconds: u64, file: u64, program: &Path, arguments: &[&OsString]) -> io::Result<()> {
+    stand_alone()?;
+    limit(Resource::Cpu, seconds)?;
+    limit(Resource::Fsize, file)?;
+    limit(Resource::Nofile, FILES)?;
+    limit(Resource::Nproc, PROCESSES)?;
+    rules::for_a_program(place, program);
+    std::thread::spawn(|| {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = kill_current_process_group(Signal::KILL);
+    });
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", place)
+        .env("TMPDIR", place)
+        .env("LC_ALL", "C.UTF-8");
+    for _ in 0..MOST_STARTS {
+        // What it says of itself is nobody's measure: what counts is what it made.
+        if command.status()?.code() != Some(AGAIN) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Takes part in nothing that others have, has limits that hold for every child, and leaves the processors to others.
+fn stand_alone() -> io::Result<()> {
+    // Fails only for the leader of a group, who stands alone already.
+    let _ = setsid();
+    // Systems before Linux 5.9 cannot; the server opens its files so that they are closed here.
+    // SAFETY: this process has just begun and uses no file that it opened.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    let _ = nice(10);
+    limit(Resource::Core, 0)?;
+    limit(Resource::As, ADDRESSES)
+}
+
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    // Where less is allowed already, that stays.
+    let most = getrlimit(resource).maximum.map_or(most, |allowed| allowed.min(most));
+    // Processor time has a signal of its own, which tells why a process ended, and a second one a moment later that cannot be caught.
+    let current = if resource == Resource::Cpu { most.saturating_sub(1).max(1) } else { most };
+    Ok(setrlimit(resource, Rlimit { current: Some(current), maximum: Some(most) })?)
+}

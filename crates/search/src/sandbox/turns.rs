@@ -1,0 +1,98 @@
+//! How many children there are at one time, of all users and of each. A turn is back when whoever holds it lets go, which is when the child is gone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use model::{Error, Id, Result};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Users that are remembered before those without a turn are forgotten.
+const MANY: usize = 1_000;
+
+/// The turns of one kind of child.
+pub struct Turns {
+    all: Arc<Semaphore>,
+    most: usize,
+    each: usize,
+    users: Mutex<HashMap<Id, Weak<Semaphore>>>,
+}
+
+/// The right to one child.
+#[derive(Debug)]
+pub struct Turn {
+    _of_all: OwnedSemaphorePermit,
+    _of_user: OwnedSemaphorePermit,
+}
+
+impl Turns {
+    /// So many for all together, and for each.
+    pub fn new(most: usize, each: usize) -> Self {
+        Self { all: Arc::new(Semaphore::new(most)), most, each, users: Mutex::default() }
+    }
+
+    /// Waits for a turn. A user who waits for an own one keeps nobody else waiting.
+    pub async fn take(&self, user: Id, longest: Duration) -> Result<Turn> {
+        let own = self.own(user);
+        let both = async {
+            let own = own.acquire_owned().await?;
+            Ok((self.all.clone().acquire_owned().await?, own))
+        };
+        let taken: std::result::Result<std::result::Result<_, tokio::sync::AcquireError>, _> =
+            tokio::time::timeout(longest, both).await;
+        match taken {
+            Ok(Ok((of_all, of_user))) => Ok(Turn { _of_all: of_all, _of_user: of_user }),
+            _ => Err(Error::unavailable("many documents are being read: try again in a minute").with_code("busy")),
+        }
+    }
+
+    /// Waits until all are back.
+    pub async fn all_back(&self) {
+        // It cannot fail: nobody closes the semaphore, and there are so many.
+        let _ = self.all.acquire_many(u32::try_from(self.most).unwrap_or(u32::MAX)).await;
+    }
+
+    fn own(&self, user: Id) -> Arc<Semaphore> {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = users.get(&user).and_then(Weak::upgrade) {
+            return own;
+        }
+        if users.len() >= MANY {
+            users.retain(|_, own| own.strong_count() > 0);
+        }
+        let own = Arc::new(Semaphore::new(self.each));
+        users.insert(user, Arc::downgrade(&own));
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(50);
+    const PATIENT: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn one_user_cannot_take_the_turns_of_others() {
+        let turns = Turns::new(2, 1);
+        let first = turns.take(Id::new(1), PATIENT).await.unwrap();
+        assert_eq!(turns.take(Id::new(1), SOON).await.unwrap_err().code(), "busy");
+        let second = turns.take(Id::new(2), PATIENT).await.unwrap();
+        assert_eq!(turns.take(Id::new(3), SOON).await.unwrap_err().code(), "busy");
+        drop(first);
+        turns.take(Id::new(3), PATIENT).await.unwrap();
+        turns.take(Id::new(1), PATIENT).await.unwrap();
+        drop(second);
+        turns.all_back().await;
+    }
+
+    #[tokio::test]
+    async fn users_without_a_turn_are_forgotten() {
+        let turns = Turns::new(1, 1);
+        for user in 0..3 * MANY as i64 {
+            turns.take(Id::new(user), PATIENT).await.unwrap();
+        }
+        assert!(turns.users.lock().unwrap().len() <= MANY);
+    }
+}

@@ -1,0 +1,52 @@
+//! `strongroom clock`: what the farm thinks of its clock.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use model::{Result, counted};
+use serde_json::json;
+
+use super::output::show;
+use crate::commands;
+use crate::configuration::Place;
+
+/// What to do about the clock.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Tell by how much the clock went ahead without an explanation
+    Show,
+    /// Take the clock for right as it is: what waits because of its steps is deleted when it is due
+    Accept,
+}
+
+/// Runs `strongroom clock`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let outcome = async {
+        if matches!(arguments.action, Action::Accept) {
+            session.accept_clock().await?;
+        }
+        session.clock_ahead().await
+    };
+    let outcome = outcome.await;
+    repository.close().await;
+    let ahead = outcome?.as_secs();
+    let text = match ahead / (24 * 60 * 60) {
+        0 => "the clock goes as time does\n".to_owned(),
+        days => format!(
+            "the clock went {} ahead of time: what is deleted for good after a time waits so much longer\n\
+             set the clock right; if it is right, run `strongroom clock accept`\n",
+            counted(days, "day")
+        ),
+    };
+    show(arguments.place.json, &json!({ "ahead_seconds": ahead }), &text);
+    Ok(ExitCode::from(u8::from(ahead > 0)))
+}

@@ -1,0 +1,120 @@
+//! Clocks that step by a year, either way: versions keep their order, identifiers stay unique, and nothing young is
+//! deleted for good.
+
+use database::Engine;
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::support::{Client, Farm, bytes};
+
+/// Runs what comes from now on with a clock that is off by so many days, while time goes as it does.
+fn set_clock(farm: &mut Farm, days: i64) {
+    // Loaded at once and not through its command, so that the program stays the child of whoever starts it.
+    let library = "LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1";
+    let offset = format!("FAKETIME={days:+}d");
+    farm.under = match days {
+        0 => Vec::new(),
+        _ => ["env", library, "FAKETIME_DONT_FAKE_MONOTONIC=1", &offset].map(str::to_owned).into(),
+    };
+}
+
+async fn read(client: &Client, path: &str) -> Value {
+    let answer = client.send(Method::GET, path, Vec::new()).await.unwrap();
+    assert!(answer.status.is_success(), "{path}: {}", answer.text());
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+fn id(item: &Value) -> u64 {
+    item["id"].as_str().unwrap().parse().unwrap()
+}
+
+/// Entries of a recycle bin.
+async fn waiting(client: &Client, bin: &str) -> usize {
+    read(client, bin).await["items"].as_array().unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_version_stays_the_newest_and_identifiers_rise_when_the_clock_is_set_back() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let mut client = server.client(&farm.token());
+    let library = read(&client, "/api/v1/items/by-path?path=Documents").await;
+    let rules = format!("/api/v1/items/{}/settings", id(&library));
+    let limit = client.send_json(Method::PATCH, &rules, &serde_json::json!({ "major_limit": 3 })).await.unwrap();
+    assert!(limit.status.is_success(), "{}", limit.text());
+    let mut server = server;
+    let (mut newest, mut number) = (0, 0u64);
+    for days in [0, -365, 365, -30, 0] {
+        assert!(server.stop().success());
+        set_clock(&mut farm, days);
+        server = farm.start();
+        client = server.client(&farm.token_named(&format!("t{number}")));
+        for _ in 0..2 {
+            number += 1;
+            assert!(client.put("a.bin", bytes(number, 2_000)).await.unwrap().status.is_success());
+            let item = read(&client, "/api/v1/items/by-path?path=Documents/a.bin").await;
+            assert_eq!(item["version"], format!("{number}.0"), "at {days} days");
+            let versions = read(&client, &format!("/api/v1/items/{}/versions", id(&item))).await;
+            let versions = versions["items"].as_array().unwrap();
+            let numbers: Vec<&str> = versions.iter().filter_map(|version| version["number"].as_str()).collect();
+            let expected: Vec<String> =
+                (number.saturating_sub(2).max(1)..=number).rev().map(|n| format!("{n}.0")).collect();
+            assert_eq!(numbers, expected, "at {days} days");
+            let name = format!("b{number}.bin");
+            assert!(client.put(&name, bytes(number, 100)).await.unwrap().status.is_success());
+            let made = id(&read(&client, &format!("/api/v1/items/by-path?path=Documents/{name}")).await);
+            assert!(made > newest, "an identifier is before those that there are, at {days} days");
+            newest = made;
+            assert!(client.get("a.bin").await.unwrap().body == bytes(number, 2_000), "at {days} days");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let (kept, gone) = (bytes(1, 100_000), bytes(2, 120_000));
+    for (name, content) in [("kept.bin", &kept), ("gone.bin", &gone)] {
+        assert!(client.put(name, content.clone()).await.unwrap().status.is_success());
+    }
+    assert!(client.delete("gone.bin").await.unwrap().status.is_success());
+    let library = read(&client, "/api/v1/items/by-path?path=Documents").await;
+    let bin = format!("/api/v1/site-collections/{}/recycle-bin", library["site_collection"].as_str().unwrap());
+    assert!(server.stop().success());
+    farm.json(&["blobs", "collect"]);
+    assert_eq!(farm.json(&["clock", "show"])["ahead_seconds"], 0);
+
+    set_clock(&mut farm, 365);
+    let server = farm.start();
+    let client = server.client(&farm.token_named("ahead"));
+    assert_eq!(waiting(&client, &bin).await, 1, "what was deleted a moment ago waits");
+    farm.json(&["blobs", "collect"]);
+    let health = farm.json_whatever(&["blobs", "health"]);
+    assert!(health.to_string().contains("clock-ahead"), "{health:#}");
+    assert!(farm.json_whatever(&["clock", "show"])["ahead_seconds"].as_u64().unwrap() > 300 * 24 * 3600);
+    assert!(server.stop().success());
+
+    // The clock is right again: so is everything else.
+    set_clock(&mut farm, 0);
+    let server = farm.start();
+    let client = server.client(&farm.token_named("back"));
+    assert_eq!(waiting(&client, &bin).await, 1);
+    assert_eq!(farm.json(&["clock", "show"])["ahead_seconds"], 0);
+    assert!(client.get("kept.bin").await.unwrap().body == kept);
+    assert!(server.stop().success());
+
+    // Only when somebody says that a year went by is what was deleted then old.
+    set_clock(&mut farm, 365);
+    farm.json(&["clock", "accept"]);
+    let server = farm.start();
+    let client = server.client(&farm.token_named("accepted"));
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while waiting(&client, &bin).await > 0 {
+        assert!(std::time::Instant::now() < deadline, "what is old enough is removed at the start");
+        // sleep: the clean-up is done in the background, nothing tells of it
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert!(server.stop().success());
+}

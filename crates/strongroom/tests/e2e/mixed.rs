@@ -1,0 +1,100 @@
+//! Kills in the middle of all kinds of changes, compared with a model of what was acknowledged.
+//!
+//! 30 rounds, or as many as RIG_KILL_ROUNDS says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use crate::support::{Client, Farm, Ground, Random, Trouble, Worker};
+
+/// Inline, in segments, and in files of their own.
+const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 3_000_000];
+const WORKERS: usize = 4;
+/// The crash comes after a random number of acknowledged changes up to this,
+const CHANGES: u64 = 30;
+/// and a random time later, up to so many microseconds.
+const MOMENT: u64 = 5_000;
+/// How long the changes of a round may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn rounds(usual: usize) -> usize {
+    std::env::var("RIG_KILL_ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
+}
+
+/// Has all workers make changes until no answer comes any more.
+fn work(
+    workers: &[Arc<Mutex<Worker>>],
+    client: &Client,
+    random: &mut Random,
+    acknowledged: &Arc<AtomicU64>,
+) -> JoinSet<Result<(), String>> {
+    let mut tasks = JoinSet::new();
+    for worker in workers {
+        let (worker, client, acknowledged) = (Arc::clone(worker), client.clone(), Arc::clone(acknowledged));
+        let mut random = Random::seeded(random.next());
+        tasks.spawn(async move {
+            let mut worker = worker.lock().await;
+            loop {
+                match worker.step(&client, &mut random).await {
+                    Ok(()) => _ = acknowledged.fetch_add(1, Ordering::Relaxed),
+                    Err(Trouble::Silence) => return Ok(()),
+                    Err(Trouble::Refusal(refusal)) => return Err(refusal),
+                }
+            }
+        });
+    }
+    tasks
+}
+
+async fn kill_again_and_again(engine: Engine, rounds: usize) {
+    let mut random = Random::fresh();
+    let farm = Farm::on(engine).await;
+    let mut server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    let ground = Ground::prepare(&client).await;
+    let mut workers = Vec::new();
+    for number in 0..WORKERS {
+        workers.push(Arc::new(Mutex::new(Worker::new(&client, &ground, number, SIZES).await)));
+    }
+    let acknowledged = Arc::new(AtomicU64::new(0));
+    for round in 0..rounds {
+        let load = work(&workers, &server.client(&token), &mut random, &acknowledged);
+        let (goal, deadline) =
+            (acknowledged.load(Ordering::Relaxed) + random.below(CHANGES), Instant::now() + PATIENCE);
+        while acknowledged.load(Ordering::Relaxed) < goal && Instant::now() < deadline && !load.is_empty() {
+            // sleep: the count is asked for, nothing tells of it
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // sleep: the crash must come at a random moment, not right after an answer
+        tokio::time::sleep(Duration::from_micros(random.below(MOMENT))).await;
+        server.kill();
+        for outcome in load.join_all().await {
+            assert_eq!(outcome, Ok(()), "round {round}: the server refused what it must take");
+        }
+        assert!(acknowledged.load(Ordering::Relaxed) >= goal, "round {round}: the load stood still");
+        server = farm.start();
+        let client = server.client(&token);
+        for worker in &workers {
+            worker.lock().await.verify(&client).await;
+        }
+    }
+    println!("{} changes were acknowledged in {rounds} rounds", acknowledged.load(Ordering::Relaxed));
+    farm.check_blobs();
+    assert!(server.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_kinds_of_changes_survive_kills_on_sqlite() {
+    kill_again_and_again(Engine::Sqlite, rounds(30)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_kinds_of_changes_survive_kills_on_postgres() {
+    kill_again_and_again(Engine::Postgres, rounds(15)).await;
+}

@@ -1,0 +1,242 @@
+//! Documents that are made to hurt: each costs its own preview and nothing else.
+
+use std::io::{Cursor, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use rustix::process::Signal;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use crate::support::{Client, Farm, PASSWORD, SignedIn, processes};
+
+fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn workbook(sheet: &str, texts: &str) -> Vec<u8> {
+    package(&[
+        ("xl/workbook.xml", b"<workbook><sheets><sheet r:id=\"r1\"/></sheets></workbook>"),
+        ("xl/_rels/workbook.xml.rels", b"<Relationships><Relationship Id=\"r1\" Target=\"a.xml\"/></Relationships>"),
+        ("xl/a.xml", format!("<worksheet><sheetData>{sheet}</sheetData></worksheet>").as_bytes()),
+        ("xl/sharedStrings.xml", format!("<sst>{texts}</sst>").as_bytes()),
+    ])
+}
+
+/// A presentation of 2,000 slides of a megabyte, all of which are this again and again.
+fn slides(bit: &[u8]) -> Vec<u8> {
+    let one: Vec<u8> = bit.iter().copied().cycle().take((1 << 20) / bit.len() * bit.len()).collect();
+    let mut one = ZipArchive::new(Cursor::new(package(&[("one", &one)]))).unwrap();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for number in 1..=2_000 {
+        let slide = one.by_index_raw(0).unwrap();
+        writer.raw_copy_file_rename(slide, format!("ppt/slides/slide{number}.xml")).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// A document that takes all the processor time that there is for it, in a build without optimisation.
+fn slow() -> Vec<u8> {
+    slides(b"<a/>")
+}
+
+/// Says of all parts of an archive that they are short.
+fn with_lying_sizes(mut archive: Vec<u8>) -> Vec<u8> {
+    for (mark, at) in [(&b"PK\x03\x04"[..], 22), (b"PK\x01\x02", 24)] {
+        let found: Vec<usize> = (0..archive.len() - 30).filter(|from| archive[*from..].starts_with(mark)).collect();
+        found.into_iter().for_each(|from| archive[from + at..from + at + 4].copy_from_slice(&100_u32.to_le_bytes()));
+    }
+    archive
+}
+
+async fn store(client: &Client, name: &str, content: Vec<u8>) {
+    let answer = client.put(name, content).await.unwrap();
+    assert!(answer.status.is_success(), "{name}: {}", answer.text());
+}
+
+/// What pages say of documents that are shown, and of those that are not.
+const SHOWN: &str = "class=\"card flush preview\"";
+const DAMAGED: &str = "is damaged";
+const LARGE: &str = "is too large";
+const LONG: &str = "takes too long";
+
+const GOOD: &str = "/browse/Documents/good.docx";
+
+async fn store_good(client: &Client) {
+    let good = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
+    store(client, "good.docx", good).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poison_document_costs_its_own_preview_and_nothing_else() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let (client, browser) = (server.client(&farm.token()), SignedIn::sign_in(&server, "admin").await);
+    store_good(&client).await;
+    let cells: String = (1..=200)
+        .map(|row| {
+            let cell = |column| format!("<c r=\"{}{row}\" t=\"s\"><v>0</v></c>", char::from(b'A' + column));
+            format!("<row r=\"{row}\">{}</row>", (0..20).map(cell).collect::<String>())
+        })
+        .collect();
+    let one = format!("<row r=\"1\">{}</row>", "<c r=\"A1\"><v>1</v></c>".repeat(1_500_000));
+    let bomb = slides(b"<a b=\"c\"/>");
+    let long = |bytes: usize| format!("<si><t>{}</t></si>", "x".repeat(bytes));
+    let attributes: String = (0..500_000).map(|i| format!("a{i}=\"&lt;\" ")).collect();
+    let entities: String = (1..20_000).map(|i| format!("<!ENTITY e{i} \"&e{0};&e{0};\">", i - 1)).collect();
+    let poisons: Vec<(&str, Vec<u8>, &[&str])> = vec![
+        ("shared.xlsx", workbook(&cells, &long(7 << 20)), &[SHOWN]),
+        ("endless.xlsx", workbook(&cells, &long(12 << 20)), &[DAMAGED]),
+        ("cells.xlsx", workbook(&one, ""), &[SHOWN, LONG]),
+        ("lying.pptx", with_lying_sizes(bomb.clone()), &[DAMAGED, LARGE, LONG]),
+        ("nested.odt", package(&[("content.xml", &package(&[("content.xml", &bomb)]))]), &[""]),
+        ("bomb.pptx", bomb, &[LARGE, LONG]),
+        ("deep.odt", package(&[("content.xml", &b"<text:p>".repeat(10_000))]), &[""]),
+        (
+            "attributes.odt",
+            package(&[("content.xml", format!("<text:p {attributes}>x</text:p>").as_bytes())]),
+            &[SHOWN, DAMAGED],
+        ),
+        (
+            "entities.odt",
+            package(&[("content.xml", format!("<!DOCTYPE x [{entities}]><text:p>x&e9;</text:p>").as_bytes())]),
+            &[SHOWN],
+        ),
+        ("noise.docx", (0..60_000_u32).map(|i| (i * i % 251) as u8).collect(), &[DAMAGED]),
+    ];
+    browser.get(GOOD).await;
+    let before = processes::memory(server.pid(), "VmHWM");
+    for (name, content, expected) in poisons {
+        store(&client, name, content).await;
+        let begun = Instant::now();
+        let path = format!("/browse/Documents/{name}");
+        let page = browser.get(&path);
+        tokio::pin!(page);
+        let mut most = 0;
+        let (status, text) = loop {
+            tokio::select! {
+                page = &mut page => break page,
+                // sleep: how much a child takes is looked at now and then
+                () = tokio::time::sleep(Duration::from_millis(20)) => {
+                    let taken = processes::readers(server.pid()).into_iter().map(|id| processes::memory(id, "VmHWM")).max();
+                    most = most.max(taken.unwrap_or(0));
+                }
+            }
+        };
+        println!("{name}: {:?}, at most {most} KiB", begun.elapsed());
+        assert!(status.is_success() && expected.iter().any(|words| text.contains(words)), "{name}: {status} {text}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name}: {:?}", begun.elapsed());
+        assert!(most < 400 << 10, "{name}: {most} KiB");
+        assert!(browser.get(GOOD).await.1.contains("Minutes of the board"), "after {name}");
+        assert!(processes::readers(server.pid()).is_empty(), "{name} has left a child");
+    }
+    let after = processes::memory(server.pid(), "VmHWM");
+    // Uploads of up to 2 MB and their answers are in it too.
+    assert!(after - before < 100 << 10, "the server went from {before} to {after} KiB");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let (client, browser) = (server.client(&farm.token()), SignedIn::sign_in(&server, "admin").await);
+    let mut other = Command::new(env!("CARGO_BIN_EXE_strongroom"));
+    other.args(["user", "add", "other", "--administrator", "--password-stdin", "--data"]).arg(&farm.data);
+    let mut other = other.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    writeln!(other.stdin.take().unwrap(), "{PASSWORD}").unwrap();
+    assert!(other.wait().unwrap().success());
+    let other = SignedIn::sign_in(&server, "other").await;
+    store_good(&client).await;
+    store(&client, "slow.pptx", slow()).await;
+    for (signal, words) in
+        [(Signal::SEGV, "failed on it"), (Signal::ABORT, "failed on it"), (Signal::STOP, "takes too long")]
+    {
+        let hurt = async {
+            let reader = || processes::readers(server.pid()).first().copied();
+            let reader = processes::wait_for("a child", reader).await;
+            processes::send(reader, signal);
+            if signal == Signal::SEGV {
+                // The first one only tells that the stack has not overflown.
+                processes::wait_for("its handler", || processes::handles_no_longer(reader, signal).then_some(())).await;
+                processes::send(reader, signal);
+            }
+            // Others go on while it hangs.
+            assert!(other.get(GOOD).await.1.contains("Minutes of the board"));
+        };
+        let ((status, page), ()) = tokio::join!(browser.get("/browse/Documents/slow.pptx"), hurt);
+        assert!(status.is_success() && page.contains(words), "{signal:?}: {status} {page}");
+        assert!(browser.get(GOOD).await.1.contains("Minutes of the board"), "after {signal:?}");
+        assert!(processes::readers(server.pid()).is_empty());
+    }
+    let (_, page) = browser.get("/browse/Documents/slow.pptx").await;
+    assert!(page.contains(LONG), "{page}");
+    let metrics = client.send(reqwest::Method::GET, "/metrics", Vec::new()).await.unwrap().text();
+    for (result, least) in [("done", 4), ("failed", 2), ("killed", 2)] {
+        let start = format!("strongroom_sandbox_total{{task=\"read\",result=\"{result}\"}} ");
+        let count = metrics.lines().find_map(|line| line.strip_prefix(&start)?.parse::<u32>().ok());
+        assert!(count.is_some_and(|count| count >= least), "{result}: {count:?}\n{metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn children_end_with_whoever_waits_for_them() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    store(&server.client(&farm.token()), "slow.pptx", slow()).await;
+    // A client that leaves.
+    let browser = SignedIn::sign_in(&server, "admin").await;
+    let mut asking = TcpStream::connect(server.host()).await.unwrap();
+    asking.write_all(&browser.http2("/browse/Documents/slow.pptx")).await.unwrap();
+    let reader = || processes::readers(server.pid()).first().copied();
+    let child = processes::wait_for("a child", reader).await;
+    processes::send(child, Signal::STOP);
+    let begun = Instant::now();
+    // It takes its request back; over HTTP/1.1 nobody can, and the deadline ends the child.
+    asking.write_all(b"\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08").await.unwrap();
+    processes::wait_for("its end", || (!processes::is_there(child)).then_some(())).await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(asking);
+    // A server that stops, and one that is killed.
+    let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
+    let child = processes::wait_for("a child", reader).await;
+    processes::send(child, Signal::STOP);
+    let begun = Instant::now();
+    assert!(server.stop().success());
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(!processes::is_there(child));
+    let _ = asking.await;
+    let server = farm.start();
+    let browser = SignedIn::sign_in(&server, "admin").await;
+    let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
+    let reader = || processes::readers(server.pid()).first().copied();
+    let child = processes::wait_for("a child", reader).await;
+    processes::send(child, Signal::STOP);
+    processes::send(server.pid(), Signal::KILL);
+    processes::wait_for("its end", || (!processes::is_there(child)).then_some(())).await;
+    let _ = asking.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_read_after_an_upgrade_has_replaced_the_program() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("strongroom");
+    // By another process: what this one starts meanwhile would hold the new file open for writing, and it could not run.
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_strongroom")).arg(&program).status();
+    assert!(copied.unwrap().success());
+    farm.program = program.clone();
+    let server = farm.start();
+    store_good(&server.client(&farm.token())).await;
+    std::fs::remove_file(&program).unwrap();
+    std::fs::write(&program, "another program").unwrap();
+    let browser = SignedIn::sign_in(&server, "admin").await;
+    assert!(browser.get(GOOD).await.1.contains("Minutes of the board"));
+}

@@ -1,0 +1,125 @@
+//! Children that open documents: what they may do, and that they end, with stand-ins for LibreOffice.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use model::Id;
+use search::extract::{Content, Format};
+use search::sandbox::{Document, Lack, Program, Sandbox};
+
+use crate::support::processes;
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_strongroom"))
+}
+
+/// A program of a few lines of shell with a place of its own.
+fn script(place: &Path, text: &str, time: u64) -> Program {
+    let path = place.join("program");
+    std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (time, place) = (Duration::from_secs(time), place.to_owned());
+    Program { path, arguments: vec!["one argument".into(), "--two".into()], place, time, file: 1 << 20 }
+}
+
+fn id_in(file: &Path) -> Option<u32> {
+    std::fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_reads_a_document_and_this_system_confines_it() {
+    let sandbox = sandbox();
+    let document = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../search/tests/documents/text.docx")).unwrap();
+    let mut input = Document::new().unwrap();
+    document.chunks(1_000).for_each(|chunk| input.write(chunk).unwrap());
+    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
+    let found = sandbox.read(turn, Format::Docx, input).await.unwrap();
+    assert!(matches!(found.content, Content::Lines(lines) if lines[0] == "Minutes of the board"));
+    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
+    let refused = sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
+    assert_eq!(refused.code(), "not_readable");
+    let lacks = sandbox.lacks().await.unwrap();
+    assert!(!lacks.contains(&Lack::Files) && !lacks.contains(&Lack::Calls), "{lacks:?}");
+    let turn = sandbox.turn_to_read(Id::new(1)).await.unwrap();
+    sandbox.end_all().await;
+    sandbox.read(turn, Format::Docx, Document::new().unwrap()).await.unwrap_err();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_has_its_place_and_nothing_else() {
+    let (place, others) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let secret = others.path().join("secret");
+    std::fs::write(&secret, "secret words").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let (port, own, others) = (listener.local_addr().unwrap().port(), std::process::id(), others.path().display());
+    let text = format!(
+        r#"
+        exec > said 2>&1
+        try() {{ if "$@" 2>/dev/null; then echo "could $*"; fi; }}
+        echo "arguments:$1:$2"; pwd; env
+        try cat {others}/secret
+        try ls {others}
+        try cat /etc/shadow
+        try cat /proc/{own}/environ
+        try touch {others}/new
+        try touch /tmp/of-a-program-in-the-sandbox
+        try kill -0 {own}
+        try setsid true
+        try bash -c 'echo x > /dev/tcp/127.0.0.1/{port}'
+        try bash -c 'echo x > /dev/udp/127.0.0.1/{port}'
+        try unshare -U true
+        try bash -c 'ulimit -t unlimited'
+        echo "limits:$(ulimit -v):$(ulimit -t):$(ulimit -c):$(ulimit -f)"
+        echo done
+        "#
+    );
+    let (in_time, ()) = sandbox().run(script(place.path(), &text, 20), ()).await.unwrap();
+    let said = std::fs::read_to_string(place.path().join("said")).unwrap();
+    assert!(in_time && said.ends_with("done\n"), "{said}");
+    assert!(!said.contains("could ") && !said.contains("secret words") && !said.contains("CARGO"), "{said}");
+    assert!(said.contains("arguments:one argument:--two\n") && said.contains("limits:4194304:21:0:1024\n"), "{said}");
+    assert!(listener.accept().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_ends_with_all_that_it_started() {
+    let hangs = "(trap '' HUP TERM; sleep 1000) & echo $! > child; echo $$ > own; wait";
+    let started = |place: &Path| id_in(&place.join("child")).zip(id_in(&place.join("own")));
+    // At its deadline.
+    let place = tempfile::tempdir().unwrap();
+    let (in_time, ()) = sandbox().run(script(place.path(), hangs, 2), ()).await.unwrap();
+    assert!(!in_time);
+    let ids = started(place.path()).unwrap();
+    assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1));
+    // When nobody waits for it any more, and when the server stops. What is kept for it is let go of when it is gone.
+    for stops in [false, true] {
+        let (sandbox, place) = (sandbox(), tempfile::tempdir().unwrap());
+        let turn = sandbox.turn_to_run(Id::new(1)).await.unwrap();
+        let program = script(place.path(), hangs, 1_000);
+        let waits = tokio::spawn({
+            let sandbox = sandbox.clone();
+            async move { sandbox.run(program, turn).await.map(drop) }
+        });
+        let ids = processes::wait_for("the program to start", || started(place.path())).await;
+        match stops {
+            true => sandbox.end_all().await,
+            false => waits.abort(),
+        }
+        let answer = waits.await;
+        assert!(answer.map_or_else(|error| error.is_cancelled(), |answer| answer.is_err()));
+        match stops {
+            // It has waited for the child.
+            true => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap_err()),
+            false => drop(sandbox.turn_to_run(Id::new(1)).await.unwrap()),
+        }
+        assert!(!processes::is_there(ids.0) && !processes::is_there(ids.1), "a turn is free before its child is gone");
+    }
+    // When it has ended itself and left something behind.
+    let place = tempfile::tempdir().unwrap();
+    let leaves = "(sleep 1000 &>/dev/null) & echo $! > child";
+    sandbox().run(script(place.path(), leaves, 100), ()).await.unwrap();
+    assert!(!processes::is_there(id_in(&place.path().join("child")).unwrap()));
+}

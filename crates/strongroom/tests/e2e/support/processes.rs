@@ -1,0 +1,60 @@
+//! Processes, as the system tells of them.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Whether a process is there. One that has ended and was not yet taken note of is not.
+pub fn is_there(id: u32) -> bool {
+    stat(id).is_some_and(|(state, _)| state != "Z")
+}
+
+/// State and parent of a process.
+fn stat(id: u32) -> Option<(String, u32)> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let mut fields = text.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+}
+
+/// The children of a process that open documents for it.
+pub fn readers(server: u32) -> Vec<u32> {
+    let ids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_reader = |id: &u32| {
+        let words = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        stat(*id).is_some_and(|(state, parent)| parent == server && state != "Z")
+            && words.windows(13).any(|part| part == b"sandbox\0read\0")
+    };
+    ids.filter(is_reader).collect()
+}
+
+/// A figure of a process in KiB, such as `VmHWM`, the most memory that it had; 0 when it is gone.
+pub fn memory(id: u32, figure: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':'));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// Whether a process is gone or leaves a signal to the system.
+pub fn handles_no_longer(id: u32, signal: Signal) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (signal.as_raw() - 1)) == 0
+}
+
+/// Sends a signal to a process that may be gone.
+pub fn send(id: u32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal);
+}
+
+/// Waits until something is found.
+pub async fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        // sleep: processes tell nobody of themselves
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}

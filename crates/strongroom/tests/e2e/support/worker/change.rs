@@ -1,0 +1,200 @@
+//! Changes of a document that is there, or was.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::super::world::{Document, UNNAMED, World, text};
+use super::super::{Answer, Client, Random, bytes};
+use super::{Done, VERSIONS, Worker, name_by};
+
+/// How a document gets another place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Rename,
+    Move,
+    WebDav,
+}
+
+impl Worker {
+    /// Stores the next version, or the working copy of a document that is checked out.
+    pub(super) async fn replace(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        if self.world.documents[&id].versions.len() >= VERSIONS {
+            return self.delete(client, random, id).await;
+        }
+        let (seed, size) = self.content(random);
+        let body = bytes(seed, size);
+        let digest = blobs::digest_of(&body).to_string();
+        let by_webdav = random.below(2) == 1;
+        let next = self.with(&id, |document| {
+            document.content = digest.clone();
+            if !document.checked_out {
+                // Programs make an empty file through WebDAV first: what fills it takes its place.
+                if by_webdav && document.versions[0] == blobs::digest_of(b"").to_string() {
+                    document.versions.remove(0);
+                }
+                document.versions.insert(0, digest);
+            }
+        });
+        let path = match by_webdav {
+            false => format!("/api/v1/items/{id}/content"),
+            true => format!("/dav/{}/{}", self.home, self.world.documents[&id].place),
+        };
+        self.change(next, client.send(Method::PUT, &path, body), |_, _| {}).await
+    }
+
+    pub(super) async fn place_anew(&mut self, client: &Client, random: &mut Random, id: String, way: Way) -> Done {
+        let (folder, name) = self.fresh_place(random);
+        let old = self.world.documents[&id].place.clone();
+        let folder = if way == Way::Rename { usize::from(old.starts_with('b')) } else { folder };
+        let place = format!("{}/{name}", ["a", "b"][folder]);
+        let next = self.with(&id, |document| document.place = place.clone());
+        let (item, to) = (format!("/api/v1/items/{id}"), format!("/dav/{}/{place}", self.home));
+        match way {
+            Way::Rename => {
+                let form = json!({ "name": name });
+                self.change(next, client.send_json(Method::PATCH, &item, &form), |_, _| {}).await
+            }
+            Way::Move => {
+                let form = json!({ "to": self.folders[folder], "name": name });
+                let path = format!("{item}/move");
+                self.change(next, client.send_json(Method::POST, &path, &form), |_, _| {}).await
+            }
+            Way::WebDav => {
+                let (verb, path) = (Method::from_bytes(b"MOVE").unwrap(), format!("/dav/{}/{old}", self.home));
+                let fields = [("destination", &*to)];
+                self.change(next, client.send_with(verb, &path, &fields, Vec::new()), |_, _| {}).await
+            }
+        }
+    }
+
+    pub(super) async fn copy(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        let (folder, name) = self.fresh_place(random);
+        let original = self.world.documents[&id].clone();
+        let mut next = self.world.clone();
+        let copy = Document {
+            place: format!("{}/{name}", ["a", "b"][folder]),
+            versions: vec![original.content.clone()],
+            links: Default::default(),
+            ..original
+        };
+        next.documents.insert(UNNAMED.to_owned(), copy);
+        let form = json!({ "to": self.folders[folder], "name": name });
+        let path = format!("/api/v1/items/{id}/copy");
+        let request = client.send_json(Method::POST, &path, &form);
+        self.change(next, request, name_by(|answer| text(&answer.json()["id"]))).await
+    }
+
+    pub(super) async fn delete(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        let mut next = self.world.clone();
+        let document = next.documents.remove(&id).unwrap();
+        let path = match random.below(2) {
+            0 => format!("/api/v1/items/{id}"),
+            _ => format!("/dav/{}/{}", self.home, document.place),
+        };
+        next.recycled.insert(id, document);
+        self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
+    }
+
+    /// Restores a document from the recycle bin.
+    pub(super) async fn bring_back(&mut self, client: &Client, random: &mut Random) -> Done {
+        let Some((id, entry)) = self.entry(random) else { return Ok(()) };
+        let mut next = self.world.clone();
+        let document = next.recycled.remove(&id).unwrap();
+        next.documents.insert(id, document);
+        let path = format!("/api/v1/site-collections/{}/recycle-bin/{entry}/restore", self.ground.site);
+        self.change(next, client.send(Method::POST, &path, Vec::new()), |_, _| {}).await
+    }
+
+    /// Takes a document out of the worker's recycle bin.
+    pub(super) async fn purge(&mut self, client: &Client, random: &mut Random) -> Done {
+        let Some((id, entry)) = self.entry(random) else { return Ok(()) };
+        let mut next = self.world.clone();
+        next.recycled.remove(&id);
+        let path = format!("/api/v1/site-collections/{}/recycle-bin/{entry}", self.ground.site);
+        self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
+    }
+
+    /// A document that was in the bin when the server was started, and its entry.
+    fn entry(&self, random: &mut Random) -> Option<(String, String)> {
+        let known: Vec<_> =
+            self.found.as_ref()?.entries.iter().filter(|(id, _)| self.world.recycled.contains_key(*id)).collect();
+        let (id, entry) = known.get(random.below(known.len().max(1) as u64) as usize)?;
+        Some(((*id).clone(), (*entry).clone()))
+    }
+
+    pub(super) async fn check_out(&mut self, client: &Client, id: String) -> Done {
+        let next = self.with(&id, |document| document.checked_out = true);
+        let path = format!("/api/v1/items/{id}/check-out");
+        self.change(next, client.send(Method::PUT, &path, Vec::new()), |_, _| {}).await
+    }
+
+    pub(super) async fn end_check_out(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        let keeps = random.below(2) == 0;
+        let next = self.with(&id, |document| {
+            document.checked_out = false;
+            if keeps && document.content != document.versions[0] {
+                document.versions.insert(0, document.content.clone());
+            }
+            document.content = document.versions[0].clone();
+        });
+        if keeps {
+            let path = format!("/api/v1/items/{id}/check-in");
+            self.change(next, client.send_json(Method::POST, &path, &json!({})), |_, _| {}).await
+        } else {
+            let path = format!("/api/v1/items/{id}/check-out");
+            self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
+        }
+    }
+
+    pub(super) async fn set_value(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        let value = (random.below(4) > 0).then(|| format!("note {:x}", random.next()));
+        let next = self.with(&id, |document| document.value = value.clone());
+        let mut form = json!({ "values": {} });
+        form["values"][&self.ground.column] = value.map_or(Value::Null, Value::String);
+        let path = format!("/api/v1/items/{id}/values");
+        self.change(next, client.send_json(Method::PATCH, &path, &form), |_, _| {}).await
+    }
+
+    /// Restores or deletes the oldest version.
+    pub(super) async fn change_versions(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        if self.world.documents[&id].versions.len() < 2 {
+            return Ok(());
+        }
+        let versions = client.send(Method::GET, &format!("/api/v1/items/{id}/versions?limit=1000"), Vec::new()).await;
+        let versions = versions.inspect_err(|_| self.next = Some(self.world.clone()))?.json();
+        let number = text(&versions["items"].as_array().unwrap().last().unwrap()["number"]);
+        let path = format!("/api/v1/items/{id}/versions/{number}");
+        if random.below(2) == 0 {
+            let next = self.with(&id, |document| {
+                let oldest = document.versions.last().unwrap().clone();
+                document.content = oldest.clone();
+                document.versions.insert(0, oldest);
+            });
+            self.change(next, client.send(Method::POST, &format!("{path}/restore"), Vec::new()), |_, _| {}).await
+        } else {
+            let next = self.with(&id, |document| _ = document.versions.pop());
+            self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
+        }
+    }
+
+    /// Makes a link, or ends one.
+    pub(super) async fn share(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
+        let path = format!("/api/v1/items/{id}/links");
+        let link = self.world.documents[&id].links.first().cloned();
+        match link {
+            Some(link) if random.below(2) == 0 => {
+                let next = self.with(&id, |document| _ = document.links.remove(&link));
+                self.change(next, client.send(Method::DELETE, &format!("{path}/{link}"), Vec::new()), |_, _| {}).await
+            }
+            _ => {
+                let next = self.with(&id, |document| _ = document.links.insert(UNNAMED.to_owned()));
+                let name = move |world: &mut World, answer: &Answer| {
+                    let links = &mut world.documents.get_mut(&id).unwrap().links;
+                    links.remove(UNNAMED);
+                    links.insert(text(&answer.json()["id"]));
+                };
+                self.change(next, client.send_json(Method::POST, &path, &json!({ "days": 7 })), name).await
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A worker that does all kinds of changes in a folder of its own and knows what each must lead to.
+//!
+//! It does one thing after the other: when the server dies, at most one change has an unknown outcome, and what is found
+//! afterwards is the state before it or the state after it, as a whole.
+
+mod change;
+mod create;
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::world::{Document, Found, UNNAMED, World, text};
+use super::{Answer, Client, Random, bytes};
+
+/// Documents that a worker keeps at most, and versions of each.
+const DOCUMENTS: usize = 8;
+const VERSIONS: usize = 6;
+
+/// The site collection, and the column that workers write into.
+#[derive(Clone)]
+pub struct Ground {
+    site: String,
+    column: String,
+}
+
+/// A change that can be asked for again.
+#[derive(Clone)]
+struct Repeatable {
+    path: String,
+    key: String,
+    seed: (u64, usize),
+}
+
+/// An upload in parts that was begun.
+#[derive(Clone)]
+struct Parts {
+    location: String,
+    place: String,
+    seed: (u64, usize),
+    acknowledged: usize,
+}
+
+/// A worker with its model.
+pub struct Worker {
+    ground: Ground,
+    home: String,
+    folders: [String; 2],
+    made: u64,
+    sizes: &'static [usize],
+    world: World,
+    /// The state that the change under way leads to.
+    next: Option<World>,
+    repeatable: Option<Repeatable>,
+    parts: Option<Parts>,
+    found: Option<Found>,
+}
+
+/// Why a change was not made.
+#[derive(Debug)]
+pub enum Trouble {
+    /// No answer came: its outcome is unknown.
+    Silence,
+    /// The server refused it.
+    Refusal(String),
+}
+
+impl From<reqwest::Error> for Trouble {
+    fn from(_: reqwest::Error) -> Self {
+        Self::Silence
+    }
+}
+
+type Done = Result<(), Trouble>;
+
+impl Ground {
+    /// Adds the column to the library Documents.
+    pub async fn prepare(client: &Client) -> Self {
+        let library =
+            client.send(Method::GET, "/api/v1/items/by-path?path=Documents", Vec::new()).await.unwrap().json();
+        let form = json!({ "name": "Note", "kind": "text" });
+        let path = format!("/api/v1/items/{}/columns", text(&library["id"]));
+        let column = client.send_json(Method::POST, &path, &form).await.unwrap();
+        assert_eq!(column.status, StatusCode::CREATED, "{}", column.text());
+        let site = text(&library["site_collection"]);
+        let (path, rule) = (format!("/api/v1/site-collections/{site}/link-rule"), json!({ "most_days": 30 }));
+        let ruled = client.send_json(Method::PUT, &path, &rule).await.unwrap();
+        assert!(ruled.status.is_success(), "{}", ruled.text());
+        Self { site, column: text(&column.json()["id"]) }
+    }
+}
+
+impl Worker {
+    /// A worker with two empty folders.
+    pub async fn new(client: &Client, ground: &Ground, number: usize, sizes: &'static [usize]) -> Self {
+        let home = format!("mixed/w{number}");
+        let mut folders = [String::new(), String::new()];
+        for (folder, id) in ["a", "b"].iter().zip(&mut folders) {
+            let path = format!("{home}/{folder}/first");
+            assert!(client.put(&path, Vec::new()).await.unwrap().status.is_success());
+            assert!(client.delete(&path).await.unwrap().status.is_success());
+            let path = format!("/api/v1/items/by-path?path=Documents/{home}/{folder}");
+            *id = text(&client.send(Method::GET, &path, Vec::new()).await.unwrap().json()["id"]);
+        }
+        let empty = format!("/api/v1/site-collections/{}/recycle-bin", ground.site);
+        assert!(client.send(Method::DELETE, &empty, Vec::new()).await.unwrap().status.is_success());
+        Self {
+            ground: ground.clone(),
+            home: format!("Documents/{home}"),
+            folders,
+            made: 0,
+            sizes,
+            world: World::default(),
+            next: None,
+            repeatable: None,
+            parts: None,
+            found: None,
+        }
+    }
+
+    /// Compares all that the worker made with what a server that was started again shows, and goes on from there.
+    pub async fn verify(&mut self, client: &Client) {
+        self.finish_what_was_cut(client).await;
+        let found = Found::read(client, &self.ground.site, &self.home, &self.ground.column).await.unwrap();
+        let possible = self.next.take().into_iter().chain([self.world.clone()]);
+        let Some(world) = possible.clone().find_map(|world| world.agrees(&found)) else {
+            panic!("{}: possible {:#?}\nfound {found:#?}", self.home, possible.collect::<Vec<_>>());
+        };
+        self.world = world;
+        self.found = Some(found);
+    }
+
+    /// Repeats a change that has a key, and goes on with an upload in parts: each must be done once in the end.
+    async fn finish_what_was_cut(&mut self, client: &Client) {
+        if let Some(cut) = self.repeatable.take() {
+            let answer = self.send_repeatable(client, &cut).await.unwrap();
+            assert!(answer.status.is_success(), "{}: a repeated change: {}", self.home, answer.text());
+            self.world = self.next.take().unwrap();
+        }
+        if let Some(parts) = self.parts.clone() {
+            match self.go_on(client, parts, usize::MAX).await {
+                Ok(()) => {}
+                Err(trouble) => panic!("{}: an upload in parts does not go on: {trouble:?}", self.home),
+            }
+        }
+    }
+
+    /// Makes one random change.
+    pub async fn step(&mut self, client: &Client, random: &mut Random) -> Done {
+        if self.parts.is_some() {
+            let parts = self.parts.clone().unwrap();
+            return self.go_on(client, parts, 1).await;
+        }
+        let free = self.pick(random, |document| !document.checked_out);
+        let held = self.pick(random, |document| document.checked_out);
+        let full = self.world.documents.len() >= DOCUMENTS;
+        match (random.below(18), free, held) {
+            (0, _, _) if !full => self.create(client, random).await,
+            (1, _, _) if !full => self.create_by_webdav(client, random).await,
+            (2, _, _) if !full => self.create_once(client, random).await,
+            (3, _, _) if !full => self.begin_parts(client, random).await,
+            (4, Some(id), _) => self.replace(client, random, id).await,
+            (5, Some(id), _) => self.place_anew(client, random, id, change::Way::Rename).await,
+            (6, Some(id), _) => self.place_anew(client, random, id, change::Way::Move).await,
+            (7, Some(id), _) => self.place_anew(client, random, id, change::Way::WebDav).await,
+            (8, Some(id), _) if !full => self.copy(client, random, id).await,
+            (9, Some(id), _) => self.delete(client, random, id).await,
+            (10, _, _) => self.bring_back(client, random).await,
+            (11, _, _) => self.purge(client, random).await,
+            (12, Some(id), _) => self.check_out(client, id).await,
+            (13, _, Some(id)) => self.replace(client, random, id).await,
+            (14, _, Some(id)) => self.end_check_out(client, random, id).await,
+            (15, Some(id), _) => self.set_value(client, random, id).await,
+            (16, Some(id), _) => self.change_versions(client, random, id).await,
+            (17, Some(id), _) => self.share(client, random, id).await,
+            _ => Ok(()),
+        }
+    }
+
+    fn pick(&self, random: &mut Random, fits: impl Fn(&Document) -> bool) -> Option<String> {
+        let ids: Vec<&String> =
+            self.world.documents.iter().filter(|(_, document)| fits(document)).map(|(id, _)| id).collect();
+        (!ids.is_empty()).then(|| ids[random.below(ids.len() as u64) as usize].clone())
+    }
+
+    fn content(&self, random: &mut Random) -> (u64, usize) {
+        // Some contents come again and again, from several workers at once.
+        let seed = if random.below(4) == 0 { random.below(8) } else { random.next() };
+        (seed, self.sizes[random.below(self.sizes.len() as u64) as usize])
+    }
+
+    /// A place that was never used.
+    fn fresh_place(&mut self, random: &mut Random) -> (usize, String) {
+        self.made += 1;
+        (random.below(2) as usize, format!("{}.bin", self.made))
+    }
+
+    /// Asks for a change that leads to `next`; what the answer tells completes the state.
+    async fn change(
+        &mut self,
+        next: World,
+        answer: impl Future<Output = Result<Answer, reqwest::Error>>,
+        complete: impl FnOnce(&mut World, &Answer),
+    ) -> Done {
+        self.next = Some(next);
+        let answer = answer.await?;
+        let mut next = self.next.take().unwrap_or_default();
+        if !answer.status.is_success() {
+            return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
+        }
+        complete(&mut next, &answer);
+        self.world = next;
+        Ok(())
+    }
+
+    fn with(&self, id: &str, change: impl FnOnce(&mut Document)) -> World {
+        let mut world = self.world.clone();
+        change(world.documents.get_mut(id).unwrap());
+        world
+    }
+
+    fn with_new(&self, place: &str, (seed, size): (u64, usize)) -> World {
+        let digest = blobs::digest_of(&bytes(seed, size)).to_string();
+        let document = Document {
+            place: place.to_owned(),
+            versions: vec![digest.clone()],
+            content: digest,
+            ..Document::default()
+        };
+        let mut world = self.world.clone();
+        world.documents.insert(UNNAMED.to_owned(), document);
+        world
+    }
+}
+
+/// Gives the new document of a state the identifier that an answer names.
+fn name_by(id: impl FnOnce(&Answer) -> String) -> impl FnOnce(&mut World, &Answer) {
+    move |world, answer| {
+        let document = world.documents.remove(UNNAMED).unwrap();
+        world.documents.insert(id(answer), document);
+    }
+}

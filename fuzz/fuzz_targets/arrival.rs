@@ -1,0 +1,5 @@
+//! `Forwarded`, `X-Forwarded-For` and the PROXY protocol.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 200, input, http_edge::fuzzing::arrival));

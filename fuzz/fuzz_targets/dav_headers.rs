@@ -1,0 +1,5 @@
+//! `Depth`, `Destination`, `Timeout` and other fields of WebDAV.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 100, input, http_edge::fuzzing::dav_headers));

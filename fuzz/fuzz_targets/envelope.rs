@@ -1,0 +1,5 @@
+//! An encoded BLOB: compressed, encrypted, or both.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(64 << 20, 100, input, blobs::fuzzing::envelope));

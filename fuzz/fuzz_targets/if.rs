@@ -1,0 +1,5 @@
+//! The header field `If` of WebDAV.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 400, input, http_edge::fuzzing::if_field));

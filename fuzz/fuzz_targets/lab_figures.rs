@@ -1,0 +1,5 @@
+//! What a monitored endpoint answers.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 200, input, lab::fuzzing::figures));

@@ -1,0 +1,5 @@
+//! `Accept-Language`, and the cookie of what was just done.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(16 << 20, 100, input, http_edge::fuzzing::languages));

@@ -1,0 +1,5 @@
+//! Forms with files.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(8 << 20, 400, input, http_edge::fuzzing::multipart));

@@ -1,0 +1,5 @@
+//! Keys of objects in a bucket.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 100, input, blobs::fuzzing::object_names));

@@ -1,0 +1,5 @@
+//! Checksums of the pages of SQLite files.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(16 << 20, 100, input, database::fuzzing::pages));

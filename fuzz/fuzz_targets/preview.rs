@@ -1,0 +1,5 @@
+//! Stored texts as lines, tables and markup.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(16 << 20, 600, input, http_edge::fuzzing::preview));

@@ -1,0 +1,5 @@
+//! What stands in columns of databases as text.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 100, input, repository::fuzzing::records));

@@ -1,0 +1,5 @@
+//! A segment of a store in a directory, and its recovery.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(64 << 20, 100, input, blobs::fuzzing::segment));

@@ -1,0 +1,5 @@
+//! The index of a segment.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(16 << 20, 100, input, blobs::fuzzing::index));

@@ -1,0 +1,5 @@
+//! Addresses of links, and the form of a new one.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 200, input, http_edge::fuzzing::share_links));

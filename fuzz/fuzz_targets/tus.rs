@@ -1,0 +1,5 @@
+//! Header fields of resumable uploads.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 100, input, http_edge::fuzzing::tus));

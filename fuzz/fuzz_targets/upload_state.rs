@@ -1,0 +1,5 @@
+//! The file of an upload that is not complete.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::within(4 << 20, 100, input, repository::fuzzing::upload_state));

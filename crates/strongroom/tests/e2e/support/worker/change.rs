@@ -21,9 +21,16 @@ impl Worker {
         if self.world.documents[&id].versions.len() >= VERSIONS {
             return self.delete(client, random, id).await;
         }
-        let (seed, size) = self.content(random);
-        let body = bytes(seed, size);
-        let digest = blobs::digest_of(&body).to_string();
+        let held = self.world.documents[&id].checked_out;
+        // A working copy is seen only by its bytes: they are never those of the newest version.
+        let (body, digest) = loop {
+            let (seed, size) = self.content(random);
+            let body = bytes(seed, size);
+            let digest = blobs::digest_of(&body).to_string();
+            if !held || digest != self.world.documents[&id].versions[0] {
+                break (body, digest);
+            }
+        };
         let by_webdav = random.below(2) == 1;
         let next = self.with(&id, |document| {
             document.content = digest.clone();
@@ -114,12 +121,13 @@ impl Worker {
         self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
     }
 
-    /// A document that was in the bin when the server was started, and its entry.
-    fn entry(&self, random: &mut Random) -> Option<(String, String)> {
-        let known: Vec<_> =
-            self.found.as_ref()?.entries.iter().filter(|(id, _)| self.world.recycled.contains_key(*id)).collect();
-        let (id, entry) = known.get(random.below(known.len().max(1) as u64) as usize)?;
-        Some(((*id).clone(), (*entry).clone()))
+    /// Takes a document that was in the bin when the server was started, and its entry. It is not taken again: a document that
+    /// comes back and is deleted once more has another entry.
+    fn entry(&mut self, random: &mut Random) -> Option<(String, String)> {
+        let entries = &mut self.found.as_mut()?.entries;
+        let at = random.below(entries.len().max(1) as u64) as usize;
+        let id = entries.keys().nth(at)?.clone();
+        entries.remove_entry(&id)
     }
 
     pub(super) async fn check_out(&mut self, client: &Client, id: String) -> Done {

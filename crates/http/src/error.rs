@@ -111,8 +111,9 @@ pub fn public_message(error: &Error) -> &str {
 pub fn log(error: &Error, status: StatusCode) {
     let (report, request_id) = (error.report(), request::current_id());
     let code = error.code();
-    // Neither is the server's own fault: a site that is full, and a destination on another server.
-    if status == StatusCode::BAD_GATEWAY || code == "quota_exceeded" {
+    // None is the server's own fault: a site that is full, what one person takes, and a destination on another server.
+    let is_quota = matches!(code, "quota_exceeded" | "too_much_unfinished" | "too_many_uploads");
+    if status == StatusCode::BAD_GATEWAY || is_quota {
         tracing::info!(target: "http", code, status = status.as_u16(), request_id, "{report}");
     } else if status.is_server_error() {
         tracing::error!(target: "http", code, status = status.as_u16(), request_id, "{report}");

@@ -15,6 +15,7 @@ use crate::activity::Activity;
 use crate::gauge::Gauges;
 use crate::map::MapCell;
 use crate::people::{Identities, password};
+use crate::unfinished::Unfinished;
 use crate::ways::Ways;
 use crate::{Session, attach, sites};
 
@@ -105,6 +106,7 @@ pub(crate) struct Inner {
     pub(crate) accesses: crate::accesses::Accesses,
     pub(crate) activity: Activity,
     pub(crate) noting: crate::faults::Noting,
+    pub(crate) unfinished: Unfinished,
     pub(crate) place_key: crate::sealed::PlaceKey,
     /// Where documents are opened, in a process that does that.
     pub(crate) sandbox: OnceLock<Sandbox>,
@@ -176,6 +178,7 @@ impl Repository {
             accesses: crate::accesses::Accesses::default(),
             activity: Activity::default(),
             noting: crate::faults::Noting::default(),
+            unfinished: Unfinished::default(),
             place_key: crate::sealed::PlaceKey::default(),
             sandbox: OnceLock::new(),
         };

@@ -58,6 +58,7 @@ mod sites;
 mod status;
 mod storage;
 mod stores;
+mod unfinished;
 mod view;
 mod ways;
 
@@ -111,4 +112,5 @@ pub use sites::{SiteChange, SiteCollection, SiteUsage};
 pub use status::{DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};
 pub use stores::{NewStore, StoreState};
+pub use unfinished::UNFINISHED_BYTES;
 pub use view::{CheckOut, Item, Person, Version};

@@ -93,11 +93,13 @@ pub struct Settings {
     pub requests_per_address: Option<usize>,
     /// Most requests under way of one person.
     pub requests_per_user: Option<usize>,
+    /// Most bytes that the unfinished uploads of one person take; 0 for any number.
+    pub unfinished_bytes_per_user: Option<u64>,
     /// Fewest bytes a second of a body; 0 for any.
     pub least_body_rate: Option<u64>,
 }
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "data",
     "listen",
     "tls_certificate",
@@ -117,6 +119,7 @@ const KEYS: [&str; 20] = [
     "connections_per_address",
     "requests_per_address",
     "requests_per_user",
+    "unfinished_bytes_per_user",
     "least_body_rate",
 ];
 

@@ -14,6 +14,7 @@ statements! {
     EXPIRED = "SELECT id, owner_id, collection_id, parent_id, name, length, metadata, node_id, expires_at FROM resumable_upload
         WHERE expires_at < $1 ORDER BY expires_at LIMIT 1000";
     COUNT = "SELECT COUNT(*) FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";
+    ANNOUNCED = "SELECT length FROM resumable_upload WHERE owner_id = $1 AND node_id IS NULL";
 }
 
 /// An upload that is under way, or was completed a short time ago.
@@ -92,4 +93,10 @@ pub fn expired(reader: &mut Reader<'_>, now: Timestamp) -> Result<Vec<UploadRow>
 /// Number of uploads that a user has under way, without those that are complete.
 pub fn count(reader: &mut Reader<'_>, owner: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![owner], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Bytes that the uploads of a user which are under way have when they are complete.
+pub fn announced(reader: &mut Reader<'_>, owner: Id) -> Result<i64> {
+    let lengths = reader.query(ANNOUNCED, &params![owner], |row| row.get::<i64>(0))?;
+    Ok(lengths.into_iter().fold(0, i64::saturating_add))
 }

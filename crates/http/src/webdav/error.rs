@@ -32,7 +32,7 @@ impl From<Error> for Failure {
         };
         let condition = match (error.kind(), error.code()) {
             (_, "lock_not_found") => Some("<D:lock-token-matches-request-uri/>"),
-            (_, "quota_exceeded") => Some("<D:quota-not-exceeded/>"),
+            (_, "quota_exceeded" | "too_much_unfinished") => Some("<D:quota-not-exceeded/>"),
             (_, "propfind_infinite") => Some("<D:propfind-finite-depth/>"),
             (_, "unknown_grammar") => Some("<D:search-grammar-supported/>"),
             (_, "no_grammar_discovery") => Some("<D:search-grammar-discovery-supported/>"),

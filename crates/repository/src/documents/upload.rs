@@ -18,6 +18,7 @@ use crate::locate::{Located, check_depth};
 use crate::map::ContentDatabase;
 use crate::placement::{Placement, secure};
 use crate::session::Guard;
+use crate::unfinished::Claim;
 use crate::{Session, Target};
 
 /// How often a write is tried again because others made its folders at the same moment; each time one more is there.
@@ -52,6 +53,8 @@ pub struct Upload {
     buffer: BytesMut,
     /// The store that the bytes go to, when they do not wait for the transaction.
     writer: Option<(Id, BlobWriter)>,
+    /// What its bytes count for among the caller's unfinished uploads; none when they are counted already.
+    claim: Option<Claim>,
     /// Whether who uploads may know where stores are.
     is_insider: bool,
 }
@@ -132,6 +135,7 @@ impl Session {
             announced,
             buffer: BytesMut::new(),
             writer: None,
+            claim: Some(self.repository.claim(self.principal.id)),
             is_insider: self.principal.farm_administrator,
         })
     }
@@ -287,6 +291,11 @@ impl Upload {
         UploadPlace { content: self.content, collection: guard.collection(), parent, name }
     }
 
+    /// Leaves it out of the caller's unfinished uploads, since its bytes are counted there already.
+    pub(crate) fn counted(self) -> Self {
+        Self { claim: None, ..self }
+    }
+
     /// Takes the next bytes. Memory stays bounded whatever the document's size.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
@@ -294,10 +303,13 @@ impl Upload {
             return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
         }
         let is_insider = self.is_insider;
+        let expected = self.announced.unwrap_or(0).max(received);
+        if let Some(claim) = &mut self.claim {
+            claim.reach(expected).await?;
+        }
         if let Some((_, writer)) = &mut self.writer {
             return writer.write(bytes).await.map_err(|error| discreet(error, is_insider));
         }
-        let expected = self.announced.unwrap_or(0).max(received);
         if expected < self.placement.inline_limit() {
             self.buffer.extend_from_slice(&bytes);
             return Ok(());

@@ -75,7 +75,8 @@ impl Session {
     /// Begins an upload of `length` bytes in parts. The caller may store there now; whether they still may is asked again at
     /// the end. `metadata` is kept for the client.
     ///
-    /// Errors: as [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 under way.
+    /// Errors: as [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 under way, with
+    /// `too_much_unfinished` when these take more than they may.
     pub async fn begin_resumable(
         &self,
         destination: &Destination,
@@ -97,6 +98,9 @@ impl Session {
             node_id: None,
             expires_at: now.after(KEPT),
         };
+        // Until the row counts for itself.
+        let mut claim = self.repository.claim(self.principal.id);
+        claim.take(length).await?;
         let (directory, name) = (self.repository.uploads(), row.id.clone());
         blocking(move || Partial::create(&directory, &name, length)).await?;
         let (kept, owner) = (row.clone(), row.owner_id);
@@ -178,7 +182,7 @@ impl Session {
             return Err(Error::conflict("the upload is not complete").with_code("offset_mismatch"));
         }
         options.idempotency_key = Some(format!("upload {id}"));
-        let mut upload = self.begin_upload(destination, options, Some(length)).await?;
+        let mut upload = self.begin_upload(destination, options, Some(length)).await?.counted();
         let mut offset = 0;
         while offset < length {
             let source = partial.clone();

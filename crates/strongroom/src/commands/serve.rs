@@ -83,6 +83,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let (Some(location), Some(_)) = (&given, &created) {
         remember(&directory, location)?;
     }
+    repository.limit_unfinished(settings.unfinished_bytes_per_user.unwrap_or(repository::UNFINISHED_BYTES));
     let sandbox = Sandbox::of_this_program();
     repository.open_documents_in(sandbox.clone());
     tokio::spawn(tell_lacks(sandbox));

@@ -4,3 +4,6 @@ CREATE TABLE identity (
     farm_id BIGINT NOT NULL,
     database_id BIGINT NOT NULL
 );
+
+-- What a person has under way is counted at each begin.
+CREATE INDEX resumable_upload_owner ON resumable_upload (owner_id) WHERE node_id IS NULL;

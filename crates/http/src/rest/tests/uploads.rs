@@ -196,3 +196,46 @@ async fn what_is_not_tus_is_refused() {
         farm.send("DELETE", &format!("/api/v1/uploads/{id}"), &[TUS], "").await.expect(404);
     }
 }
+
+#[tokio::test]
+async fn unfinished_uploads_of_one_person_take_no_more_than_their_limit() {
+    let farm = Farm::new().await;
+    farm.repository.limit_unfinished(10_000);
+    let first = begin(&farm, "admin", "Documents/a", 6_000).await.expect(201).header("location").to_owned();
+    assert_eq!(begin(&farm, "admin", "Documents/b", 4_001).await.expect(507).code(), "too_much_unfinished");
+    let second = begin(&farm, "admin", "Documents/b", 4_000).await.expect(201).header("location").to_owned();
+    assert_eq!(begin(&farm, "admin", "Documents/c", 1).await.expect(507).code(), "too_much_unfinished");
+    // What is complete is a document, and what is cancelled is nothing.
+    send(&farm, "admin", &first, 0, bytes(6_000)).await.expect(204);
+    farm.send("DELETE", &second, &[TUS], "").await.expect(204);
+    // Those who begin at once share one limit.
+    let names: Vec<String> = (0..16).map(|i| format!("Documents/many{i}")).collect();
+    let begun = join_all(names.iter().map(|name| begin(&farm, "admin", name, 2_000))).await;
+    assert_eq!(begun.iter().filter(|reply| reply.status == 201).count(), 5);
+    assert!(begun.iter().all(|reply| reply.status == 201 || reply.code() == "too_much_unfinished"));
+}
+
+#[tokio::test]
+async fn running_uploads_count_as_unfinished_while_they_run() {
+    const MIB: usize = 1 << 20;
+    let farm = Farm::new().await;
+    farm.repository.limit_unfinished(200 * MIB as u64);
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(1);
+    let body = stream::unfold(receiver, async |mut receiver| {
+        Some((Ok::<_, std::io::Error>(receiver.recv().await?), receiver))
+    });
+    let running = farm.put("Documents/long", Body::from_stream(body));
+    let watched = async {
+        // The third waits until the second was taken, and that is taken when the first is written.
+        for length in [70 * MIB, 1, 1] {
+            sender.send(bytes(length)).await.unwrap();
+        }
+        let begun = begin(&farm, "admin", "Documents/x", 80 * MIB).await;
+        drop(sender);
+        begun
+    };
+    let (saved, begun) = futures_util::future::join(running, watched).await;
+    saved.expect(201);
+    assert_eq!(begun.expect(507).code(), "too_much_unfinished");
+    begin(&farm, "admin", "Documents/y", 200 * MIB).await.expect(201);
+}

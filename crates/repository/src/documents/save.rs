@@ -391,7 +391,7 @@ impl Plan {
                 let path = join(&self.parent_path, &row.name);
                 Ok(Some(self.saved(&row, &stored, path, outcome == CREATED)))
             }
-            _ => Err(Error::conflict("the document that this idempotency key created was deleted since")
+            _ => Err(Error::conflict("what this idempotency key stored was deleted since")
                 .with_code("idempotency_key_reused")),
         }
     }

@@ -1,4 +1,5 @@
-//! Kills in the middle of all kinds of changes, compared with a model of what was acknowledged.
+//! Kills in the middle of all kinds of changes, compared with a model of what was acknowledged. In every third round a
+//! command of an administrator runs beside the changes, in every fourth a second kill comes during recovery.
 //!
 //! 30 rounds, or as many as RIG_KILL_ROUNDS says.
 
@@ -10,15 +11,17 @@ use database::Engine;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::support::{Client, Farm, Ground, Random, Trouble, Worker};
+use crate::support::{Client, Errands, Farm, Ground, Random, Trouble, Worker};
 
 /// Inline, in segments, and in files of their own.
 const SIZES: &[usize] = &[0, 300, 20_000, 150_000, 3_000_000];
-const WORKERS: usize = 4;
+const WORKERS: usize = 8;
 /// The crash comes after a random number of acknowledged changes up to this,
 const CHANGES: u64 = 30;
 /// and a random time later, up to so many microseconds.
 const MOMENT: u64 = 5_000;
+/// A second crash comes at a random time up to so many microseconds after the restart.
+const RECOVERY: u64 = 120_000;
 /// How long the changes of a round may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -42,6 +45,7 @@ fn work(
             loop {
                 match worker.step(&client, &mut random).await {
                     Ok(()) => _ = acknowledged.fetch_add(1, Ordering::Relaxed),
+                    Err(Trouble::Later) => {}
                     Err(Trouble::Silence) => return Ok(()),
                     Err(Trouble::Refusal(refusal)) => return Err(refusal),
                 }
@@ -62,8 +66,10 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
     for number in 0..WORKERS {
         workers.push(Arc::new(Mutex::new(Worker::new(&client, &ground, number, SIZES).await)));
     }
+    let mut errands = Errands::prepare(&farm, &client).await;
     let acknowledged = Arc::new(AtomicU64::new(0));
     for round in 0..rounds {
+        let errand = (round % 3 == 2).then(|| errands.begin(&farm));
         let load = work(&workers, &server.client(&token), &mut random, &acknowledged);
         let (goal, deadline) =
             (acknowledged.load(Ordering::Relaxed) + random.below(CHANGES), Instant::now() + PATIENCE);
@@ -78,13 +84,27 @@ async fn kill_again_and_again(engine: Engine, rounds: usize) {
             assert_eq!(outcome, Ok(()), "round {round}: the server refused what it must take");
         }
         assert!(acknowledged.load(Ordering::Relaxed) >= goal, "round {round}: the load stood still");
+        if let Some(errand) = errand {
+            errands.end(errand, &mut random);
+        }
+        if round % 4 == 3 {
+            let recovering = farm.spawn();
+            // sleep: as above
+            tokio::time::sleep(Duration::from_micros(random.below(RECOVERY))).await;
+            recovering.kill();
+        }
         server = farm.start();
         let client = server.client(&token);
         for worker in &workers {
-            worker.lock().await.verify(&client).await;
+            worker.lock().await.verify(&client, round % 10 == 9).await;
         }
     }
     println!("{} changes were acknowledged in {rounds} rounds", acknowledged.load(Ordering::Relaxed));
+    errands.finish(&farm, &server.client(&token)).await;
+    let client = server.client(&token);
+    for worker in &workers {
+        worker.lock().await.verify(&client, true).await;
+    }
     farm.check_blobs();
     assert!(server.stop().success());
 }

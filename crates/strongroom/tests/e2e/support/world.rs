@@ -9,13 +9,16 @@ use serde_json::Value;
 
 use super::Client;
 
-/// Stands for the identifier of a document whose creation was not answered.
+/// Stands for the identifier of a document or folder whose creation was not answered.
 pub const UNNAMED: &str = "unnamed";
+
+/// The folders of a worker that stay where they are.
+pub const FIXED: [&str; 2] = ["a", "b"];
 
 /// A document as its owner finds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Folder and name, such as `a/7.bin`.
+    /// Folder and name, such as `a/7.bin` or `a/f3/7.bin`.
     pub place: String,
     /// Digests of the versions, the newest first.
     pub versions: Vec<String>,
@@ -33,14 +36,26 @@ pub struct Document {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
     pub documents: BTreeMap<String, Document>,
-    /// What is in the recycle bin, as it was before its deletion.
+    /// Places of the folders in [`FIXED`].
+    pub folders: BTreeMap<String, String>,
+    /// Documents in the recycle bin, as they were before their deletion.
     pub recycled: BTreeMap<String, Document>,
+    /// Folders in the recycle bin, with what was in them.
+    pub recycled_folders: BTreeMap<String, Contents>,
+}
+
+/// A folder that was deleted: its place and its documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub place: String,
+    pub documents: BTreeMap<String, Document>,
 }
 
 /// What a server shows of a worker's folder.
 #[derive(Debug)]
 pub struct Found {
     documents: BTreeMap<String, Document>,
+    folders: BTreeMap<String, String>,
     /// Entries of the recycle bin by the identifier of their item.
     pub entries: BTreeMap<String, String>,
 }
@@ -60,8 +75,37 @@ impl World {
                 document.links.insert(new);
             }
         }
-        let same_bin = world.recycled.keys().eq(found.entries.keys());
-        (same_bin && world.documents == found.documents).then_some(world)
+        if let Some(folder) = world.folders.remove(UNNAMED) {
+            let mut new = found.folders.keys().filter(|id| !world.folders.contains_key(*id));
+            world.folders.insert(new.next()?.clone(), folder);
+        }
+        let bin: BTreeSet<&String> = world.recycled.keys().chain(world.recycled_folders.keys()).collect();
+        let same = bin.into_iter().eq(found.entries.keys())
+            && world.documents == found.documents
+            && world.folders == found.folders;
+        same.then_some(world)
+    }
+
+    /// Takes an item out of the recycle bin, back to where it was.
+    pub fn restore(&mut self, id: &str) {
+        if let Some(document) = self.recycled.remove(id) {
+            self.documents.insert(id.to_owned(), document);
+        } else if let Some(contents) = self.recycled_folders.remove(id) {
+            self.folders.insert(id.to_owned(), contents.place);
+            self.documents.extend(contents.documents);
+        }
+    }
+
+    /// Takes an item out of the recycle bin for good.
+    pub fn purge(&mut self, id: &str) {
+        self.recycled.remove(id);
+        self.recycled_folders.remove(id);
+    }
+
+    /// Documents directly in a folder.
+    pub fn within(&self, place: &str) -> Vec<String> {
+        let inside = self.documents.iter().filter(|(_, document)| parent(&document.place) == place);
+        inside.map(|(id, _)| id.clone()).collect()
     }
 }
 
@@ -69,14 +113,27 @@ impl Found {
     /// Reads the folders of a worker, all versions, values and links of what they hold, and the recycle bin.
     ///
     /// `site` is the site collection, `home` the path of the worker's folder, `column` the identifier of the column.
-    pub async fn read(client: &Client, site: &str, home: &str, column: &str) -> Result<Self, reqwest::Error> {
-        let mut documents = BTreeMap::new();
-        for folder in ["a", "b"] {
+    /// The bytes of older versions are read when that is asked for, and must have their digests.
+    pub async fn read(
+        client: &Client,
+        site: &str,
+        home: &str,
+        column: &str,
+        deeply: bool,
+    ) -> Result<Self, reqwest::Error> {
+        let (mut documents, mut folders) = (BTreeMap::new(), BTreeMap::new());
+        let mut left: Vec<String> = FIXED.map(str::to_owned).into();
+        while let Some(folder) = left.pop() {
             let path = format!("/api/v1/items/by-path/children?limit=1000&path={home}/{folder}");
             for item in list(client, &path).await? {
                 let id = text(&item["id"]);
                 let place = format!("{folder}/{}", text(&item["name"]));
-                documents.insert(id.clone(), document(client, &id, place, &item, column).await?);
+                if item["kind"] == "folder" {
+                    folders.insert(id, place.clone());
+                    left.push(place);
+                } else {
+                    documents.insert(id.clone(), document(client, &id, place, &item, column, deeply).await?);
+                }
             }
         }
         let mut entries = BTreeMap::new();
@@ -85,7 +142,7 @@ impl Found {
                 entries.insert(text(&entry["item"]), text(&entry["id"]));
             }
         }
-        Ok(Self { documents, entries })
+        Ok(Self { documents, folders, entries })
     }
 }
 
@@ -95,11 +152,18 @@ async fn document(
     place: String,
     item: &Value,
     column: &str,
+    deeply: bool,
 ) -> Result<Document, reqwest::Error> {
     let get = async |what: &str| client.send(Method::GET, &format!("/api/v1/items/{id}/{what}"), Vec::new()).await;
     let content = get("content").await?;
     assert!(content.status.is_success(), "{place}: {} {}", content.status, content.text());
     let versions = list(client, &format!("/api/v1/items/{id}/versions?limit=1000")).await?;
+    for version in versions.iter().filter(|_| deeply) {
+        let number = text(&version["number"]);
+        let content = get(&format!("content?version={number}")).await?;
+        let digest = blobs::digest_of(&content.body).to_string();
+        assert_eq!(digest, text(&version["digest"]), "{place}, version {number}: {}", content.status);
+    }
     let links = list(client, &format!("/api/v1/items/{id}/links")).await?;
     let values = get("values").await?.json();
     Ok(Document {
@@ -128,4 +192,14 @@ async fn list(client: &Client, path: &str) -> Result<Vec<Value>, reqwest::Error>
 /// The text of a JSON value that must be one.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+/// The folder of a place.
+pub fn parent(place: &str) -> &str {
+    place.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The name of a place.
+pub fn last(place: &str) -> &str {
+    place.rsplit_once('/').map_or(place, |(_, name)| name)
 }

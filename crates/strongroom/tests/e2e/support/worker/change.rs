@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::super::world::{Document, UNNAMED, World, text};
+use super::super::world::{Document, UNNAMED, World, last, text};
 use super::super::{Answer, Client, Random, bytes};
 use super::{Done, VERSIONS, Worker, name_by};
 
@@ -50,10 +50,12 @@ impl Worker {
     }
 
     pub(super) async fn place_anew(&mut self, client: &Client, random: &mut Random, id: String, way: Way) -> Done {
-        let (folder, name) = self.fresh_place(random);
         let old = self.world.documents[&id].place.clone();
-        let folder = if way == Way::Rename { usize::from(old.starts_with('b')) } else { folder };
-        let place = format!("{}/{name}", ["a", "b"][folder]);
+        let (folder, place) = match way {
+            Way::Rename => (String::new(), self.fresh_name(&old)),
+            Way::Move | Way::WebDav => self.fresh_place(random),
+        };
+        let name = last(&place);
         let next = self.with(&id, |document| document.place = place.clone());
         let (item, to) = (format!("/api/v1/items/{id}"), format!("/dav/{}/{place}", self.home));
         match way {
@@ -62,7 +64,7 @@ impl Worker {
                 self.change(next, client.send_json(Method::PATCH, &item, &form), |_, _| {}).await
             }
             Way::Move => {
-                let form = json!({ "to": self.folders[folder], "name": name });
+                let form = json!({ "to": folder, "name": name });
                 let path = format!("{item}/move");
                 self.change(next, client.send_json(Method::POST, &path, &form), |_, _| {}).await
             }
@@ -75,20 +77,26 @@ impl Worker {
     }
 
     pub(super) async fn copy(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
-        let (folder, name) = self.fresh_place(random);
+        let (folder, place) = self.fresh_place(random);
         let original = self.world.documents[&id].clone();
-        let mut next = self.world.clone();
+        let (mut next, old) = (self.world.clone(), original.place.clone());
         let copy = Document {
-            place: format!("{}/{name}", ["a", "b"][folder]),
+            place: place.clone(),
             versions: vec![original.content.clone()],
             links: Default::default(),
             ..original
         };
         next.documents.insert(UNNAMED.to_owned(), copy);
-        let form = json!({ "to": self.folders[folder], "name": name });
-        let path = format!("/api/v1/items/{id}/copy");
-        let request = client.send_json(Method::POST, &path, &form);
-        self.change(next, request, name_by(|answer| text(&answer.json()["id"]))).await
+        if random.below(2) == 0 {
+            let form = json!({ "to": folder, "name": last(&place) });
+            let path = format!("/api/v1/items/{id}/copy");
+            let request = client.send_json(Method::POST, &path, &form);
+            return self.change(next, request, name_by(|answer| text(&answer.json()["id"]))).await;
+        }
+        let (verb, path) = (Method::from_bytes(b"COPY").unwrap(), format!("/dav/{}/{old}", self.home));
+        let to = format!("/dav/{}/{place}", self.home);
+        self.change(next, client.send_with(verb, &path, &[("destination", &*to)], Vec::new()), |_, _| {}).await?;
+        self.name_at(client, &place).await
     }
 
     pub(super) async fn delete(&mut self, client: &Client, random: &mut Random, id: String) -> Done {
@@ -106,8 +114,7 @@ impl Worker {
     pub(super) async fn bring_back(&mut self, client: &Client, random: &mut Random) -> Done {
         let Some((id, entry)) = self.entry(random) else { return Ok(()) };
         let mut next = self.world.clone();
-        let document = next.recycled.remove(&id).unwrap();
-        next.documents.insert(id, document);
+        next.restore(&id);
         let path = format!("/api/v1/site-collections/{}/recycle-bin/{entry}/restore", self.ground.site);
         self.change(next, client.send(Method::POST, &path, Vec::new()), |_, _| {}).await
     }
@@ -116,7 +123,7 @@ impl Worker {
     pub(super) async fn purge(&mut self, client: &Client, random: &mut Random) -> Done {
         let Some((id, entry)) = self.entry(random) else { return Ok(()) };
         let mut next = self.world.clone();
-        next.recycled.remove(&id);
+        next.purge(&id);
         let path = format!("/api/v1/site-collections/{}/recycle-bin/{entry}", self.ground.site);
         self.change(next, client.send(Method::DELETE, &path, Vec::new()), |_, _| {}).await
     }

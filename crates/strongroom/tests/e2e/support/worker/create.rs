@@ -4,26 +4,30 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::{Method, StatusCode};
 
-use super::super::world::text;
+use super::super::world::{last, text};
 use super::super::{Answer, Client, Random, bytes};
-use super::{Done, Parts, Repeatable, Trouble, Worker, name_by};
+use super::{Done, Parts, Repeatable, Trouble, Worker, is_for_a_moment, name_by};
 
 impl Worker {
     pub(super) async fn create(&mut self, client: &Client, random: &mut Random) -> Done {
-        let (folder, name) = self.fresh_place(random);
-        let (place, content) = (format!("{}/{name}", ["a", "b"][folder]), self.content(random));
+        let (_, place) = self.fresh_place(random);
+        let content = self.content(random);
         let path = format!("/api/v1/content/{}/{place}", self.home);
         let request = client.send(Method::PUT, &path, bytes(content.0, content.1));
         self.change(self.with_new(&place, content), request, name_by(|answer| text(&answer.json()["id"]))).await
     }
 
     pub(super) async fn create_by_webdav(&mut self, client: &Client, random: &mut Random) -> Done {
-        let (folder, name) = self.fresh_place(random);
-        let (place, content) = (format!("{}/{name}", ["a", "b"][folder]), self.content(random));
+        let (_, place) = self.fresh_place(random);
+        let content = self.content(random);
         let path = format!("/dav/{}/{place}", self.home);
         let request = client.send(Method::PUT, &path, bytes(content.0, content.1));
         self.change(self.with_new(&place, content), request, |_, _| {}).await?;
-        // WebDAV names no identifiers.
+        self.name_at(client, &place).await
+    }
+
+    /// Asks for the identifier of the document that WebDAV, which names none, just made at a place.
+    pub(super) async fn name_at(&mut self, client: &Client, place: &str) -> Done {
         let path = format!("/api/v1/items/by-path?path={}/{place}", self.home);
         let answer =
             client.send(Method::GET, &path, Vec::new()).await.inspect_err(|_| self.next = Some(self.world.clone()))?;
@@ -33,23 +37,27 @@ impl Worker {
 
     /// Creates a document with a key, often twice.
     pub(super) async fn create_once(&mut self, client: &Client, random: &mut Random) -> Done {
-        let (folder, name) = self.fresh_place(random);
+        let (folder, place) = self.fresh_place(random);
         let repeatable = Repeatable {
-            path: format!("/api/v1/items/{}/documents?on_conflict=keep-both&name={name}", self.folders[folder]),
+            path: format!("/api/v1/items/{folder}/documents?on_conflict=keep-both&name={}", last(&place)),
             key: format!("{:016x}", random.next()),
             seed: self.content(random),
         };
         self.repeatable = Some(repeatable.clone());
-        let place = format!("{}/{name}", ["a", "b"][folder]);
         self.next = Some(self.with_new(&place, repeatable.seed));
         for _ in 0..=random.below(2) {
             let answer = self.send_repeatable(client, &repeatable).await?;
+            if is_for_a_moment(&answer) {
+                (self.repeatable, self.next) = (None, None);
+                return Err(Trouble::Later);
+            }
             if !answer.status.is_success() {
                 return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
             }
             let mut world = self.next.clone().unwrap_or_default();
             name_by(|answer| text(&answer.json()["id"]))(&mut world, &answer);
             self.world = world;
+            self.answered = Some((repeatable.clone(), text(&answer.json()["id"])));
         }
         (self.repeatable, self.next) = (None, None);
         Ok(())
@@ -61,8 +69,8 @@ impl Worker {
     }
 
     pub(super) async fn begin_parts(&mut self, client: &Client, random: &mut Random) -> Done {
-        let (folder, name) = self.fresh_place(random);
-        let (place, seed) = (format!("{}/{name}", ["a", "b"][folder]), self.content(random));
+        let (_, place) = self.fresh_place(random);
+        let seed = self.content(random);
         let seed = (seed.0, seed.1.max(2));
         let metadata = format!("path {}", BASE64.encode(format!("{}/{place}", self.home)));
         let length = seed.1.to_string();
@@ -101,6 +109,9 @@ impl Worker {
             ];
             let part = body[offset..end].to_vec();
             let answer = client.send_with(Method::PATCH, &parts.location, &fields, part).await?;
+            if is_for_a_moment(&answer) {
+                return Err(Trouble::Later);
+            }
             if !answer.status.is_success() {
                 return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
             }

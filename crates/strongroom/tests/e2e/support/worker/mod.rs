@@ -5,16 +5,18 @@
 
 mod change;
 mod create;
+mod folders;
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::world::{Document, Found, UNNAMED, World, text};
+use super::world::{Document, FIXED, Found, UNNAMED, World, parent, text};
 use super::{Answer, Client, Random, bytes};
 
-/// Documents that a worker keeps at most, and versions of each.
+/// Documents that a worker keeps at most, versions of each, and folders.
 const DOCUMENTS: usize = 8;
 const VERSIONS: usize = 6;
+const FOLDERS: usize = 3;
 
 /// The site collection, and the column that workers write into.
 #[derive(Clone)]
@@ -44,13 +46,16 @@ struct Parts {
 pub struct Worker {
     ground: Ground,
     home: String,
-    folders: [String; 2],
+    /// Identifiers of the two folders that stay where they are.
+    fixed: [String; 2],
     made: u64,
     sizes: &'static [usize],
     world: World,
     /// The state that the change under way leads to.
     next: Option<World>,
     repeatable: Option<Repeatable>,
+    /// The newest change with a key that was answered, and the identifier of its document.
+    answered: Option<(Repeatable, String)>,
     parts: Option<Parts>,
     found: Option<Found>,
 }
@@ -62,6 +67,8 @@ pub enum Trouble {
     Silence,
     /// The server refused it.
     Refusal(String),
+    /// It was refused for a moment and is to be asked for again: the same bytes are just being deleted.
+    Later,
 }
 
 impl From<reqwest::Error> for Trouble {
@@ -93,8 +100,8 @@ impl Worker {
     /// A worker with two empty folders.
     pub async fn new(client: &Client, ground: &Ground, number: usize, sizes: &'static [usize]) -> Self {
         let home = format!("mixed/w{number}");
-        let mut folders = [String::new(), String::new()];
-        for (folder, id) in ["a", "b"].iter().zip(&mut folders) {
+        let mut fixed = [String::new(), String::new()];
+        for (folder, id) in FIXED.iter().zip(&mut fixed) {
             let path = format!("{home}/{folder}/first");
             assert!(client.put(&path, Vec::new()).await.unwrap().status.is_success());
             assert!(client.delete(&path).await.unwrap().status.is_success());
@@ -106,21 +113,23 @@ impl Worker {
         Self {
             ground: ground.clone(),
             home: format!("Documents/{home}"),
-            folders,
+            fixed,
             made: 0,
             sizes,
             world: World::default(),
             next: None,
             repeatable: None,
+            answered: None,
             parts: None,
             found: None,
         }
     }
 
-    /// Compares all that the worker made with what a server that was started again shows, and goes on from there.
-    pub async fn verify(&mut self, client: &Client) {
+    /// Compares all that the worker made with what a server that was started again shows, and goes on from there. `deeply`
+    /// reads the bytes of all versions, not only of the newest.
+    pub async fn verify(&mut self, client: &Client, deeply: bool) {
         self.finish_what_was_cut(client).await;
-        let found = Found::read(client, &self.ground.site, &self.home, &self.ground.column).await.unwrap();
+        let found = Found::read(client, &self.ground.site, &self.home, &self.ground.column, deeply).await.unwrap();
         let possible = self.next.take().into_iter().chain([self.world.clone()]);
         let Some(world) = possible.clone().find_map(|world| world.agrees(&found)) else {
             panic!("{}: possible {:#?}\nfound {found:#?}", self.home, possible.collect::<Vec<_>>());
@@ -131,14 +140,30 @@ impl Worker {
 
     /// Repeats a change that has a key, and goes on with an upload in parts: each must be done once in the end.
     async fn finish_what_was_cut(&mut self, client: &Client) {
+        if let Some((answered, id)) = &self.answered {
+            let again = self.send_repeatable(client, answered).await.unwrap();
+            if again.status.is_success() {
+                assert_eq!(&text(&again.json()["id"]), id, "{}: it was done twice", self.home);
+            } else {
+                // The version that it made, or the folder, may be gone. Whether it was done twice is seen below.
+                let (status, said) = (again.status, again.text());
+                let is_gone = status == StatusCode::NOT_FOUND || said.contains("idempotency_key_reused");
+                assert!(is_gone, "{}: an answered change, repeated: {status} {said}", self.home);
+            }
+        }
         if let Some(cut) = self.repeatable.take() {
-            let answer = self.send_repeatable(client, &cut).await.unwrap();
+            let answer = loop {
+                let answer = self.send_repeatable(client, &cut).await.unwrap();
+                if !is_for_a_moment(&answer) {
+                    break answer;
+                }
+            };
             assert!(answer.status.is_success(), "{}: a repeated change: {}", self.home, answer.text());
             self.world = self.next.take().unwrap();
         }
-        if let Some(parts) = self.parts.clone() {
+        while let Some(parts) = self.parts.clone() {
             match self.go_on(client, parts, usize::MAX).await {
-                Ok(()) => {}
+                Ok(()) | Err(Trouble::Later) => {}
                 Err(trouble) => panic!("{}: an upload in parts does not go on: {trouble:?}", self.home),
             }
         }
@@ -153,7 +178,7 @@ impl Worker {
         let free = self.pick(random, |document| !document.checked_out);
         let held = self.pick(random, |document| document.checked_out);
         let full = self.world.documents.len() >= DOCUMENTS;
-        match (random.below(18), free, held) {
+        match (random.below(21), free, held) {
             (0, _, _) if !full => self.create(client, random).await,
             (1, _, _) if !full => self.create_by_webdav(client, random).await,
             (2, _, _) if !full => self.create_once(client, random).await,
@@ -172,6 +197,9 @@ impl Worker {
             (15, Some(id), _) => self.set_value(client, random, id).await,
             (16, Some(id), _) => self.change_versions(client, random, id).await,
             (17, Some(id), _) => self.share(client, random, id).await,
+            (18, _, _) if self.world.folders.len() < FOLDERS => self.make_folder(client, random).await,
+            (19, _, _) => self.place_folder_anew(client, random).await,
+            (20, _, _) => self.delete_folder(client, random).await,
             _ => Ok(()),
         }
     }
@@ -188,10 +216,20 @@ impl Worker {
         (seed, self.sizes[random.below(self.sizes.len() as u64) as usize])
     }
 
-    /// A place that was never used.
-    fn fresh_place(&mut self, random: &mut Random) -> (usize, String) {
+    /// A place for a document that was never used: identifier of the folder, path of the document.
+    fn fresh_place(&mut self, random: &mut Random) -> (String, String) {
         self.made += 1;
-        (random.below(2) as usize, format!("{}.bin", self.made))
+        let fixed = FIXED.iter().map(|place| (*place).to_owned()).zip(self.fixed.iter());
+        let made = self.world.folders.iter().map(|(id, place)| (place.clone(), id));
+        let all: Vec<(String, &String)> = fixed.chain(made).collect();
+        let (place, id) = &all[random.below(all.len() as u64) as usize];
+        ((*id).clone(), format!("{place}/{}.bin", self.made))
+    }
+
+    /// Another name in the folder that a place is in.
+    fn fresh_name(&mut self, old: &str) -> String {
+        self.made += 1;
+        format!("{}/{}.bin", parent(old), self.made)
     }
 
     /// Asks for a change that leads to `next`; what the answer tells completes the state.
@@ -204,6 +242,9 @@ impl Worker {
         self.next = Some(next);
         let answer = answer.await?;
         let mut next = self.next.take().unwrap_or_default();
+        if is_for_a_moment(&answer) {
+            return Err(Trouble::Later);
+        }
         if !answer.status.is_success() {
             return Err(Trouble::Refusal(format!("{}: {} {}", self.home, answer.status, answer.text())));
         }
@@ -230,6 +271,11 @@ impl Worker {
         world.documents.insert(UNNAMED.to_owned(), document);
         world
     }
+}
+
+/// Whether an answer asks to try again: the bytes are those of a BLOB that is just being deleted.
+fn is_for_a_moment(answer: &Answer) -> bool {
+    answer.status == StatusCode::SERVICE_UNAVAILABLE && answer.json()["code"] == "blob_being_deleted"
 }
 
 /// Gives the new document of a state the identifier that an answer names.

@@ -6,8 +6,8 @@ use axum::extract::{FromRequest, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Error, ErrorKind, Timestamp};
-use repository::{Credential, DEVICE_LIFE};
+use model::{Error, ErrorKind, Result, Timestamp};
+use repository::{Client, Credential, DEVICE_LIFE, SignedIn};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -32,6 +32,8 @@ struct SignIn<'a> {
     next: String,
     login: String,
     fault: String,
+    /// Whether the password must be changed first.
+    leaked: bool,
     /// What was sent when the session had ended, to be sent again; empty for nothing.
     resend: String,
     resend_to: String,
@@ -75,8 +77,15 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
     page.form_token = csrf::token(&csrf::visitor_key(&visitor));
     let resend = fields.encoded();
     let next = fields.next("/");
-    let mut response =
-        html(&SignIn { page: &page, next, login: String::new(), fault: String::new(), resend, resend_to });
+    let mut response = html(&SignIn {
+        page: &page,
+        next,
+        login: String::new(),
+        fault: String::new(),
+        leaked: false,
+        resend,
+        resend_to,
+    });
     *response.status_mut() = status;
     if fresh {
         Cookie { name: VISITOR, value: &visitor, seconds: None, secure: state.is_secure() }.set(&mut response);
@@ -120,6 +129,7 @@ pub async fn form(State(state): State<AppState>, Query(next): Query<Next>, reque
         next,
         login: String::new(),
         fault: String::new(),
+        leaked: false,
         resend: String::new(),
         resend_to: String::new(),
     });
@@ -141,7 +151,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let key = csrf::visitor_key(&visitor);
     csrf::check(&key, &fields.text("form_token"))?;
     let (login, next) = (fields.trimmed("login"), fields.next("/"));
-    match state.repository().sign_in(&login, &fields.text("password"), &client).await {
+    match enter(&state, &login, &fields, &client).await {
         Ok(signed_in) => {
             // The session that the browser had goes with its cookie; nobody could end it afterwards.
             if let Some(before) = before {
@@ -162,17 +172,28 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
             }
             Ok(response)
         }
-        Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted) => {
+        Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted | ErrorKind::Invalid) => {
             page.form_token = csrf::token(&key);
             let fault = refuse::explain(&page, &error);
             let (resend, resend_to) = (fields.text("resend"), fields.text("resend_to"));
-            let mut response = html(&SignIn { page: &page, next, login, fault, resend, resend_to });
+            let leaked = error.code() == "leaked_password" || !fields.text("new_password").is_empty();
+            let mut response = html(&SignIn { page: &page, next, login, fault, leaked, resend, resend_to });
             *response.status_mut() = error::status(&error);
             error::add_retry_after(&error, &mut response);
             Ok(response)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Signs in, after giving a password that nobody may have any more a successor when the form brings one.
+async fn enter(state: &AppState, login: &str, fields: &Fields, client: &Client) -> Result<SignedIn> {
+    let (password, new) = (fields.text("password"), fields.text("new_password"));
+    if new.is_empty() {
+        return state.repository().sign_in(login, &password, client).await;
+    }
+    state.repository().replace_leaked_password(login, &password, &new, client).await?;
+    state.repository().sign_in(login, &new, client).await
 }
 
 /// Ends the session.

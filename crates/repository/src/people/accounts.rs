@@ -178,7 +178,8 @@ impl Session {
     /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password` or `easy_password`.
+    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password` or `easy_password`;
+    /// Forbidden with code `leaked_password`.
     pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
         self.require_farm_administrator("set another's password")?;
         self.require_fresh("set a password")?;
@@ -216,7 +217,9 @@ impl Session {
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {
         let own = [account.login.as_str(), &account.display_name, &account.email];
-        self.repository.inner.identities.hasher.hash_new(new, &own).await
+        let hash = self.repository.inner.identities.hasher.hash_new(new, &own).await?;
+        self.repository.refuse_listed(new).await?;
+        Ok(hash)
     }
 
     async fn store_password(&self, id: Id, hash: String) -> Result<()> {

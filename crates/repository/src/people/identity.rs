@@ -106,12 +106,13 @@ impl Repository {
     /// is not checked by argon2 again for some minutes, but each call looks whether it still is the account's password.
     ///
     /// # Errors
-    /// Exhausted with code `too_many_attempts` after too many failures; Unavailable or Corrupt from the configuration
-    /// database.
+    /// Exhausted with code `too_many_attempts` after too many failures; Forbidden with code `leaked_password` when the
+    /// password is right and nobody may have it any more; Unavailable or Corrupt from the configuration database.
     pub async fn caller_from_password(&self, login: &str, password: &str, client: &Client) -> Result<Option<Caller>> {
         let identity = self.authenticate(login, password, client, true).await?;
         count("password", identity.is_some());
         let Some(identity) = identity else { return Ok(None) };
+        self.refuse_listed(password).await?;
         let repository = self.clone();
         let caller = self
             .inner

@@ -12,6 +12,7 @@ mod identity;
 mod links;
 mod names;
 pub(crate) mod password;
+mod password_list;
 mod proof;
 mod roles;
 mod secret;
@@ -39,6 +40,7 @@ pub use devices::DEVICE_LIFE;
 pub use identity::{Caller, Credential};
 pub(crate) use links::link_hash;
 pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
+pub use password_list::PasswordList;
 pub use sign_in::{Client, SignedIn};
 pub use tokens::{NewToken, TokenWish};
 

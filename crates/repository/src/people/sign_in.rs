@@ -57,10 +57,25 @@ impl Repository {
     /// Begins a session.
     ///
     /// # Errors
-    /// Forbidden with code `sign_in_failed`, whatever was wrong; Exhausted with code `too_many_attempts` after too many
-    /// failures; Unavailable or Corrupt from the configuration database.
+    /// Forbidden with code `sign_in_failed`, whatever was wrong, or with code `leaked_password` when the password is right and
+    /// nobody may have it any more; Exhausted with code `too_many_attempts` after too many failures; Unavailable or Corrupt
+    /// from the configuration database.
     pub async fn sign_in(&self, login: &str, password: &str, client: &Client) -> Result<SignedIn> {
         self.sign_in_at(login, password, client, Timestamp::now()).await
+    }
+
+    /// Gives an account a new password in the place of one that nobody may have any more, with which it cannot sign in.
+    ///
+    /// # Errors
+    /// Forbidden with code `sign_in_failed` when login and password do not fit or another password may be kept; those of
+    /// [`change_own_password`](crate::Session::change_own_password).
+    pub async fn replace_leaked_password(&self, login: &str, old: &str, new: &str, client: &Client) -> Result<()> {
+        let identity = self.authenticate(login, old, client, false).await?.ok_or_else(failed)?;
+        if !self.is_listed(old).await? {
+            return Err(failed());
+        }
+        let principal = self.principal(identity.account).await?;
+        self.as_caller(principal).change_own_password(old, new, client).await
     }
 
     /// Ends the session with this secret; nothing happens when there is none.
@@ -84,6 +99,7 @@ impl Repository {
         let Some(identity) = self.authenticate(login, password, client, false).await? else {
             return Err(failed());
         };
+        self.refuse_listed(password).await?;
         let (secret, hash) = secret::new(SecretKind::Session)?;
         let fresh_device = secret::new(SecretKind::Device)?;
         let from = Whereabouts::new(client.address, client.device.as_deref());

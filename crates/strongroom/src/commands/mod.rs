@@ -12,6 +12,7 @@ mod import;
 mod jobs;
 mod lab;
 mod output;
+mod passwords;
 mod restore;
 mod restore_servers;
 mod sandbox;
@@ -38,6 +39,8 @@ pub enum Command {
     User(user::Arguments),
     /// Make and change groups and their members
     Group(group::Arguments),
+    /// The list of passwords that nobody may have
+    Passwords(passwords::Arguments),
     /// Take a tree of files into a library; starting it again does only what is missing or changed
     Import(import::Arguments),
     /// Write a library into a directory, byte for byte; starting it again does only what is missing or changed
@@ -81,6 +84,7 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::User(arguments) => user::run(arguments).await,
         Command::Group(arguments) => group::run(arguments).await,
+        Command::Passwords(arguments) => passwords::run(arguments).await,
         Command::Import(arguments) => import::run(arguments).await,
         Command::Export(arguments) => export::run(arguments).await,
         Command::Site(arguments) => site::run(arguments).await,

@@ -35,6 +35,7 @@ mod mixed;
 mod mounted;
 mod office;
 mod older_states;
+mod passwords;
 mod places;
 mod poison;
 mod power;

@@ -2,6 +2,7 @@
 
 mod directory;
 mod guesses;
+mod listed;
 mod log;
 mod revocation;
 mod sign_in;

@@ -1,0 +1,117 @@
+//! Reads files of SHA-1 sums of passwords, one on each line and sorted, as those of "Have I Been Pwned" are.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use model::{Error, Result};
+
+use super::{Sum, part_of};
+
+/// Longest line: a sum, a colon and a count.
+const LONGEST_LINE: usize = 100;
+
+/// A file of sums that is being read.
+pub(super) struct SumFile {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: u64,
+    last: Option<Sum>,
+    read: u64,
+}
+
+/// All sums of one part of the list.
+pub(super) struct Part {
+    pub(super) number: u64,
+    pub(super) sums: Vec<Sum>,
+}
+
+impl SumFile {
+    /// Opens a file; nothing is read yet.
+    ///
+    /// # Errors
+    /// Invalid when it cannot be opened.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| unreadable(path, error))?;
+        Ok(Self { path: path.to_owned(), reader: BufReader::new(file), line: 0, last: None, read: 0 })
+    }
+
+    /// Bytes read so far.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// The next sum; sums that stand there twice come once.
+    ///
+    /// # Errors
+    /// Invalid with the number of the line for what is no sum or not sorted, or when the file cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<Sum>> {
+        loop {
+            let mut line = Vec::new();
+            let mut limited = std::io::Read::take(&mut self.reader, LONGEST_LINE as u64 + 1);
+            let length = limited.read_until(b'\n', &mut line).map_err(|error| unreadable(&self.path, error))?;
+            if length == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            self.read += length as u64;
+            let text = line.trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            let sum = parse(text).ok_or_else(|| self.wrong("is no SHA-1 sum of 40 hexadecimal digits"))?;
+            match &self.last {
+                Some(last) if *last == sum => continue,
+                Some(last) if *last > sum => {
+                    return Err(self.wrong("comes before the one above it: sort the file first, with `sort FILE`"));
+                }
+                _ => {}
+            }
+            self.last = Some(sum);
+            return Ok(Some(sum));
+        }
+    }
+
+    /// The sums of the next part that has any; `first` is the first sum, which was read already, and becomes that of the
+    /// part behind it.
+    ///
+    /// # Errors
+    /// Those of [`next`](Self::next); Invalid when the part has more than `most` sums, which no list of passwords has.
+    pub(super) fn part(&mut self, bits: u32, most: usize, first: &mut Option<Sum>) -> Result<Option<Part>> {
+        let Some(sum) = first.take() else { return Ok(None) };
+        let mut part = Part { number: part_of(&sum, bits), sums: vec![sum] };
+        while let Some(sum) = self.next()? {
+            if part_of(&sum, bits) != part.number {
+                *first = Some(sum);
+                break;
+            }
+            if part.sums.len() == most {
+                return Err(self.wrong("is one of too many with the same beginning: these are no sums of passwords"));
+            }
+            part.sums.push(sum);
+        }
+        Ok(Some(part))
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::invalid(format!("line {} of {} {what}", self.line, self.path.display()))
+            .with_code("invalid_password_list")
+    }
+}
+
+fn unreadable(path: &Path, error: std::io::Error) -> Error {
+    Error::invalid(format!("the file {} cannot be read: {error}", path.display())).with_source(error)
+}
+
+fn parse(text: &[u8]) -> Option<Sum> {
+    let digits = text.split(|byte| *byte == b':').next()?;
+    let mut sum: Sum = [0; 20];
+    if digits.len() != 2 * sum.len() {
+        return None;
+    }
+    for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |at: usize| char::from(pair[at]).to_digit(16);
+        *byte = (digit(0)? << 4 | digit(1)?) as u8;
+    }
+    Some(sum)
+}

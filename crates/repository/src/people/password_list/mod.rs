@@ -1,0 +1,224 @@
+//! Owns the list of passwords that nobody may have, which an administrator gives the farm: making it of a file of SHA-1
+//! sums, and asking it.
+//!
+//! The list lies in the configuration database, where all servers find it, in parts of some kilobytes. A question reads one
+//! part. It is wrong for one password in 65,536 that is not on it.
+
+mod coding;
+mod file;
+
+use std::path::Path;
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::{event, password_list};
+use metrics::counter;
+use model::{Error, Id, Result, Timestamp};
+
+use self::file::SumFile;
+use crate::{Repository, Session};
+
+pub use database::configuration::password_list::PasswordList;
+
+/// A SHA-1 sum of a password.
+type Sum = [u8; 20];
+
+/// Entries of a part, about; most bits of a sum that tell its part.
+const PART_ENTRIES: u64 = 4_096;
+const MOST_BITS: u32 = 20;
+/// Parts that one transaction writes or deletes.
+const PARTS_AT_ONCE: usize = 64;
+/// Sums in one part beyond which the file holds no sums of passwords, which spread evenly.
+const MOST_IN_PART: usize = 1 << 20;
+/// Age at which a list that was never completed belongs to an import that was cut short.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Session {
+    /// Makes a list of a sorted file of SHA-1 sums and puts it in the place of the one before. `tell` hears how many bytes
+    /// of how many were read; the file is read twice.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators; Invalid with code `invalid_password_list`, with the number of the line.
+    pub async fn import_password_list(&self, path: &Path, tell: impl Fn(u64, u64)) -> Result<PasswordList> {
+        self.require_farm_administrator("change the list of passwords that nobody may have")?;
+        self.require_fresh("change the list of passwords that nobody may have")?;
+        let size = std::fs::metadata(path).map_or(0, |data| data.len());
+        let entries = self.count_sums(path, &|read| tell(read, 2 * size)).await?;
+        let bits = entries.div_ceil(PART_ENTRIES).next_power_of_two().ilog2().min(MOST_BITS);
+        let (id, made_at) = (self.repository.inner.ids.next(), Timestamp::now());
+        let list = PasswordList { id, entries, bits, made_at };
+        self.write(move |tx| password_list::insert(tx, &list)).await?;
+        let mut source = SumFile::open(path)?;
+        let mut first = source.next()?;
+        let mut written = 0;
+        while first.is_some() {
+            let read = move || read_parts(source, first, bits);
+            let (rest, next, parts) = blocking(read).await?;
+            (source, first) = (rest, next);
+            written += parts.iter().map(|part| part.entries).sum::<u64>();
+            self.write(move |tx| parts.iter().try_for_each(|part| part.insert(tx, id))).await?;
+            tell(size + source.bytes_read(), 2 * size);
+        }
+        let actor = self.principal.id;
+        self.write(move |tx| {
+            password_list::complete(tx, id, written)?;
+            event::record(tx, made_at, actor, "passwords.import", "passwords", &format!("{written} passwords"))
+        })
+        .await?;
+        self.remove_other_lists(id).await?;
+        Ok(PasswordList { entries: written, ..list })
+    }
+
+    /// The list that is in use.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn password_list(&self) -> Result<Option<PasswordList>> {
+        self.require_farm_administrator("see the list of passwords that nobody may have")?;
+        self.repository.inner.configuration.read(password_list::in_use).await
+    }
+
+    /// Removes the list; whether there was one.
+    ///
+    /// # Errors
+    /// Forbidden for others than farm administrators.
+    pub async fn remove_password_list(&self) -> Result<bool> {
+        self.require_farm_administrator("change the list of passwords that nobody may have")?;
+        self.require_fresh("change the list of passwords that nobody may have")?;
+        if self.password_list().await?.is_none() {
+            return Ok(false);
+        }
+        let (actor, now) = (self.principal.id, Timestamp::now());
+        self.remove_other_lists(Id::NONE).await?;
+        self.write(move |tx| event::record(tx, now, actor, "passwords.remove", "passwords", "")).await?;
+        Ok(true)
+    }
+
+    async fn count_sums(&self, path: &Path, tell: &impl Fn(u64)) -> Result<u64> {
+        let mut source = SumFile::open(path)?;
+        let mut entries = 0;
+        loop {
+            let count = move || {
+                let mut counted = 0;
+                while counted < PARTS_AT_ONCE as u64 * PART_ENTRIES && source.next()?.is_some() {
+                    counted += 1;
+                }
+                Ok((source, counted))
+            };
+            let (rest, counted) = blocking(count).await?;
+            source = rest;
+            entries += counted;
+            tell(source.bytes_read());
+            if counted == 0 {
+                break;
+            }
+        }
+        if entries == 0 {
+            return Err(Error::invalid(format!("the file {} holds no SHA-1 sums", path.display()))
+                .with_code("invalid_password_list"));
+        }
+        Ok(entries)
+    }
+
+    async fn remove_other_lists(&self, kept: Id) -> Result<()> {
+        let before = Timestamp::now().before(ABANDONED);
+        while self.write(move |tx| password_list::remove_some(tx, kept, before, PARTS_AT_ONCE)).await? {}
+        Ok(())
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        change: impl Fn(&mut Transaction) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.repository.inner.configuration.write(change).await
+    }
+}
+
+impl Repository {
+    /// Whether a password is on the list of those that nobody may have.
+    ///
+    /// # Errors
+    /// Unavailable or Corrupt from the configuration database.
+    pub(super) async fn is_listed(&self, password: &str) -> Result<bool> {
+        let sum = sum_of(password);
+        let find = move |reader: &mut database::Reader| {
+            let Some(list) = password_list::in_use(reader)? else { return Ok(None) };
+            password_list::part(reader, list.id, part_of(&sum, list.bits))
+        };
+        match self.inner.configuration.read(find).await? {
+            Some((entries, coded)) => coding::holds(&coded, entries, within_part(&sum)),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Repository {
+    /// Refuses a password that nobody may have.
+    ///
+    /// # Errors
+    /// Forbidden with code `leaked_password`.
+    pub(super) async fn refuse_listed(&self, password: &str) -> Result<()> {
+        if !self.is_listed(password).await? {
+            return Ok(());
+        }
+        counter!("strongroom_listed_passwords_total").increment(1);
+        Err(Error::forbidden(
+            "this password is known from a leak, so that others may try it: sign in through the web page and choose another",
+        )
+        .with_code("leaked_password"))
+    }
+}
+
+/// A part as it is stored.
+struct CodedPart {
+    number: u64,
+    entries: u64,
+    coded: Vec<u8>,
+}
+
+impl CodedPart {
+    fn insert(&self, tx: &mut Transaction, list: Id) -> Result<()> {
+        password_list::insert_part(tx, list, self.number, self.entries, &self.coded)
+    }
+}
+
+/// Reads and codes the next parts of a file, of which the first sum was read already.
+fn read_parts(
+    mut source: SumFile,
+    mut first: Option<Sum>,
+    bits: u32,
+) -> Result<(SumFile, Option<Sum>, Vec<CodedPart>)> {
+    let mut parts = Vec::new();
+    while parts.len() < PARTS_AT_ONCE {
+        let Some(part) = source.part(bits, MOST_IN_PART, &mut first)? else { break };
+        let numbers: Vec<u64> = part.sums.iter().map(within_part).collect();
+        parts.push(CodedPart { number: part.number, entries: numbers.len() as u64, coded: coding::encode(&numbers) });
+    }
+    Ok((source, first, parts))
+}
+
+fn sum_of(password: &str) -> Sum {
+    let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, password.as_bytes());
+    let mut sum: Sum = [0; 20];
+    sum.copy_from_slice(digest.as_ref());
+    sum
+}
+
+/// The part of a list that a sum belongs to: its leading bits.
+fn part_of(sum: &Sum, bits: u32) -> u64 {
+    number(sum, 0).checked_shr(64 - bits.min(MOST_BITS)).unwrap_or(0)
+}
+
+/// What stands for a sum within its part: other bits than those that tell the part.
+fn within_part(sum: &Sum) -> u64 {
+    number(sum, 8)
+}
+
+fn number(sum: &Sum, from: usize) -> u64 {
+    sum[from..from + 8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let task = tokio::task::spawn_blocking(work);
+    task.await.map_err(|error| Error::unavailable("the program is stopping").with_source(error))?
+}

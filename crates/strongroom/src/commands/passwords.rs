@@ -1,0 +1,91 @@
+//! `strongroom passwords`: the list of passwords that nobody may have.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use model::{Result, counted};
+use repository::{PasswordList, Session};
+use serde_json::{Value, json};
+
+use super::output::{show, time};
+use super::transfer::{new_bar, pace, shows_progress};
+use crate::commands;
+use crate::configuration::Place;
+
+/// What to do with the list.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make the list of a sorted file of SHA-1 sums, one on each line, in the place of the one before
+    Import {
+        /// The file, such as one of "Have I Been Pwned"; what stands behind a colon is not read
+        file: PathBuf,
+    },
+    /// Show how many passwords the list holds
+    Show,
+    /// Remove the list
+    Remove,
+}
+
+/// Runs `strongroom passwords`.
+pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (repository, session) = commands::open(&arguments.place).await?;
+    let shown = shows_progress(arguments.place.json);
+    let outcome = act(&session, arguments.action, shown).await;
+    repository.close().await;
+    let (value, text) = outcome?;
+    show(arguments.place.json, &value, &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn act(session: &Session, action: Action, shown: bool) -> Result<(Value, String)> {
+    match action {
+        Action::Import { file } => {
+            let (bar, started) = (shown.then(new_bar), Instant::now());
+            let tell = |read: u64, all: u64| {
+                if let Some(bar) = &bar {
+                    bar.set_length(all.max(1));
+                    bar.set_position(read.min(all));
+                    bar.set_message(pace(read, all, started.elapsed(), true));
+                }
+            };
+            let list = session.import_password_list(&file, tell).await?;
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+            let text = format!(
+                "{} on the list: nobody can choose one of them, and whoever has one chooses another at the next sign-in\n",
+                counted(list.entries, "password")
+            );
+            Ok((list_json(Some(&list)), text))
+        }
+        Action::Show => {
+            let list = session.password_list().await?;
+            let text = match &list {
+                Some(list) => {
+                    format!("{} on the list, imported {}\n", counted(list.entries, "password"), time(list.made_at))
+                }
+                None => "there is no list; make one with: strongroom passwords import FILE\n".to_owned(),
+            };
+            Ok((list_json(list.as_ref()), text))
+        }
+        Action::Remove => {
+            let removed = session.remove_password_list().await?;
+            let text = if removed { "the list was removed\n" } else { "there is no list\n" };
+            Ok((json!({ "removed": removed }), text.to_owned()))
+        }
+    }
+}
+
+fn list_json(list: Option<&PasswordList>) -> Value {
+    json!({ "entries": list.map_or(0, |list| list.entries), "imported_at": list.map(|list| time(list.made_at)) })
+}

@@ -1,0 +1,89 @@
+//! Passwords that nobody may have, through the real program.
+
+use database::Engine;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::support::{Browser, Farm, PASSWORD};
+
+/// SHA-1 sums of "correct horse battery", which is the password of tests, and of "seven wet umbrellas", sorted, as files
+/// of leaked passwords have them.
+const LEAKED: &str = "98DECC62ECE399A22ED30D490EF333BE7FDE7385:12\nC34C5A0B9C9EF6B03781384AD658F1A94FB504D0:7\n";
+
+const NEW: &str = "nine dry parasols in rain";
+
+fn basic(password: &str) -> String {
+    use base64::Engine as _;
+    let text = base64::engine::general_purpose::STANDARD.encode(format!("admin:{password}"));
+    format!("Basic {text}")
+}
+
+async fn listed_passwords_are_changed(engine: Engine) {
+    let farm = Farm::on(engine).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("leaked.txt");
+    let import = || farm.run(&["passwords", "import", file.to_str().unwrap()]);
+
+    let mut lines: Vec<&str> = LEAKED.lines().collect();
+    lines.reverse();
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let refused = import().unwrap_err().said;
+    assert!(refused.contains("line 2") && refused.contains("sort the file"), "{refused}");
+    std::fs::write(&file, "a4f49cb2a1b6b4f5d4d6d3b4a5f1b2c3\n").unwrap();
+    assert!(import().unwrap_err().said.contains("40 hexadecimal digits"));
+    std::fs::write(&file, "").unwrap();
+    assert!(import().unwrap_err().said.contains("holds no SHA-1 sums"));
+    assert_eq!(farm.json(&["passwords", "show"])["entries"], 0, "what is refused leaves no list");
+
+    std::fs::write(&file, LEAKED).unwrap();
+    assert_eq!(farm.json(&["passwords", "import", file.to_str().unwrap()])["entries"], 2);
+    let anna = json!({ "login": "anna", "password": "seven wet umbrellas" });
+    let refused = client.send_json(Method::POST, "/api/v1/users", &anna).await.unwrap();
+    assert_eq!((refused.status, &refused.json()["code"]), (StatusCode::FORBIDDEN, &json!("leaked_password")));
+
+    // The password that was good until now opens nothing but the way to a new one.
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let me = format!("{}/api/v1/me", server.address);
+    let by_basic = async |password: &str| {
+        let answer = http.get(&me).header("authorization", basic(password)).send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+    let (status, said) = by_basic(PASSWORD).await;
+    assert!(status == StatusCode::FORBIDDEN && said.contains("leaked_password"), "{status} {said}");
+    let mut browser = Browser::at(&server.address);
+    let form = browser.sign_in("admin", PASSWORD).await;
+    assert!(form.status == StatusCode::FORBIDDEN && form.text.contains("new_password"), "{form:?}");
+    assert!(browser.cookie("strongroom_session").is_none(), "no session began");
+    let change = [("login", "admin"), ("password", PASSWORD), ("new_password", "seven wet umbrellas"), ("next", "/")];
+    let again = browser.post(&form, "/sign-in", &change).await;
+    assert_eq!(again.status, StatusCode::FORBIDDEN, "another listed one is no better: {}", again.text);
+    let wrong = [("login", "admin"), ("password", "wrong horse battery"), ("new_password", NEW), ("next", "/")];
+    assert_eq!(browser.post(&again, "/sign-in", &wrong).await.status, StatusCode::UNAUTHORIZED);
+    let change = [("login", "admin"), ("password", PASSWORD), ("new_password", NEW), ("next", "/")];
+    assert_eq!(browser.post(&again, "/sign-in", &change).await.location, "/");
+    assert_eq!(by_basic(NEW).await.0, StatusCode::OK);
+    assert_eq!(by_basic(PASSWORD).await.0, StatusCode::UNAUTHORIZED);
+
+    // A good password is no way to change it without a session.
+    let mut other = Browser::at(&server.address);
+    let form = other.get("/sign-in").await;
+    let change = [("login", "admin"), ("password", NEW), ("new_password", PASSWORD), ("next", "/")];
+    assert_eq!(other.post(&form, "/sign-in", &change).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(by_basic(NEW).await.0, StatusCode::OK);
+
+    farm.json(&["passwords", "remove"]);
+    let made = client.send_json(Method::POST, "/api/v1/users", &anna).await.unwrap();
+    assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listed_passwords_are_changed_on_sqlite() {
+    listed_passwords_are_changed(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listed_passwords_are_changed_on_postgres() {
+    listed_passwords_are_changed(Engine::Postgres).await;
+}

@@ -113,7 +113,7 @@ impl Session {
     /// Changes settings and credentials of a store while it is in use: what is given replaces what was there, an empty
     /// text removes it. The next access uses them.
     ///
-    /// Errors: those of [`Self::add_store`]; `NotFound`. With settings that do not work nothing is changed.
+    /// Errors: those of [`Self::add_store`]; `NotFound`; `Conflict` with code `built_in` for the content databases. With settings that do not work nothing is changed.
     pub async fn change_store(
         &self,
         name: &str,
@@ -125,6 +125,12 @@ impl Session {
             self.require_fresh("set secrets of a store")?;
         }
         let old = self.map().await?.store_named(name)?.clone();
+        if old.id == DATABASE_STORE {
+            return Err(Error::conflict(format!(
+                "the BLOB store \"{name}\" keeps BLOBs in the content databases and has no settings"
+            ))
+            .with_code("built_in"));
+        }
         let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
         let old_secrets = new_secrets.clone();
         for (target, given) in [(&mut new_settings, settings), (&mut new_secrets, secrets)] {

@@ -240,3 +240,38 @@ async fn documents_are_read_after_an_upgrade_has_replaced_the_program() {
     let browser = SignedIn::sign_in(&server, "admin").await;
     assert!(browser.get(GOOD).await.1.contains("Minutes of the board"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_that_reads_has_only_what_it_needs() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let browser = SignedIn::sign_in(&server, "admin").await;
+    store(&server.client(&farm.token()), "slow.pptx", slow()).await;
+    let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
+    // It is confined before it reads a byte; what it computes on comes after that.
+    let reader = || {
+        let reader = processes::readers(server.pid()).first().copied()?;
+        (processes::status(reader, "Seccomp")? == "2").then_some(reader)
+    };
+    let reader = processes::wait_for("a child that is confined", reader).await;
+    let status = |figure: &str| processes::status(reader, figure).unwrap_or_default();
+    assert_eq!((status("NoNewPrivs").as_str(), status("Threads").as_str()), ("1", "1"));
+    let limits = std::fs::read_to_string(format!("/proc/{reader}/limits")).unwrap();
+    for (name, most) in [
+        ("Max data size", 512 << 20),
+        ("Max cpu time", 60),
+        ("Max file size", 0),
+        ("Max processes", 0),
+        ("Max open files", 4),
+        ("Max core file size", 0),
+    ] {
+        let line =
+            limits.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}: {limits}"));
+        let hard: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap_or(u64::MAX);
+        assert!(hard <= most, "{name} is {hard}: {limits}");
+    }
+    let open = std::fs::read_dir(format!("/proc/{reader}/fd")).map_or(0, Iterator::count);
+    assert!(open <= 4, "{open} files are open");
+    processes::send(reader, Signal::KILL);
+    assert!(asking.await.unwrap().unwrap().status().is_success());
+}

@@ -34,6 +34,13 @@ pub fn memory(id: u32, figure: &str) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
+/// What the system says of a process under a name, such as `Seccomp`; none when it is gone.
+pub fn status(id: u32, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(line.trim().to_owned())
+}
+
 /// Whether a process is gone or leaves a signal to the system.
 pub fn handles_no_longer(id: u32, signal: Signal) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();

@@ -17,6 +17,8 @@ use super::table::Table;
 
 /// Lists of the segments at most, while others compact them away one after another.
 const ROUNDS: usize = 100;
+/// Attempts to do something with indexes that the disk cannot read.
+const INDEX_READS: usize = 3;
 
 /// The segments of a store.
 pub struct Catalog {
@@ -111,12 +113,6 @@ impl Catalog {
         {
             *slot = None;
         }
-    }
-
-    /// Gives the pages of mapped segments back: the page cache keeps them, but a process that nobody reads from does not look as
-    /// big as its documents.
-    pub fn forget_pages(&self) {
-        self.segments().iter().filter_map(|segment| segment.mapped()).for_each(|mapping| mapping.forget_pages());
     }
 
     /// Learns what other processes did: new segments, segments that they sealed or compacted away, records that they wrote, deletions.
@@ -214,17 +210,20 @@ impl Catalog {
         }
     }
 
-    /// Does what reads indexes; once more, after those that cannot be read were built again or given up.
+    /// Does what reads indexes; again, after those that cannot be read were built again or given up. A disk may fail once more
+    /// meanwhile, at another place.
     pub fn with_indexes<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
-        match work() {
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                for segment in self.segments().into_iter().filter(|segment| segment.live().is_err()) {
-                    self.mend(&segment, || segment.live().map(drop))?;
+        for _ in 1..INDEX_READS {
+            match work() {
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    for segment in self.segments().into_iter().filter(|segment| segment.live().is_err()) {
+                        self.mend(&segment, || segment.live().map(drop))?;
+                    }
                 }
-                work()
+                done => return done,
             }
-            done => done,
         }
+        work()
     }
 
     /// Whether there may be BLOBs that cannot be found, because the disk cannot give all of a segment.

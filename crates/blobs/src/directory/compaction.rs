@@ -40,7 +40,7 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     // Each batch ends with a block's end.
     let to_copy = chosen.iter().map(|(_, footprint)| footprint + (footprint / BATCH + 2) * BLOCK).sum();
     let mut compaction = Compaction { catalog, segment_bytes, to_copy, target: None, report: CompactReport::default() };
-    // One after another is let go: the space of a removed file is free when nothing has it mapped.
+    // One after another is let go: the space of a removed file is free when nothing has it open.
     let done = chosen.into_iter().try_for_each(|(segment, _)| match compaction.take(&segment, limits) {
         // Whatever can still be learnt of damaged records is in this segment.
         Err(error) if error.kind() == ErrorKind::Corrupt => {

@@ -167,6 +167,13 @@ pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usi
     Ok(filled)
 }
 
+/// Fills `buffer` from `offset` with what is in memory, without waiting for a disk; whether all of it was.
+pub fn read_now(file: &File, buffer: &mut [u8], offset: u64) -> bool {
+    let length = buffer.len();
+    let mut parts = [io::IoSliceMut::new(buffer)];
+    rustix::io::preadv2(file, &mut parts, offset, rustix::io::ReadWriteFlags::NOWAIT) == Ok(length)
+}
+
 /// Fills `buffer` like [`read_up_to`], with zeros where the disk cannot give its bytes; also answers whether there are such places.
 pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(usize, bool)> {
     /// What disks and file systems lose at once, at least.

@@ -125,7 +125,7 @@ pub fn segment(input: &[u8]) {
                 Ok(_) => panic!("the record of {digest} is not there"),
                 Err(_) => assert!(slot.extent.is_encoded() || states[&slot.offset] != State::Intact, "{digest}"),
             }
-            let _ = RecordSource::resident(segment.clone(), slot.offset, digest, size);
+            let _ = RecordSource::resident(&segment, slot.offset, digest, size);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The sorted index file of a sealed segment. It exists only for segments that will never be written again, and is read by
-//! position (never mapped), so that neither memory nor a failing disk can hurt the process.
+//! position (nothing is mapped), so that neither memory nor a failing disk can hurt the process.
 
 use std::fs::File;
 use std::io;

@@ -13,17 +13,15 @@ use model::{Digest, Error, ErrorKind, Result, Timestamp};
 use rustix::fs::Advice;
 
 use super::coded::{self, Coding};
-use super::files::{failed, read_up_to, unread};
+use super::files::{failed, read_now, read_up_to, unread};
 use super::layout::Layout;
-use super::mapping::Mapping;
 use super::record::{CHUNK, HEADER, chunks_are_intact, digest_at, is_sealed, seal, table_length, u32_at, u64_at};
 use crate::coding::Envelope;
 use crate::provider::{Pending, Source};
 
 const MAGIC: &[u8; 8] = b"SRlarge1";
-/// Files up to this length are mapped; what is read of longer ones passes through buffers, so that reading them does not
-/// make the process look as big as they are.
-const MAP_LIMIT: u64 = 64 << 20;
+/// Files up to this length are opened for each read; longer ones stay open.
+const NAMED_LIMIT: u64 = 64 << 20;
 /// How far ahead of a cold reader the disk is asked to read.
 const READ_AHEAD: u64 = 4 << 20;
 
@@ -105,8 +103,8 @@ pub struct LargeFile {
 
 /// How the bytes of a file are reached.
 enum Access {
-    /// Without an open file, so that many can be kept.
-    Mapped(Arc<Mapping>),
+    /// Opened for each read, so that many can be kept.
+    Named,
     Opened(File),
 }
 
@@ -132,8 +130,8 @@ impl LargeFile {
             true => Some(coding.open_trailer(&file, path, footer.stored, digest, footer.length)?),
             false => None,
         };
-        let bytes = match footer.stored <= MAP_LIMIT && envelope.is_none() {
-            true => Access::Mapped(Mapping::new(&file, path)?),
+        let bytes = match footer.stored <= NAMED_LIMIT && envelope.is_none() {
+            true => Access::Named,
             // An encoded file that another takes the place of is still this one to whoever has it open.
             false => Access::Opened(file),
         };
@@ -164,29 +162,19 @@ impl LargeFile {
         }
     }
 
-    /// Bytes of a range of the BLOB that is in memory as it is.
-    fn resident(&self, range: Range<u64>) -> Option<Result<Bytes>> {
+    /// Bytes of a range of the BLOB that is in memory as it is. Memory is copied and never mapped: where the disk cannot
+    /// read a page of a mapping, a signal (SIGBUS) kills the process. What does not fit is for [`Self::load`] to judge.
+    fn resident(&self, range: Range<u64>) -> Option<Bytes> {
         if self.envelope.is_some() {
             return None;
         }
         let chunks = self.chunks_around(&range);
-        let (from, to) = (chunks.start as usize, chunks.end as usize);
-        match &self.bytes {
-            Access::Mapped(mapping) => {
-                if !mapping.is_resident(from..to) {
-                    return None;
-                }
-                let intact = self.is_intact(&chunks, mapping.slice(from..to)?);
-                let bytes = mapping.bytes(range.start as usize..range.end as usize)?;
-                Some(if intact { Ok(bytes) } else { Err(self.damaged(&chunks)) })
-            }
-            Access::Opened(file) => {
-                let mut buffer = vec![0; to - from];
-                let mut parts = [io::IoSliceMut::new(&mut buffer)];
-                let read = rustix::io::preadv2(file, &mut parts, chunks.start, rustix::io::ReadWriteFlags::NOWAIT);
-                (read == Ok(to - from)).then(|| self.checked(&chunks, range, buffer))
-            }
-        }
+        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
+        let is_there = match &self.bytes {
+            Access::Opened(file) => read_now(file, &mut buffer, chunks.start),
+            Access::Named => read_now(&File::open(&self.path).ok()?, &mut buffer, chunks.start),
+        };
+        is_there.then(|| self.checked(&chunks, range, buffer).ok())?
     }
 
     /// Stored bytes, from the disk if need be. Blocks.
@@ -196,7 +184,7 @@ impl LargeFile {
         let opened;
         let file = match &self.bytes {
             Access::Opened(file) => file,
-            Access::Mapped(_) => {
+            Access::Named => {
                 opened = File::open(&self.path).map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound => {
                         Error::not_found(format!("the BLOB {} was deleted while it was read", self.footer.digest))
@@ -280,7 +268,7 @@ impl LargeSource {
 
 impl Source for LargeSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
-        self.file.resident(offset..(offset + limit as u64).min(self.file.footer.length))
+        self.file.resident(offset..(offset + limit as u64).min(self.file.footer.length)).map(Ok)
     }
 
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
@@ -297,7 +285,7 @@ impl Source for LargeSource {
     }
 }
 
-/// Large files that were read lately, so that the next reader finds them open and mapped.
+/// Large files that were read lately, so that the next reader knows their tables of checksums.
 #[derive(Default)]
 pub struct LargeCache {
     files: Mutex<HashMap<Digest, (Arc<LargeFile>, u64)>>,
@@ -305,7 +293,7 @@ pub struct LargeCache {
 }
 
 impl LargeCache {
-    /// More files than this are not kept; a process may have some 65,000 mappings.
+    /// More files than this are not kept.
     const FILES: usize = 4096;
     /// Nor more open ones than this; a process often may have no more than 1,024.
     const OPEN: usize = 64;

@@ -28,7 +28,6 @@ mod index;
 mod large;
 mod layout;
 mod listing;
-mod mapping;
 mod nursery;
 mod place;
 mod provider;

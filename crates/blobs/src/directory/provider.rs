@@ -26,7 +26,7 @@ use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Sou
 use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
-const SEGMENT_LIMIT: u64 = 16 << 20;
+pub const SEGMENT_LIMIT: u64 = 16 << 20;
 
 /// For BLOBs of at least this length the free space is looked at before their bytes come.
 const CHECKED_AHEAD: u64 = 16 << 20;
@@ -63,7 +63,6 @@ impl DirectoryProvider {
                 move || {
                     let reads = catalog.reads.load(Ordering::Relaxed);
                     if std::mem::replace(&mut seen, reads) == reads {
-                        catalog.forget_pages();
                         large.clear();
                     }
                 }
@@ -177,8 +176,8 @@ impl Inner {
         self.catalog.reads.fetch_add(1, Ordering::Relaxed);
         match place? {
             Place::Segment { id, offset } => {
-                let source = RecordSource::resident(self.catalog.segment(id)?, offset, digest, size)?;
-                Some(Box::new(source))
+                let segment = self.catalog.segment(id)?;
+                Some(Box::new(RecordSource::resident(&segment, offset, digest, size)?))
             }
             Place::Large => {
                 let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;

@@ -8,17 +8,15 @@ use bytes::Bytes;
 use model::{Digest, Error, Result};
 
 use super::coded::{Coding, Framed};
-use super::files::{read_up_to, unread};
+use super::files::{read_now, read_up_to, unread};
 use super::large::corrupt;
-use super::mapping::Mapping;
+use super::provider::SEGMENT_LIMIT;
 use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_length};
 use super::segment::Segment;
 use crate::provider::{Pending, Source};
 
 /// A BLOB in a segment. It is small, so that all that is stored of it is verified before its first byte is delivered.
 pub enum RecordSource {
-    /// In the page cache and not looked at yet.
-    Mapped { segment: Arc<Segment>, mapping: Arc<Mapping>, offset: u64, digest: Digest, size: u64 },
     /// Verified.
     Whole(Bytes),
     /// Encoded, in several frames; decoded as they are asked for.
@@ -26,18 +24,22 @@ pub enum RecordSource {
 }
 
 impl RecordSource {
-    /// The record at this place if it needs no disk; `None` for anything that needs a closer look.
-    pub fn resident(segment: Arc<Segment>, offset: u64, digest: Digest, size: u64) -> Option<Self> {
-        let mapping = segment.mapped()?.clone();
-        let start = usize::try_from(offset).ok()?;
-        let end = usize::try_from(offset.checked_add(span(size.min(1 << 40)))?).ok()?;
-        mapping.slice(start..end)?;
-        if segment.is_dead(offset) || !mapping.is_resident(start..end) {
+    /// The record at this place if all of it is in memory and is what it must be; `None` for anything that needs a closer
+    /// look. Memory is copied and never mapped: where the disk cannot read a page of a mapping, a signal (SIGBUS) kills
+    /// the process.
+    pub fn resident(segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<Self> {
+        if segment.is_dead(offset) || size > SEGMENT_LIMIT {
             return None;
         }
-        let header = RecordHeader::decode(mapping.slice(start..end)?, segment.id, offset)?;
+        let (begin, end) = (HEADER, HEADER + size as usize);
+        let mut bytes = vec![0; end + table_length(size) as usize];
+        if !read_now(&File::open(segment.path()).ok()?, &mut bytes, offset) {
+            return None;
+        }
+        let header = RecordHeader::decode(&bytes, segment.id, offset)?;
         let fits = header.digest == digest && header.extent.length() == size && !header.extent.is_encoded();
-        fits.then_some(Self::Mapped { segment, mapping, offset, digest, size })
+        let intact = fits && chunks_are_intact(&digest, &bytes[begin..end], &bytes[end..]);
+        intact.then(|| Self::Whole(Bytes::from(bytes).slice(begin..end)))
     }
 
     /// Reads and verifies the record at this place. `None` when the segment is gone or another BLOB lies there. Blocks.
@@ -76,7 +78,6 @@ impl RecordSource {
         if read < length || !chunks_are_intact(digest, data, table) {
             return Err(damaged(segment, offset, digest));
         }
-        segment.map(&file)?;
         bytes.truncate(stored as usize);
         let bytes = Bytes::from(bytes);
         if !header.extent.is_encoded() {
@@ -88,39 +89,13 @@ impl RecordSource {
             false => Self::Framed(Arc::new(framed)),
         }))
     }
-
-    /// Verifies a mapped record once.
-    fn verified(&mut self) -> Result<&Bytes> {
-        if let Self::Mapped { segment, mapping, offset, digest, size } = self {
-            let data = *offset as usize + HEADER;
-            let table = data + *size as usize;
-            let end = table + table_length(*size) as usize;
-            let intact = mapping
-                .slice(data..table)
-                .zip(mapping.slice(table..end))
-                .is_some_and(|(bytes, table)| chunks_are_intact(digest, bytes, table));
-            let Some(bytes) = mapping.bytes(data..table).filter(|_| intact) else {
-                return Err(damaged(segment, *offset, digest));
-            };
-            *self = Self::Whole(bytes);
-        }
-        match self {
-            Self::Whole(bytes) => Ok(bytes),
-            Self::Mapped { segment, offset, digest, .. } => Err(damaged(segment, *offset, digest)),
-            Self::Framed(_) => Err(Error::unavailable("an encoded BLOB was asked for as a plain one: read it again")),
-        }
-    }
 }
 
 impl Source for RecordSource {
     fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
-        if matches!(self, Self::Framed(_)) {
-            return None;
-        }
-        Some(self.verified().map(|bytes| {
-            let start = (offset as usize).min(bytes.len());
-            bytes.slice(start..(start + limit).min(bytes.len()))
-        }))
+        let Self::Whole(bytes) = self else { return None };
+        let start = (offset as usize).min(bytes.len());
+        Some(Ok(bytes.slice(start..(start + limit).min(bytes.len()))))
     }
 
     fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
@@ -148,7 +123,7 @@ pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes], 
     let loaded = RecordSource::load(segment, offset, digest, size, coding).and_then(|source| match source {
         Some(RecordSource::Whole(found)) => Ok(Some(found)),
         Some(RecordSource::Framed(framed)) => framed.whole().map(Some),
-        Some(RecordSource::Mapped { .. }) | None => Ok(None),
+        None => Ok(None),
     });
     let found = match loaded {
         Ok(Some(found)) => found,

@@ -1,10 +1,10 @@
-//! One segment as seen by readers: its index, its deletions and its mapping.
+//! One segment as seen by readers: its index and its deletions.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{Digest, Result};
 
@@ -12,7 +12,6 @@ use super::deletions;
 use super::files::unread;
 use super::index::{IndexFile, Slot};
 use super::layout::Layout;
-use super::mapping::Mapping;
 use super::record::{BLOCK, footprint};
 use super::scan;
 
@@ -24,7 +23,6 @@ pub struct Segment {
     path: PathBuf,
     deletions: PathBuf,
     contents: RwLock<Contents>,
-    mapping: OnceLock<Arc<Mapping>>,
     dead: Mutex<Dead>,
     /// Whether it may hold more than is known, since the disk could not give all of it.
     is_partial: AtomicBool,
@@ -52,7 +50,6 @@ impl Segment {
             path: layout.segment(id),
             deletions: layout.deletions(id),
             contents: RwLock::new(contents),
-            mapping: OnceLock::new(),
             dead: Mutex::default(),
             is_partial: AtomicBool::new(false),
         }
@@ -177,21 +174,6 @@ impl Segment {
     /// Number of records that were deleted.
     pub fn dead_count(&self) -> usize {
         self.dead().offsets.len()
-    }
-
-    /// The mapping if there is one already.
-    pub fn mapped(&self) -> Option<&Arc<Mapping>> {
-        self.mapping.get()
-    }
-
-    /// Maps the segment for later readers.
-    pub fn map(&self, file: &File) -> Result<()> {
-        if self.mapping.get().is_none() {
-            let mapping = Mapping::new(file, &self.path)?;
-            // Another thread may have been faster; both mappings are the same.
-            let _ = self.mapping.set(mapping);
-        }
-        Ok(())
     }
 
     /// Calls `each` with every live record, in pages for sealed segments.

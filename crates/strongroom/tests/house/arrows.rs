@@ -70,7 +70,6 @@ const OWNED: &[(&str, &[&str], &str)] = &[
     ("deadpool-postgres", &["database"], "`database` is the sole owner of SQL"),
     ("refinery", &["database"], "`database` is the sole owner of SQL"),
     ("object_store", &["blobs"], "`blobs` is the sole owner of stores"),
-    ("memmap2", &["blobs"], "`blobs` is the sole owner of stores"),
     ("tantivy", &["search"], "`search` is the sole owner of the index"),
     ("landlock", &["search"], "`search` is the sole owner of children that open documents"),
     ("seccompiler", &["search"], "`search` is the sole owner of children that open documents"),

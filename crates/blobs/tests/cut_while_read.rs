@@ -1,0 +1,49 @@
+//! Files of a store that become shorter, or go, while somebody reads them: what was delivered stays what it was, and the
+//! process lives. A mapping of such a file would kill it (SIGBUS), as would a page that the disk cannot read again.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use blobs::digest_of;
+use blobs::testing::random_bytes;
+use model::ErrorKind;
+use support::*;
+
+/// The file that holds a BLOB, and where it begins there.
+fn place_of(root: &Path, content: &[u8]) -> (PathBuf, u64) {
+    let found = all_files(root).into_iter().find_map(|path| {
+        let bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(64).position(|window| window == &content[..64])?;
+        Some((path, at as u64))
+    });
+    found.unwrap()
+}
+
+#[tokio::test]
+async fn what_was_delivered_outlives_the_file_that_it_came_from() {
+    for length in [3_000, 200_000, 2_000_000] {
+        let root = tempfile::tempdir().unwrap();
+        let content = random_bytes(length as u64, length);
+        let store = open(root.path()).await;
+        let stored = put(&store, &content).await;
+        let open = || store.open(digest_of(&content), length as u64, Some(&stored.locator));
+        // The next reader finds everything in memory.
+        assert!(get(&store, &stored).await.unwrap() == content);
+        let mut reader = open().await.unwrap();
+        let first = reader.next_chunk().await.unwrap().unwrap();
+        let (path, at) = place_of(root.path(), &content);
+        File::options().write(true).open(&path).unwrap().set_len(at + 10).unwrap();
+        assert!(first[..] == content[..first.len()], "{length}: what was delivered changed");
+        match reader.next_chunk().await {
+            Ok(None) => assert_eq!(first.len(), length),
+            Ok(Some(_)) => panic!("{length}: there is nothing more to deliver"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{length}: {error}"),
+        }
+        let again = get(&store, &stored).await;
+        assert_eq!(again.err().map(|error| error.kind()), Some(ErrorKind::Corrupt), "{length}");
+    }
+}

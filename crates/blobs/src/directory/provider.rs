@@ -26,7 +26,7 @@ use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Sou
 use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
-pub const SEGMENT_LIMIT: u64 = 16 << 20;
+const SEGMENT_LIMIT: u64 = 16 << 20;
 
 /// For BLOBs of at least this length the free space is looked at before their bytes come.
 const CHECKED_AHEAD: u64 = 16 << 20;

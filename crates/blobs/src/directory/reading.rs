@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,25 +12,31 @@ use model::{Digest, Error, Result};
 use super::coded::{Coding, Framed};
 use super::files::{read_now, read_up_to, unread};
 use super::large::corrupt;
-use super::provider::SEGMENT_LIMIT;
 use super::record::{CHUNK, HEADER, RecordHeader, chunks_are_intact, span, table_length};
 use super::segment::Segment;
 use crate::provider::{Pending, Source};
+
+/// Longest BLOB that a reader copies as a whole; of longer ones it holds what it was just asked for.
+const WHOLE: u64 = 1 << 20;
+/// Bytes of a longer BLOB that are verified at a time.
+const STEP: u64 = 4 * CHUNK as u64;
 
 /// A BLOB in a segment. It is small, so that all that is stored of it is verified before its first byte is delivered.
 pub enum RecordSource {
     /// Verified.
     Whole(Bytes),
+    /// Verified once, and each piece again as it is asked for.
+    Pieces(Arc<Pieces>),
     /// Encoded, in several frames; decoded as they are asked for.
     Framed(Arc<Framed>),
 }
 
 impl RecordSource {
-    /// The record at this place if all of it is in memory and is what it must be; `None` for anything that needs a closer
-    /// look. Memory is copied and never mapped: where the disk cannot read a page of a mapping, a signal (SIGBUS) kills
+    /// The record at this place if it is short, all of it is in memory and it is what it must be; `None` for anything that
+    /// needs a closer look. Memory is copied and never mapped: where the disk cannot read a page of a mapping, a signal (SIGBUS) kills
     /// the process.
     pub fn resident(segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<Self> {
-        if segment.is_dead(offset) || size > SEGMENT_LIMIT {
+        if segment.is_dead(offset) || size > WHOLE {
             return None;
         }
         let (begin, end) = (HEADER, HEADER + size as usize);
@@ -72,11 +80,14 @@ impl RecordSource {
         if offset + span(stored) > end {
             return Err(corrupt(digest, path, &format!("the segment ends before the record at {offset} does")));
         }
+        if !header.extent.is_encoded() && size > WHOLE {
+            return Pieces::verified(file, path, offset, digest, size).map(|pieces| Some(Self::Pieces(Arc::new(pieces))));
+        }
         let mut bytes = vec![0; length];
         let read = read_up_to(&file, &mut bytes, offset + HEADER as u64).map_err(io)?;
         let (data, table) = bytes.split_at(stored as usize);
         if read < length || !chunks_are_intact(digest, data, table) {
-            return Err(damaged(segment, offset, digest));
+            return Err(damaged(path, offset, digest));
         }
         bytes.truncate(stored as usize);
         let bytes = Bytes::from(bytes);
@@ -91,25 +102,101 @@ impl RecordSource {
     }
 }
 
-impl Source for RecordSource {
-    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
-        let Self::Whole(bytes) = self else { return None };
-        let start = (offset as usize).min(bytes.len());
-        Some(Ok(bytes.slice(start..(start + limit).min(bytes.len()))))
+/// A record with a BLOB's own bytes, open for as long as somebody reads it: another process may compact its segment away.
+pub struct Pieces {
+    file: File,
+    path: PathBuf,
+    offset: u64,
+    digest: Digest,
+    size: u64,
+    table: Vec<u8>,
+}
+
+impl Pieces {
+    /// Reads all of the record once. Blocks.
+    fn verified(file: File, path: &Path, offset: u64, digest: &Digest, size: u64) -> Result<Self> {
+        let mut table = vec![0; table_length(size) as usize];
+        let read = read_up_to(&file, &mut table, offset + HEADER as u64 + size);
+        let read = read.map_err(|error| unread(&format!("read BLOB {digest} in"), path, error))?;
+        if read < table.len() {
+            return Err(damaged(path, offset, digest));
+        }
+        let pieces = Self { file, path: path.to_path_buf(), offset, digest: *digest, size, table };
+        for at in (0..size).step_by(STEP as usize) {
+            pieces.content(at..at + STEP)?;
+        }
+        Ok(pieces)
     }
 
-    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
-        if let Self::Framed(framed) = self {
-            let framed = framed.clone();
-            return Box::pin(super::cold::cold(move || framed.content(offset..offset.saturating_add(limit as u64))));
+    /// Bytes of a range, which ends with the BLOB at the latest. Blocks.
+    fn content(&self, range: Range<u64>) -> Result<Bytes> {
+        let (range, chunks) = self.places(range);
+        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
+        let read = read_up_to(&self.file, &mut buffer, self.offset + HEADER as u64 + chunks.start);
+        let read = read.map_err(|error| unread(&format!("read BLOB {} in", self.digest), &self.path, error))?;
+        buffer.truncate(read);
+        self.checked(&range, &chunks, buffer)
+    }
+
+    /// Bytes of a range that are in memory and are what they must be.
+    fn resident(&self, range: Range<u64>) -> Option<Bytes> {
+        let (range, chunks) = self.places(range);
+        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
+        let is_there = read_now(&self.file, &mut buffer, self.offset + HEADER as u64 + chunks.start);
+        is_there.then(|| self.checked(&range, &chunks, buffer).ok())?
+    }
+
+    fn checked(&self, range: &Range<u64>, chunks: &Range<u64>, buffer: Vec<u8>) -> Result<Bytes> {
+        let sums = &self.table[(chunks.start / CHUNK as u64 * 4) as usize..];
+        if buffer.len() as u64 != chunks.end - chunks.start || !chunks_are_intact(&self.digest, &buffer, sums) {
+            return Err(damaged(&self.path, self.offset, &self.digest));
         }
-        let answer = self.try_read(offset, limit);
-        Box::pin(async move { answer.unwrap_or_else(|| Ok(Bytes::new())) })
+        let (from, to) = (range.start - chunks.start, range.end - chunks.start);
+        Ok(Bytes::from(buffer).slice(from as usize..to as usize))
+    }
+
+    /// A range within the BLOB, and that of the chunks around it.
+    fn places(&self, range: Range<u64>) -> (Range<u64>, Range<u64>) {
+        let range = range.start.min(self.size)..range.end.clamp(range.start.min(self.size), self.size);
+        let chunk = CHUNK as u64;
+        let chunks = range.start / chunk * chunk..range.end.next_multiple_of(chunk).min(self.size);
+        (range, chunks)
     }
 }
 
-fn damaged(segment: &Segment, offset: u64, digest: &Digest) -> Error {
-    corrupt(digest, segment.path(), &format!("the record at {offset} does not have its checksums"))
+impl Source for RecordSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        match self {
+            Self::Whole(bytes) => {
+                let start = (offset as usize).min(bytes.len());
+                Some(Ok(bytes.slice(start..(start + limit).min(bytes.len()))))
+            }
+            Self::Pieces(pieces) => pieces.resident(offset..offset.saturating_add(limit as u64)).map(Ok),
+            Self::Framed(_) => None,
+        }
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        let range = offset..offset.saturating_add(limit as u64);
+        match self {
+            Self::Framed(framed) => {
+                let framed = framed.clone();
+                Box::pin(super::cold::cold(move || framed.content(range)))
+            }
+            Self::Pieces(pieces) => {
+                let pieces = pieces.clone();
+                Box::pin(super::cold::cold(move || pieces.content(range)))
+            }
+            Self::Whole(_) => {
+                let answer = self.try_read(offset, limit);
+                Box::pin(async move { answer.unwrap_or_else(|| Ok(Bytes::new())) })
+            }
+        }
+    }
+}
+
+fn damaged(path: &Path, offset: u64, digest: &Digest) -> Error {
+    corrupt(digest, path, &format!("the record at {offset} does not have its checksums"))
 }
 
 /// The error for a BLOB whose size is not the one that the caller believes.
@@ -123,6 +210,7 @@ pub fn holds(segment: &Segment, offset: u64, digest: &Digest, pieces: &[Bytes], 
     let loaded = RecordSource::load(segment, offset, digest, size, coding).and_then(|source| match source {
         Some(RecordSource::Whole(found)) => Ok(Some(found)),
         Some(RecordSource::Framed(framed)) => framed.whole().map(Some),
+        Some(RecordSource::Pieces(pieces)) => pieces.content(0..size).map(Some),
         None => Ok(None),
     });
     let found = match loaded {

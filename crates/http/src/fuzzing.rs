@@ -103,7 +103,7 @@ pub fn tus(input: &[u8]) {
     let Ok(pairs) = tus::metadata(&headers) else { return };
     let written: Vec<String> = pairs.iter().map(|(key, value)| format!("{key} {}", STANDARD.encode(value))).collect();
     let mut again = HeaderMap::new();
-    let Ok(field) = HeaderValue::try_from(written.join(",")) else { panic!("{written:?} is no field") };
+    let field = HeaderValue::try_from(written.join(",")).expect("what was written is a field");
     let fits = field.len() <= 8_192;
     again.insert("upload-metadata", field);
     assert!(!fits || tus::metadata(&again).ok() == Some(pairs), "{written:?}");

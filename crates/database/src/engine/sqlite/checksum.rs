@@ -2,15 +2,21 @@
 //! page and compares it when the page is read. A page that is not what was written is an error, never an answer.
 //!
 //! The format is that of SQLite's own `cksumvfs`: 8 reserved bytes at the end of each page, and the number 8 in the file's header, without
-//! which nothing is compared. Frames of the log have SQLite's own checksums. Knows no table and no connection.
+//! which nothing is compared. That number alone is not believed: a first page whose sum fits with it has lost it, and a file for which
+//! checksums are noted beside it (`commits.rs`) has them whatever its header says. Frames of the log have SQLite's own checksums. Knows no
+//! table and no connection.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::mem;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
+
+use super::commits;
 
 /// The layer's name.
 pub(super) const NAME: &CStr = c"strongroom-checksums";
@@ -73,6 +79,26 @@ unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     unsafe { file.cast::<Checked>().add(1).cast() }
 }
 
+/// Whether a first page without the number in its header is one that lost it: its sum fits as soon as the number is there again.
+fn has_lost_its_number(page: &[u8]) -> bool {
+    let mut whole = page.to_vec();
+    whole[RESERVED_AT] = SUM as u8;
+    is_intact(&whole)
+}
+
+/// Whether checksums are noted beside the file that SQLite opens.
+///
+/// # Safety
+/// `name` must be null or end with a zero.
+unsafe fn are_noted(name: ffi::sqlite3_filename) -> bool {
+    if name.is_null() {
+        return false;
+    }
+    // SAFETY: as the caller says.
+    let name = unsafe { CStr::from_ptr(name) };
+    commits::has_checksums(Path::new(OsStr::from_bytes(name.to_bytes())))
+}
+
 /// Two sums over the page as 32-bit words of the little-endian order, each with the other.
 fn sum_of(content: &[u8]) -> [u8; SUM] {
     let (mut first, mut second) = (0u32, 0u32);
@@ -102,10 +128,19 @@ fn is_page(length: usize) -> bool {
 }
 
 impl Checked {
-    /// Learns from the header whether there are checksums.
+    /// Learns from the header that there are checksums. A file that has them keeps them: a header that says otherwise is damaged.
     fn learn(&mut self, offset: sqlite3_int64, bytes: &[u8]) {
         if offset == 0 && bytes.len() >= HEADER && bytes.starts_with(MAGIC) {
-            self.sums = usize::from(bytes[RESERVED_AT]) == SUM;
+            self.sums |= usize::from(bytes[RESERVED_AT]) == SUM;
+        }
+    }
+
+    /// Whether so many bytes at this place of the file are what was written, as far as that can be told.
+    fn believes(&self, offset: sqlite3_int64, bytes: &[u8]) -> bool {
+        match (is_page(bytes.len()), self.sums) {
+            (false, _) => true,
+            (true, true) => is_intact(bytes),
+            (true, false) => offset != 0 || !has_lost_its_number(bytes),
         }
     }
 }
@@ -126,7 +161,7 @@ unsafe extern "C" fn open(
             return open(*system, name, file, flags, given);
         }
         let checked = file.cast::<Checked>();
-        checked.write(Checked { base: sqlite3_file { pMethods: ptr::null() }, sums: false });
+        checked.write(Checked { base: sqlite3_file { pMethods: ptr::null() }, sums: are_noted(name) });
         let answer = open(*system, name, inner(file), flags, given);
         if answer == ffi::SQLITE_OK {
             (*checked).base.pMethods = &raw const METHODS;
@@ -157,10 +192,7 @@ unsafe extern "C" fn read(file: *mut sqlite3_file, to: *mut c_void, count: c_int
         let bytes = slice::from_raw_parts(to.cast::<u8>(), usize::try_from(count).unwrap_or(0));
         let checked = &mut *file.cast::<Checked>();
         checked.learn(offset, bytes);
-        if !checked.sums || !is_page(bytes.len()) {
-            return ffi::SQLITE_OK;
-        }
-        if is_intact(bytes) { ffi::SQLITE_OK } else { ffi::SQLITE_IOERR_DATA }
+        if checked.believes(offset, bytes) { ffi::SQLITE_OK } else { ffi::SQLITE_IOERR_DATA }
     }
 }
 

@@ -5,7 +5,8 @@
 //! follows once the commit is durable and before anybody is told of it. It is not flushed: after a power cut it may lag
 //! behind the file, and is never ahead of it. Numbers wrap around, and only their distance matters.
 //!
-//! The format is one line of text: `strongroom-commits 1`, then the number twice with ten digits, each after a blank.
+//! The format is one line of text: `strongroom-commits 1`, then the number twice with ten digits, each after a blank. A second line,
+//! `checksums`, says that the pages of the file end with checksums, whatever becomes of its header. It is written once, and flushed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -21,6 +22,8 @@ use crate::engine::at::At;
 /// Name and version of the format.
 const HEAD: &str = "strongroom-commits 1";
 const LENGTH: usize = HEAD.len() + 2 * 11 + 1;
+/// The second line.
+const CHECKSUMS: &str = "checksums\n";
 
 /// The count beside one file.
 pub(super) struct Commits {
@@ -72,6 +75,26 @@ impl Commits {
         }
     }
 
+    /// Notes that the pages of the file have checksums, which a connection has found to be so. What cannot be noted is learned from
+    /// the file's header alone.
+    pub(super) fn note_checksums(&self, connection: &Connection) {
+        let write = |file: &File| -> io::Result<()> {
+            // The first line begins with the first commit unless the count is there.
+            if file.metadata()?.len() < LENGTH as u64 {
+                let count = count(connection).map_err(io::Error::other)?;
+                file.write_all_at(line(count).as_bytes(), 0)?;
+            }
+            file.write_all_at(CHECKSUMS.as_bytes(), LENGTH as u64)?;
+            file.sync_all()
+        };
+        if let Some(file) = &self.file
+            && !has_checksums(connection.path())
+            && let Err(error) = write(file)
+        {
+            tracing::warn!(database = %connection.path().display(), %error, "checksums could not be noted beside the database");
+        }
+    }
+
     fn noted(&self, path: &Path) -> Option<u32> {
         let mut bytes = [0; LENGTH];
         match self.file.as_ref()?.read_exact_at(&mut bytes, 0) {
@@ -89,6 +112,16 @@ impl Commits {
         }
         noted
     }
+}
+
+/// Whether checksums are noted beside a file. A note that cannot be read says nothing: then the file's header does.
+pub(super) fn has_checksums(path: &Path) -> bool {
+    let read = || -> io::Result<bool> {
+        let mut bytes = [0; CHECKSUMS.len()];
+        File::open(place(path))?.read_exact_at(&mut bytes, LENGTH as u64)?;
+        Ok(bytes == CHECKSUMS.as_bytes())
+    };
+    read().unwrap_or(false)
 }
 
 /// Forgets the count of a file that is not there any more.

@@ -109,10 +109,14 @@ impl Sqlite {
         let file = FileMetrics::new(path);
         let open = || {
             let mut connection = Connection::open(path, role, options.patience)?;
-            Commits::open(path).compare(&connection)?;
+            let commits = Commits::open(path);
+            commits.compare(&connection)?;
             let turn = Turn::open(path, options.patience);
             migrate::migrate(&mut connection, &turn, plan)?;
             snapshot::add_checksums(&mut connection, &turn, options.patience);
+            if checksum::has(connection.raw()) {
+                commits.note_checksums(&connection);
+            }
             Writer::open(path, options, (metrics.clone(), file.clone()), &full)
         };
         let writer = match open() {

@@ -10,7 +10,8 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::checkpoint::empty_log;
 use super::checksum;
-use super::classify::classify;
+use super::classify::{classify, damaged};
+use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked};
 use super::turn::Turn;
 
@@ -30,7 +31,13 @@ pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
 pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     let mut connection = Connection::open(path, Role::Writer, patience)?;
     let turn = Turn::open(path, patience);
+    if !checksum::has(connection.raw()) && !looks_whole(&connection).map_err(|error| classify(error, path))? {
+        return Err(damaged(path));
+    }
     write_anew(&mut connection, &turn).map_err(|error| classify(error, path))?;
+    if checksum::has(connection.raw()) {
+        Commits::open(path).note_checksums(&connection);
+    }
     empty_log(&connection, patience);
     Ok(())
 }
@@ -61,6 +68,16 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
         }
         Err(error) => return tracing::warn!(database, %error, "whether the database has checksums cannot be told"),
     }
+    // Written anew, damage would look like what was meant to be there.
+    match looks_whole(connection) {
+        Ok(true) => {}
+        Ok(false) => {
+            return tracing::error!(database, "the database is damaged and is not given checksums: restore it");
+        }
+        Err(error) => {
+            return tracing::error!(database, %error, "the database cannot be read and is not given checksums");
+        }
+    }
     match write_anew(connection, turn) {
         Ok(()) => {
             empty_log(connection, patience);
@@ -68,6 +85,11 @@ pub(super) fn add_checksums(connection: &mut Connection, turn: &Turn, patience: 
         }
         Err(error) => tracing::warn!(database, %error, "the pages of the database could not be given checksums"),
     }
+}
+
+/// Whether the pages, rows and indexes of a file that has no checksums fit each other.
+fn looks_whole(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.raw().query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
 }
 
 /// How often a copy that meets a lock is tried again, and how long it waits in between.

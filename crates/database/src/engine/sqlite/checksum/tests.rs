@@ -9,9 +9,11 @@ use rusqlite::types::Value;
 use super::*;
 use crate::Schema;
 use crate::engine::Engine;
+use crate::engine::sqlite::classify::classify;
+use crate::engine::sqlite::commits::{self, Commits};
 use crate::engine::sqlite::connection::{Connection, Role};
 use crate::engine::sqlite::migrate::migrate;
-use crate::engine::sqlite::snapshot::{add_checksums, settle};
+use crate::engine::sqlite::snapshot::{add_checksums, compact, settle};
 use crate::engine::sqlite::turn::Turn;
 use crate::migrate::Plan;
 
@@ -144,6 +146,71 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
     assert!(std::fs::read(path.as_path()).unwrap().chunks(PAGE).all(is_intact));
     let connection = open(&path, Role::Writer);
     assert!(has(connection.raw()) && content(connection.raw(), "a").unwrap() == before);
+}
+
+/// What a file says after its owner opened it: all rows, or the code of the error that refused it.
+fn opened(path: &Arc<PathBuf>) -> Result<Vec<Vec<Value>>, String> {
+    let refused = |error: rusqlite::Error| classify(error, path).code().to_owned();
+    let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_owned())?;
+    add_checksums(&mut connection, &Turn::open(path, PATIENCE), PATIENCE);
+    content(connection.raw(), "a").map_err(refused)
+}
+
+#[test]
+fn no_bit_of_the_header_turns_checksums_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.db"));
+    let connection = open(&path, Role::Maker);
+    connection.raw().execute_batch("CREATE TABLE a (b TEXT)").unwrap();
+    for number in 0..100 {
+        connection.raw().execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(60))]).unwrap();
+    }
+    let commits = Commits::open(&path);
+    commits.note_checksums(&connection);
+    drop(connection);
+    settle(&path).unwrap();
+    let whole = std::fs::read(path.as_path()).unwrap();
+    let good = opened(&path).unwrap();
+    assert_eq!(good.len(), 100);
+    for noted in [true, false] {
+        if !noted {
+            commits::forget(&path).unwrap();
+        }
+        for bit in 0..HEADER * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            // The last page is damaged too: what turned checksums off would let it be read, or give it a new one.
+            let end = flipped.len() - PAGE / 2;
+            flipped[end] ^= 1;
+            remove_log(&path);
+            std::fs::write(path.as_path(), &flipped).unwrap();
+            assert_eq!(opened(&path).unwrap_err(), "database_corrupt", "bit {bit}, noted: {noted}");
+            assert!(std::fs::read(path.as_path()).unwrap() == flipped, "bit {bit} noted {noted}: the file was changed");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_without_checksums_is_not_given_any() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.db"));
+    let old = rusqlite::Connection::open(path.as_path()).unwrap();
+    old.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE a (b TEXT)").unwrap();
+    for number in 0..500 {
+        old.execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(100))]).unwrap();
+    }
+    drop(old);
+    let mut bytes = std::fs::read(path.as_path()).unwrap();
+    let pages = bytes.len() / PAGE;
+    // The number of cells of a leaf.
+    bytes[(pages - 3) * PAGE + 4] ^= 1;
+    std::fs::write(path.as_path(), &bytes).unwrap();
+    let mut connection = open(&path, Role::Writer);
+    add_checksums(&mut connection, &Turn::open(&path, PATIENCE), PATIENCE);
+    assert!(!has(connection.raw()));
+    drop(connection);
+    assert_eq!(compact(&path, PATIENCE).unwrap_err().code(), "database_corrupt");
+    assert!(std::fs::read(path.as_path()).unwrap() == bytes);
 }
 
 #[test]

@@ -132,6 +132,49 @@ fn a_file_system_that_finds_itself_damaged_loses_nothing() {
     fail_each("EUCLEAN", true);
 }
 
+#[test]
+fn a_deleted_blob_is_not_there_again_when_the_note_of_its_deletion_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let run = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    run.block_on(make_template(&store, &dir.path().join("scratch")));
+    let notes = segment_files(&store, "del");
+    assert_eq!(notes.len(), 1);
+    for (case, when) in [("inside_a_store_whose_notes_are_away", "1+"), ("inside_a_store_whose_notes_come_back", "1")] {
+        assert!(run_failing(case, &store, &notes, "EIO", when) > 0);
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by the test above"]
+async fn inside_a_store_whose_notes_are_away() {
+    let store = BlobStore::open_directory(&store_path(), &owner(), options()).await.expect("the store opens");
+    let deleted = content(DELETED);
+    let (digest, size) = (digest_of(&deleted), deleted.len() as u64);
+    for _ in 0..3 {
+        let error = store.confirm(digest, size).await.expect_err("nobody knows whether it is there");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
+    }
+    let bytes = content(0);
+    assert!(get_by_digest(&store, digest_of(&bytes), bytes.len() as u64).await.unwrap() == bytes[..]);
+    store.close().await;
+}
+
+#[tokio::test]
+#[ignore = "run by the test above"]
+async fn inside_a_store_whose_notes_come_back() {
+    let store = BlobStore::open_directory(&store_path(), &owner(), options()).await.expect("the store opens");
+    let deleted = content(DELETED);
+    // The first read of each thread fails, and there are not so many.
+    for _ in 0..1_000 {
+        match store.confirm(digest_of(&deleted), deleted.len() as u64).await.expect_err("it is deleted").kind() {
+            ErrorKind::NotFound => return store.close().await,
+            kind => assert_eq!(kind, ErrorKind::Corrupt),
+        }
+    }
+    panic!("the notes are not read again");
+}
+
 #[tokio::test]
 #[ignore = "run by the tests above"]
 async fn inside_a_store_that_is_read_badly() {

@@ -164,7 +164,7 @@ impl Catalog {
                 Err(error) => self.do_without_index(segment, error)?,
             }
         }
-        segment.refresh_deletions()
+        segment.learn_deletions()
     }
 
     fn catch_up(&self, segment: &Segment) -> Result<()> {

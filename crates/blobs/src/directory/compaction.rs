@@ -101,6 +101,7 @@ impl Compaction<'_> {
             return Ok(());
         }
         let path = segment.path();
+        segment.refresh_deletions()?;
         let file = File::open(path).map_err(|e| unread("open", path, e))?;
         let length = file.metadata().map_err(|e| unread("look at", path, e))?.len();
         let live = self.catalog.with_indexes(|| live_records(segment, &file, length))?;

@@ -41,36 +41,39 @@ pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
     }
 }
 
-/// Shows the notes from byte `from` on and answers up to where they were read. Notes that the disk cannot give are as if they had not been
-/// made: what they deleted takes space until it is deleted again.
-pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result<u64> {
-    let read = || -> io::Result<Vec<u8>> {
+/// How far notes were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Byte from which on they are read the next time.
+    pub to: u64,
+    /// Whether there are some behind it that the disk does not give now. Those are read the next time, too.
+    pub unread: bool,
+}
+
+/// Shows the notes from byte `from` on. Those behind some that the disk cannot give are shown all the same, and again the next time.
+pub fn read(path: &Path, from: u64, mut each: impl FnMut(u64, Digest)) -> Result<Progress> {
+    let read = || -> io::Result<(Vec<u8>, bool)> {
         let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) if is_unreadable(&error) => {
-                tracing::error!(file = %path.display(), %error, "notes of deleted BLOBs cannot be read");
-                return Ok(Vec::new());
-            }
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
+            opened => opened?,
         };
         let length = file.metadata()?.len();
         let whole = length - length % ENTRY as u64;
         let mut bytes = vec![0; whole.saturating_sub(from) as usize];
         let (read, lost) = read_around(&file, &mut bytes, from)?;
-        if lost {
-            tracing::error!(file = %path.display(), from, "some notes of deleted BLOBs cannot be read");
-        }
         bytes.truncate(read - read % ENTRY);
-        Ok(bytes)
+        Ok((bytes, lost))
     };
-    let bytes = read().map_err(|e| failed("read", path, e))?;
+    let (bytes, unread) = match read() {
+        Err(error) if is_unreadable(&error) => (Vec::new(), true),
+        read => read.map_err(|e| failed("read", path, e))?,
+    };
     for entry in bytes.chunks_exact(ENTRY) {
         if let Some((offset, digest)) = decode(entry) {
             each(offset, digest);
         }
     }
-    Ok(from + bytes.len() as u64)
+    Ok(Progress { to: if unread { from } else { from + bytes.len() as u64 }, unread })
 }
 
 fn encode(offset: u64, digest: &Digest) -> [u8; ENTRY] {
@@ -106,9 +109,9 @@ mod tests {
             std::fs::write(&path, [&whole[..], &whole[..cut]].concat()).unwrap();
             append(&path, &[(128, digest)]).unwrap();
             let mut seen = Vec::new();
-            let to = read(&path, 0, |offset, _| seen.push(offset)).unwrap();
-            assert_eq!(seen, [64, 128], "cut at {cut}");
-            assert_eq!(read(&path, to, |_, _| panic!("nothing new")).unwrap(), to);
+            let read_to = read(&path, 0, |offset, _| seen.push(offset)).unwrap();
+            assert_eq!((&seen[..], read_to.unread), (&[64, 128][..], false), "cut at {cut}");
+            assert_eq!(read(&path, read_to.to, |_, _| panic!("nothing new")).unwrap(), read_to);
         }
     }
 }

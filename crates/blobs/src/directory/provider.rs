@@ -134,8 +134,11 @@ impl Inner {
     fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Found> {
         let mut damaged = Vec::new();
         for (segment, slot) in self.catalog.find_all(digest)? {
-            // Another process may have deleted it since we last looked.
-            segment.refresh_deletions()?;
+            // Another process may have deleted it since we last looked. Where that cannot be told, the bytes are stored once more.
+            match segment.refresh_deletions() {
+                Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+                refreshed => refreshed?,
+            }
             if segment.is_dead(slot.offset) || !segment.is_durable() {
                 continue;
             }
@@ -237,7 +240,13 @@ impl Inner {
                 self.catalog.refresh()?;
             }
             for (segment, slot) in self.catalog.find_all(&digest)? {
-                segment.refresh_deletions()?;
+                match segment.refresh_deletions() {
+                    Err(error) if error.kind() == ErrorKind::Corrupt => {
+                        trouble = Some(error);
+                        continue;
+                    }
+                    refreshed => refreshed?,
+                }
                 if segment.is_dead(slot.offset) || is_gone(segment.path()) {
                     continue;
                 }

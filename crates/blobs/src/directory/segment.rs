@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use model::{Digest, Result};
+use model::{Digest, Error, Result};
 
 use super::deletions;
 use super::files::unread;
@@ -40,6 +40,8 @@ pub enum Contents {
 struct Dead {
     offsets: HashSet<u64>,
     read_to: u64,
+    /// Whether the disk does not give some notes now, so that a record may be deleted though nothing says so.
+    unread: bool,
 }
 
 impl Segment {
@@ -154,14 +156,33 @@ impl Segment {
         self.dead().offsets.contains(&offset)
     }
 
-    /// Reads notes of deletions that other processes made since the last time.
-    pub fn refresh_deletions(&self) -> Result<()> {
+    /// Reads notes of deletions that other processes made since the last time, as far as the disk gives them.
+    pub fn learn_deletions(&self) -> Result<()> {
         let mut dead = self.dead();
-        let Dead { offsets, read_to } = &mut *dead;
-        *read_to = deletions::read(&self.deletions, *read_to, |offset, _| {
+        let Dead { offsets, read_to, unread } = &mut *dead;
+        let progress = deletions::read(&self.deletions, *read_to, |offset, _| {
             offsets.insert(offset);
         })?;
+        if progress.unread && !*unread {
+            tracing::error!(file = %self.deletions.display(), from = progress.to, "notes of deleted BLOBs cannot be read");
+        }
+        (*read_to, *unread) = (progress.to, progress.unread);
         Ok(())
+    }
+
+    /// Reads notes like [`Segment::learn_deletions`], before something that is not deleted is taken for there.
+    ///
+    /// # Errors
+    /// Corrupt while the disk does not give all of them.
+    pub fn refresh_deletions(&self) -> Result<()> {
+        self.learn_deletions()?;
+        match self.dead().unread {
+            false => Ok(()),
+            true => Err(Error::corrupt(format!(
+                "the notes of deleted BLOBs in {} cannot be read, so that nobody can tell what is there: look at the disk",
+                self.deletions.display()
+            ))),
+        }
     }
 
     /// Deletes the record at an offset; durable when it answers.

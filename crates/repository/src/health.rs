@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use futures_util::future::join_all;
@@ -16,6 +17,9 @@ use crate::{Figures, Lack, Session};
 
 const GIB: u64 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// By how much the clocks of two servers of a farm may differ.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
 
 /// Less empty space than this is not worth a word, in bytes.
 const SMALL: u64 = 64 << 20;
@@ -233,21 +237,25 @@ impl Session {
 
     async fn look_at_backups(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         let hours = self.health_limit(&BACKUP_HOURS).await?;
-        let due = Timestamp::now().before(Duration::from_secs(hours * 3600));
-        let (last, created) = self
-            .repository
-            .inner
-            .configuration
-            .read(|reader| Ok((backup::last_kept(reader)?, farm::created_at(reader)?)))
-            .await?;
+        let now = Timestamp::now();
+        let due = now.before(Duration::from_secs(hours * 3600));
+        // Clocks of the farm's servers may differ by a little.
+        let until = now.after(CLOCKS_DIFFER);
+        let read = move |reader: &mut Reader<'_>| Ok((backup::last_kept(reader, until)?, farm::created_at(reader)?));
+        let ((last, any), created) = self.repository.inner.configuration.read(read).await?;
         let (message, told) = match last {
             Some(last) if last < due => {
-                let days = (Timestamp::now().micros() - last.micros()) as u64 / DAY.as_micros() as u64;
+                let days = (now.micros() - last.micros()) as u64 / DAY.as_micros() as u64;
                 (
                     format!("The last backup is {} old: run `strongroom backup`.", counted(days, "day")),
                     told!("backup-old", days),
                 )
             }
+            None if any.is_some() => (
+                "The time of the last backup has not come yet, so that its age is not known: run `strongroom backup`."
+                    .to_owned(),
+                told!("backup-ahead"),
+            ),
             None if created.is_some_and(|created| created < due) => {
                 ("There is no backup: run `strongroom backup DEST`.".to_owned(), told!("backup-none"))
             }

@@ -19,7 +19,8 @@ statements! {
         OR (state = 'kept' AND needs_stores)";
     HOLDING = "SELECT id, destination, state, needs_stores, started_at, seen_at, finished_at, bytes, new_bytes, message FROM backup_set
         WHERE (state = 'running' AND seen_at > $1) OR (state = 'kept' AND needs_stores) ORDER BY started_at, id";
-    LAST_KEPT = "SELECT MAX(started_at) FROM backup_set WHERE state = 'kept'";
+    LAST_KEPT = "SELECT MAX(CASE WHEN started_at <= $1 THEN started_at END), MAX(started_at) FROM backup_set
+        WHERE state = 'kept'";
 }
 
 /// A backup as the farm remembers it.
@@ -123,7 +124,7 @@ pub fn holding(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Vec<Ba
     reader.query(HOLDING, &params![alive_after], read)
 }
 
-/// The point in time of the latest backup that is kept.
-pub fn last_kept(reader: &mut Reader<'_>) -> Result<Option<Timestamp>> {
-    Ok(reader.find(LAST_KEPT, &[], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+/// The point in time of the latest backup that is kept, of those that began up to `now`; and of any, whatever its clock said.
+pub fn last_kept(reader: &mut Reader<'_>, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    Ok(reader.find(LAST_KEPT, &params![now], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }

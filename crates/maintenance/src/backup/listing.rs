@@ -85,7 +85,7 @@ pub fn prune_backups<'a>(
 ) -> BoxFuture<'a, Result<Pruned>> {
     Box::pin(async move {
         let destination = Destination::open(place, key_file, Use::Change).await?;
-        let pruned = prune::run(&destination, farm, rules, dry_run).await;
+        let pruned = prune::run(&destination, farm, rules, None, dry_run).await;
         destination.close().await;
         pruned
     })

@@ -73,10 +73,11 @@ impl FromStr for Retain {
 }
 
 impl Retain {
-    /// The sets that are kept, of some with identifier and time in any order.
+    /// The sets that are kept, of some with identifier and time in any order. Identifiers rise whatever the clock says, so that they tell
+    /// which set is the latest; its time only tells which period a set belongs to.
     pub(crate) fn kept(&self, sets: &[(Id, Timestamp)]) -> HashSet<Id> {
         let mut newest_first = sets.to_vec();
-        newest_first.sort_by_key(|(id, at)| std::cmp::Reverse((*at, *id)));
+        newest_first.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
         let mut kept = HashSet::new();
         for (period, number) in &self.rules {
             let mut seen = BTreeMap::new();
@@ -124,16 +125,17 @@ pub struct Pruned {
     pub bytes: u64,
 }
 
-/// Applies the rules. With `dry_run` nothing is removed, and bytes are not counted.
+/// Applies the rules, which never remove the set that was `just_taken`. With `dry_run` nothing is removed, and bytes are not counted.
 pub(crate) async fn run(
     destination: &Destination,
     farm: Option<&Storage>,
     rules: &Retain,
+    just_taken: Option<Id>,
     dry_run: bool,
 ) -> Result<Pruned> {
     let (sets, unreadable) = destination.described().await?;
     // A set without BLOBs takes the place of none that has them; one that has them takes the place of any.
-    let mut kept = HashSet::new();
+    let mut kept: HashSet<Id> = just_taken.into_iter().collect();
     for with_alone in [false, true] {
         let counted = sets.iter().filter(|(_, manifest)| with_alone || !manifest.needs_stores);
         let times: Vec<_> = counted.map(|(set, m)| (set.id, Timestamp::from_micros(m.started))).collect();
@@ -330,6 +332,27 @@ mod tests {
         assert_eq!(kept("last=1,monthly=2", &days), [58, 59]);
         assert_eq!(kept("daily=3", &[0, 30, 59]), [0, 30, 59]);
         assert_eq!(kept("yearly=1", &[]), Vec::<i64>::new());
+    }
+
+    #[test]
+    fn a_clock_that_steps_either_way_takes_no_set_from_those_that_are_later() {
+        // The last one was taken with the clock a year behind, or an earlier one with the clock a year ahead.
+        for (days, rules, expected) in [
+            (&[400, 401, 402, 37][..], "last=1", &[37][..]),
+            (&[400, 401, 402, 37], "last=2", &[37, 402]),
+            (&[400, 401, 402, 37], "daily=3", &[37, 401, 402]),
+            (&[400, 766, 401, 402], "last=1", &[402]),
+            (&[400, 766, 401, 402], "daily=2", &[401, 402]),
+            (&[400, 766, 401, 402], "daily=3", &[401, 402, 766]),
+            (&[400, 766, 401, 402], "yearly=1", &[402]),
+        ] {
+            let at = |day: i64| Timestamp::from_micros(1_735_732_800_000_000 + day * DAY);
+            let sets: Vec<_> = days.iter().zip(1..).map(|(day, id)| (Id::new(id), at(*day))).collect();
+            let kept = rules.parse::<Retain>().unwrap().kept(&sets);
+            let mut kept: Vec<_> = kept.iter().map(|id| days[id.get() as usize - 1]).collect();
+            kept.sort_unstable();
+            assert_eq!(kept, expected, "{rules} of {days:?}");
+        }
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub fn backup<'a>(
         let set = storage.next_id();
         let mut outcome = noted(&storage, &destination, set, options, progress).await;
         if let (Ok(summary), Some(rules)) = (&mut outcome, options.retain.as_ref()) {
-            match prune::run(&destination, Some(&storage), rules, false).await {
+            match prune::run(&destination, Some(&storage), rules, Some(set), false).await {
                 Ok(pruned) => summary.pruned = Some(pruned),
                 Err(error) => summary.prune_error = Some(error.report()),
             }

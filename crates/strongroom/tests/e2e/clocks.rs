@@ -5,6 +5,7 @@ use database::Engine;
 use reqwest::Method;
 use serde_json::Value;
 
+use crate::support::backups::{Place, sets};
 use crate::support::{Client, Farm, bytes};
 
 /// Runs what comes from now on with a clock that is off by so many days, while time goes as it does.
@@ -117,4 +118,21 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert!(server.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_of_retention_keep_the_backup_that_was_just_taken_whatever_the_clock_says() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    assert!(farm.start().stop().success());
+    let scratch = Place::new();
+    let place = scratch.text("backups");
+    farm.json(&["backup", &place]);
+    for days in [-365, 365, 0] {
+        set_clock(&mut farm, days);
+        let health = farm.json_whatever(&["blobs", "health"]).to_string();
+        assert_eq!(health.contains("backup-overdue"), days >= 0, "at {days} days: {health}");
+        let taken = farm.json(&["backup", &place, "--retain", "last=1"]);
+        let taken = taken["id"].as_str().unwrap_or_else(|| panic!("{taken:#}")).to_owned();
+        assert_eq!(sets(&farm, &place), [taken], "at {days} days");
+    }
 }

@@ -28,7 +28,7 @@ mod writer;
 
 pub use cache::{CacheOptions, CachedProvider};
 pub use coding::StoreKey;
-pub use directory::{DirectoryOptions, free_bytes};
+pub use directory::{DirectoryOptions, create_directories, create_private_directories, free_bytes, sync_directory};
 pub use hasher::{BlobHasher, digest_of};
 pub use held::HANDED_OVER;
 pub use locator::{Locator, MAX_LOCATOR};

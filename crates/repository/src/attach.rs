@@ -186,10 +186,7 @@ impl Inner {
             && written.is_relative()
         {
             let folder = path.parent().unwrap_or(&self.directory);
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Error::unavailable(format!("the folder {} cannot be created: {error}", folder.display()))
-                    .with_source(error)
-            })?;
+            blobs::create_directories(folder)?;
         }
         let known = self.configuration.read(farm::databases).await?;
         let known: Vec<Id> = known.iter().map(|row| row.id).collect();

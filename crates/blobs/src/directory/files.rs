@@ -1,9 +1,9 @@
 //! Small wrappers of file operations that turn their errors into words.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
 
 use model::{Error, ErrorKind, Result};
@@ -70,21 +70,39 @@ pub fn write_atomically(path: &Path, parts: &[&[u8]]) -> Result<()> {
     }
 }
 
-/// Makes names in a directory durable.
+/// Makes names in a directory durable. Blocks.
+///
+/// # Errors
+/// Unavailable or Exhausted when it cannot be opened or flushed.
 pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(|e| failed("flush the directory", path, e))
 }
 
-/// Makes a directory and those above it that are missing, each of them durable.
+/// Makes a directory and those above it that are missing, each of them durable. Blocks.
+///
+/// # Errors
+/// Unavailable or Exhausted when one cannot be made, or its name cannot be flushed.
 pub fn create_directories(path: &Path) -> Result<()> {
+    create_with_mode(path, 0o777)
+}
+
+/// Makes directories like [`create_directories`], which are open to nobody but the user that runs the program. Blocks.
+///
+/// # Errors
+/// Those of [`create_directories`].
+pub fn create_private_directories(path: &Path) -> Result<()> {
+    create_with_mode(path, 0o700)
+}
+
+fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match fs::create_dir(path) {
+    match DirBuilder::new().mode(mode).create(path) {
         Ok(()) => parent.map_or(Ok(()), sync_directory),
         Err(_) if path.is_dir() => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = parent.ok_or_else(|| failed("create", path, error))?;
-            create_directories(parent)?;
-            create_directories(path)
+            create_with_mode(parent, mode)?;
+            create_with_mode(path, mode)
         }
         Err(error) => Err(failed("create", path, error)),
     }

@@ -42,7 +42,7 @@ mod verify;
 
 pub(crate) use coded::Coding;
 pub(crate) use files::failed;
-pub use files::free_bytes;
+pub use files::{create_directories, create_private_directories, free_bytes, sync_directory};
 pub(crate) use large::{Footer, LargeFile, LargeSource};
 pub use provider::DirectoryProvider;
 pub(crate) use record::{ChunkSums, u32_at, u64_at};

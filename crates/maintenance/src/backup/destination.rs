@@ -10,12 +10,11 @@
 //! lock                      empty; locked (flock) by whatever uses the place; `lease.json` on a bucket
 //! ```
 
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blobs::{Owner, digest_of};
+use blobs::{Owner, create_private_directories, digest_of};
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::BACKUP_MARK;
@@ -335,7 +334,7 @@ fn not_empty(place: &str, found: &str, kind: &str) -> Error {
 /// Makes the directory. Refuses one that holds something else.
 fn prepare(root: &Path) -> Result<()> {
     // All documents and the hashes of passwords lie below.
-    DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(|e| failed("make", root, e))?;
+    create_private_directories(root)?;
     if root.join(BACKUP_MARK).try_exists().map_err(|e| failed("look into", root, e))? {
         return Ok(());
     }

@@ -117,7 +117,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|e| failed("make", folder, e))?;
+    blobs::create_directories(folder)?;
     let temporary = path.with_extension("new");
     let write = || {
         let mut file = File::create(&temporary)?;

@@ -1,12 +1,12 @@
 //! The data directory that a farm is restored into, and how its files get their places.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::blobs::STORE_MARK;
+use ::blobs::{STORE_MARK, create_private_directories, sync_directory};
 use model::{Error, Id, Result};
 use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
 
@@ -38,11 +38,7 @@ impl Ground {
         let directory = options.directory.clone();
         let enter = move || {
             require_room(&directory)?;
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&directory)
-                .map_err(|e| failed("make", &directory, e))?;
+            create_private_directories(&directory)?;
             let lock = lock(&directory)?;
             Ok((lock, sign_of_farm(&directory)?))
         };
@@ -71,10 +67,10 @@ impl Ground {
     pub fn put(&self, from: &Path, to: &Path) -> Result<()> {
         self.set_aside(to)?;
         let folder = to.parent().unwrap_or(&self.directory);
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| failed("make", folder, e))?;
+        create_private_directories(folder)?;
         File::open(from).and_then(|file| file.sync_all()).map_err(|e| failed("flush", from, e))?;
         move_to(from, to)?;
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| failed("flush", folder, e))
+        sync_directory(folder)
     }
 
     /// Writes a small file into the directory; what is there is set aside. Blocks.
@@ -124,10 +120,14 @@ fn move_to(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> io::Result<()> {
         fs::copy(from, &beside)?;
         File::open(&beside)?.sync_all()?;
-        fs::rename(&beside, to)?;
-        fs::remove_file(from)
+        fs::rename(&beside, to)
     };
-    copy().map_err(|e| failed("write", to, e))
+    copy().map_err(|e| failed("write", to, e))?;
+    // Until the new name is durable, a power cut leaves the old one alone.
+    if let Some(folder) = to.parent() {
+        sync_directory(folder)?;
+    }
+    fs::remove_file(from).map_err(|e| failed("remove", from, e))
 }
 
 fn any_exists(path: &Path, aside: &str) -> Result<bool> {

@@ -32,7 +32,7 @@ pub struct Partial {
 impl Partial {
     /// Makes the file of a new upload of so many bytes, durable with its name. `Exhausted` when they certainly do not fit.
     pub fn create(directory: &Path, name: &str, length: u64) -> Result<()> {
-        std::fs::create_dir_all(directory).map_err(|error| fault("an upload cannot be begun", error))?;
+        blobs::create_directories(directory)?;
         let free = blobs::free_bytes(directory)?;
         if length > free {
             return Err(Error::exhausted("the server has no room for an upload of this size: tell its administrator")

@@ -1,9 +1,9 @@
 //! `strongroom serve`: opens or creates the farm and serves it until it is told to stop.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -201,7 +201,8 @@ fn lock(directory: &Path) -> Result<File> {
         .with_source(error)
     };
     // Passwords' hashes and all documents lie below: nobody but the server's own user looks in.
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+    blobs::create_private_directories(directory)
+        .map_err(|error| failed(std::io::Error::other(error.message().to_owned())))?;
     let path = directory.join(SERVER_LOCK);
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
     match file.try_lock() {

@@ -397,3 +397,30 @@ async fn a_right_to_do_something_alone_is_had_by_one_and_ends_with_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn whoever_asks_again_for_a_right_asks_on_the_same_connection() {
+    const LATEST: Sql = Sql::new(
+        "SELECT CAST(max(backend_start) AS TEXT) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE '%pg_%advisory%' AND pid <> pg_backend_pid()",
+    );
+    let place = fresh_database(Engine::Postgres).await;
+    let options = Options::default();
+    let one = Database::make(&place.location, Schema::Content, &options).await.unwrap();
+    let two = Database::open(&place.location, Schema::Content, &options).await.unwrap();
+    let held = one.alone("deleting").await.unwrap().unwrap();
+    assert!(two.alone("deleting").await.unwrap().is_none());
+    let latest = || async { one.read(|r| r.find(LATEST, &[], |row| row.get::<String>(0))).await.unwrap() };
+    let before = latest().await;
+    for _ in 0..20 {
+        assert!(two.alone("deleting").await.unwrap().is_none());
+    }
+    held.release().await;
+    for _ in 0..20 {
+        two.alone("deleting").await.unwrap().unwrap().release().await;
+        one.alone("deleting").await.unwrap().unwrap().release().await;
+    }
+    assert_eq!(latest().await, before, "connections were opened");
+    one.close().await;
+    two.close().await;
+}

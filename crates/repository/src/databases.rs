@@ -17,8 +17,9 @@ use crate::{Repository, Session, Storage, attach};
 pub const DELETING: &str = "deleting";
 /// How long whoever has that right may keep it from somebody who adds a database.
 const DELETES_AT_MOST: Duration = Duration::from_secs(60);
-/// Time between two questions for it.
+/// Time between two questions for it, at first and at most.
 const LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// How long a database may take to show that it is there.
 const ANSWERS: Duration = Duration::from_millis(1_500);
 
@@ -59,7 +60,7 @@ impl Session {
         };
         alone.require().await?;
         self.repository.inner.configuration.write(insert).await?;
-        drop(alone);
+        alone.release().await;
         self.repository.refresh_map().await
     }
 }
@@ -67,7 +68,7 @@ impl Session {
 impl Inner {
     /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time.
     async fn alone_to_delete(&self) -> Result<Alone> {
-        let begun = Instant::now();
+        let (begun, mut pause) = (Instant::now(), LOOK);
         loop {
             if let Some(alone) = self.configuration.alone(DELETING).await? {
                 return Ok(alone);
@@ -80,7 +81,8 @@ impl Inner {
                 .with_code("busy"));
             }
             // sleep: the other process does not tell when it has done
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_LOOK);
         }
     }
 }

@@ -10,6 +10,7 @@ use database::content::{blob, reclaim};
 use model::{Error, Id, Name, Result, Timestamp, counted};
 
 use crate::farm::{DATABASE_STORE, FILES_STORE};
+use crate::map::Map;
 use crate::object_settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::policies::users_of;
 use crate::{Session, place};
@@ -294,6 +295,10 @@ impl Session {
             }
         }
         let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
+        if state == StoreState::Active {
+            // A removal that was cut short closed it.
+            reopen_store(&map, id).await?;
+        }
         let change = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             farm::set_store_state(transaction, id, state.as_str())?;
@@ -323,9 +328,32 @@ impl Session {
             .with_code("store_in_use"));
         }
         map.require_all()?;
+        let id = row.id;
+        match self.forget_store(&map, row, force).await {
+            Ok(store) => {
+                self.repository.refresh_map().await?;
+                if let Some(store) = store {
+                    store.close().await;
+                }
+                Ok(())
+            }
+            // It may be gone.
+            Err(error) if error.code() == "outcome_unknown" => Err(error),
+            Err(error) => {
+                reopen_store(&map, id).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Forgets a store to which nothing refers, and to which no upload that is under way can refer any more. Returns it, if it is open.
+    async fn forget_store(&self, map: &Map, row: StoreRow, force: bool) -> Result<Option<BlobStore>> {
+        let (id, name) = (row.id, row.name.clone());
         for content in &map.databases {
+            content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
+            content.database.write(reclaim::wait_for_references).await?;
             let totals = content.database.read_long(blob::totals).await?;
-            if let Some((_, count, _)) = totals.iter().find(|(id, ..)| *id == row.id) {
+            if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
                 return Err(Error::conflict(format!(
                     "\"{name}\" still holds {} of the content database \"{}\": drain it first",
                     counted(crate::view::size(*count), "BLOB"),
@@ -334,9 +362,9 @@ impl Session {
                 .with_code("store_in_use"));
             }
         }
-        let store = map.stores.iter().find(|(known, _)| known.id == row.id).and_then(|(_, store)| store.as_ref());
+        let store = map.stores.iter().find(|(known, _)| known.id == row.id).and_then(|(_, store)| store.clone());
         if !force {
-            let store = store.ok_or_else(|| {
+            let store = store.as_ref().ok_or_else(|| {
                 Error::unavailable(format!("\"{name}\" does not answer, so that nobody knows whether BLOBs are in it"))
             })?;
             if let Some(entry) = store.enumerate(None, 1).await?.entries.first() {
@@ -349,7 +377,6 @@ impl Session {
             }
         }
         for content in &map.databases {
-            let id = row.id;
             content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await?;
         }
         let actor = self.principal.id;
@@ -359,11 +386,7 @@ impl Session {
             event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
         };
         self.repository.inner.configuration.write(remove).await?;
-        self.repository.refresh_map().await?;
-        if let Some(store) = store {
-            store.close().await;
-        }
-        Ok(())
+        Ok(store)
     }
 
     async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
@@ -382,6 +405,14 @@ impl Session {
             secret,
         })
     }
+}
+
+/// Has the content databases take references to a store again.
+async fn reopen_store(map: &Map, id: Id) -> Result<()> {
+    for content in &map.databases {
+        content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
+    }
+    Ok(())
 }
 
 /// Refuses a place with BLOBs that are encrypted by a key which the store was not given: nobody could read them.

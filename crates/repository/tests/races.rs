@@ -4,8 +4,11 @@
 
 mod support;
 
+use bytes::Bytes;
 use model::{ErrorKind, Id, Name, Role};
-use repository::{Destination, Session, Target, UploadOptions};
+use repository::{
+    Destination, NewStore, Options, PolicyChange, PolicyTarget, Repository, Session, StoreState, Target, UploadOptions,
+};
 use support::*;
 
 /// A session of its own for a task that runs beside others.
@@ -93,4 +96,49 @@ async fn fill(session: &Session, folder: Id, writer: usize) -> Vec<Id> {
         }
     }
     made
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_was_removed() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (name, kind) = ("passing".to_owned(), "directory".to_owned());
+        let store = NewStore { name: name.clone(), kind, location: name.clone(), ..NewStore::default() };
+        admin.add_store(store).await.unwrap();
+        let policy = |store: &str| PolicyChange { active_store: Some(store.to_owned()), ..PolicyChange::default() };
+        let target = PolicyTarget::Database("main".to_owned());
+        admin.set_storage_policy(&target, policy("passing")).await.unwrap();
+        let content = vec![7; 300_000];
+        let place = to("Documents/held");
+        let begin = || admin.begin_upload(&place, UploadOptions::default(), None);
+        let mut upload = begin().await.unwrap();
+        upload.write(Bytes::from(content.clone())).await.unwrap();
+
+        // Another process removes the store meanwhile.
+        let options = Options {
+            directory: farm.directory.path().to_owned(),
+            configuration: Some(farm.configuration.location.clone()),
+            content: None,
+            administrator_password: None,
+            create: false,
+        };
+        let other = Repository::open_for_command(&options).await.unwrap();
+        let there = other.as_caller(other.farm_administrator().await.unwrap());
+        there.set_storage_policy(&target, policy("files")).await.unwrap();
+        there.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
+        there.remove_store("passing", true).await.unwrap();
+        other.close().await;
+
+        let refused = upload.finish().await.unwrap_err();
+        assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unavailable, "store_removed"), "{refused:?}");
+        assert_eq!(admin.item(&at("Documents/held")).await.unwrap_err().kind(), ErrorKind::NotFound);
+        // What each request of a person brings along: the farm has changed.
+        admin.stores().await.unwrap();
+        let mut again = begin().await.unwrap();
+        again.write(Bytes::from(content.clone())).await.unwrap();
+        again.finish().await.unwrap();
+        let read = get(&admin, "Documents/held").await.unwrap();
+        assert!(read.as_bytes() == content);
+    })
+    .await;
 }

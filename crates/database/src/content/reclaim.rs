@@ -16,17 +16,22 @@ statements! {
         ON CONFLICT (store_id, digest) DO UPDATE SET state = 'deleting'";
     RESUME = "UPDATE reclaim SET state = 'deleting' WHERE store_id = $1 AND digest = $2";
     IS_WATCHED = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'
-        UNION ALL SELECT 1 FROM deleted_copy WHERE store_id = $1 AND digest = $2";
+        UNION ALL SELECT 1 FROM deleted_copy WHERE store_id = $1 AND digest = $2
+        UNION ALL SELECT 1 FROM removed_store WHERE store_id = $1";
     REFER = "INSERT INTO blob (id, digest, size, store_id, locator, created_at) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (digest) DO NOTHING
         RETURNING EXISTS (SELECT 1 FROM reclaim r WHERE r.store_id = $4 AND r.digest = $2 AND r.state = 'deleting')
-        OR EXISTS (SELECT 1 FROM deleted_copy d WHERE d.store_id = $4 AND d.digest = $2)";
+        OR EXISTS (SELECT 1 FROM deleted_copy d WHERE d.store_id = $4 AND d.digest = $2)
+        OR EXISTS (SELECT 1 FROM removed_store s WHERE s.store_id = $4)";
     IS_DELETING = "SELECT 1 FROM reclaim WHERE store_id = $1 AND digest = $2 AND state = 'deleting'";
     DELETED = "INSERT INTO deleted_copy (store_id, digest, deleted_at) VALUES ($1, $2, $3)
         ON CONFLICT (store_id, digest) DO UPDATE SET deleted_at = excluded.deleted_at";
     FORGET_DELETED = "DELETE FROM deleted_copy WHERE deleted_at < $1";
     FORGET_STORE = "DELETE FROM deleted_copy WHERE store_id = $1";
     REMOVE = "DELETE FROM reclaim WHERE store_id = $1 AND digest = $2";
+    IS_REMOVED = "SELECT 1 FROM removed_store WHERE store_id = $1";
+    CLOSE_STORE = "INSERT INTO removed_store (store_id) VALUES ($1) ON CONFLICT (store_id) DO NOTHING";
+    REOPEN_STORE = "DELETE FROM removed_store WHERE store_id = $1";
     REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
         AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
@@ -103,6 +108,17 @@ pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> 
     transaction.execute(REMOVE, &params![store, *digest]).map(drop)
 }
 
+/// Refuses all references to a store from now on, because the farm is about to forget it. Which references there are is known only after
+/// [`wait_for_references`].
+pub fn close_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
+    transaction.execute(CLOSE_STORE, &params![store]).map(drop)
+}
+
+/// Takes references to a store again, because the farm keeps it after all.
+pub fn reopen_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
+    transaction.execute(REOPEN_STORE, &params![store]).map(drop)
+}
+
 /// Ends the waiting of all copies in a store, because the farm forgets the store.
 pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(FORGET_STORE, &params![store])?;
@@ -119,9 +135,10 @@ pub enum Standing {
     DeletedLately,
 }
 
-/// Refuses a reference to a copy that is being deleted at this moment. The reference is added by the same transaction.
+/// Refuses a reference to a copy that is being deleted at this moment, or in a store that the farm forgot. The reference is added by the
+/// same transaction.
 ///
-/// Errors: `Unavailable` with code `blob_being_deleted`; the bytes must be stored anew, a moment later.
+/// Errors: `Unavailable` with code `blob_being_deleted` or `store_removed`; the bytes must be stored anew, a moment later.
 pub fn require_not_deleting(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
     transaction.enter(REFERENCES)?;
     match transaction.find(IS_WATCHED, &params![store, *digest], |_| Ok(()))? {
@@ -145,6 +162,10 @@ pub fn refer(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -
 }
 
 fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
+    if transaction.find(IS_REMOVED, &params![store], |_| Ok(()))?.is_some() {
+        return Err(Error::unavailable("the BLOB store of these bytes was removed meanwhile: try again")
+            .with_code("store_removed"));
+    }
     match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
         None => Ok(Standing::DeletedLately),
         Some(()) => {

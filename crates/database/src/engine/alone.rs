@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Error, Result};
 use tokio_postgres::Client;
@@ -12,11 +13,23 @@ use super::at::At;
 /// The right, as long as it is held.
 pub struct Alone(Held);
 
+/// The connection with which the right was asked for last, for whoever asks next.
+pub(super) type Spare = Arc<Mutex<Option<Client>>>;
+
+/// Takes the connection that is kept, if it is there and open.
+pub(super) fn take(spare: &Spare) -> Option<Client> {
+    spare.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|client| !client.is_closed())
+}
+
+fn keep(spare: &Spare, client: Client) {
+    *spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
+}
+
 pub(super) enum Held {
     /// The lock on a file beside the database, `NAME-PURPOSE`.
     File(#[expect(dead_code, reason = "the lock ends when the file is closed")] File),
-    /// An advisory lock of a connection to the server.
-    Session(Client),
+    /// An advisory lock of a connection to the server, which ends with it.
+    Session { client: Client, purpose: &'static str, spare: Spare },
 }
 
 impl Alone {
@@ -37,14 +50,34 @@ impl Alone {
         }
     }
 
-    pub(super) async fn of_session(client: Client, purpose: &'static str, server: &str) -> Result<Option<Self>> {
+    pub(super) async fn of_session(
+        client: Client,
+        purpose: &'static str,
+        server: &str,
+        spare: &Spare,
+    ) -> Result<Option<Self>> {
         const LOCK: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
         let row = client
             .query_one(LOCK, &[&purpose])
             .await
             .map_err(|error| lost(server).with_source(At::new(server, error)))?;
         let held: bool = row.try_get(0).map_err(|error| lost(server).with_source(At::new(server, error)))?;
-        Ok(held.then_some(Self(Held::Session(client))))
+        if held {
+            return Ok(Some(Self(Held::Session { client, purpose, spare: spare.clone() })));
+        }
+        keep(spare, client);
+        Ok(None)
+    }
+
+    /// Gives the right on and keeps the connection for whoever wants it next. One that is only dropped ends with its connection.
+    pub async fn release(self) {
+        const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 0))";
+        if let Held::Session { client, purpose, spare } = self.0
+            // A connection that does not answer is dropped, and the right with it.
+            && client.query_one(UNLOCK, &[&purpose]).await.is_ok()
+        {
+            keep(&spare, client);
+        }
     }
 
     /// Whether the right is still held: asked right before what must be done alone.
@@ -54,7 +87,7 @@ impl Alone {
     pub async fn require(&self) -> Result<()> {
         match &self.0 {
             Held::File(_) => Ok(()),
-            Held::Session(client) => {
+            Held::Session { client, .. } => {
                 let asked = client.simple_query("SELECT 1").await;
                 asked.map(drop).map_err(|error| lost("the database server").with_source(error))
             }

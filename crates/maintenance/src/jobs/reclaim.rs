@@ -94,7 +94,7 @@ pub(super) async fn release(
     let storage = ticket.storage().clone();
     let due = Due::of(&storage, moved_before, orphans_before).await?;
     for database in storage.all_databases()? {
-        let long_ago = storage.settled_now().await?.before(REMEMBERED);
+        let long_ago = storage.old_enough(REMEMBERED).await?;
         database.database.write_vital(move |transaction| reclaim::forget_deleted(transaction, long_ago)).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
@@ -105,7 +105,7 @@ pub(super) async fn release(
             after = next.unwrap_or(after);
             let bytes = page.iter().map(|row| row.size.max(0) as u64).sum();
             delete(ticket, &alone, &storage, &database, page).await?;
-            drop(alone);
+            alone.release().await;
             throttle.after(ticket, bytes).await?;
             if is_last {
                 break;
@@ -155,26 +155,35 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     let Some(alone) = storage.configuration().alone(DELETING).await? else { return Ok(0) };
     let storage = storage.with_new_databases().await?;
     let never = Timestamp::from_micros(0);
-    let mut deleted = 0;
+    let (mut deleted, mut silent) = (0, Vec::new());
     for database in storage.all_databases()? {
-        // What cannot be deleted now is met again the next time.
-        let begun =
-            database.database.read(move |reader| reclaim::due(reader, never, (Id::NONE, Vec::new()), PAGE)).await?;
-        if begun.is_empty() {
-            continue;
-        }
-        let done = delete_agreed(&alone, &storage, &database, begun).await?;
-        deleted += done.blobs;
-        if let Some((row, error)) = done.failed.first() {
-            let (store, waiting) = (storage.store_name(row.store_id), done.failed.len());
-            tracing::warn!(
-                store,
-                waiting,
-                error = error.report(),
-                "copies of BLOBs whose deletion was begun are not deleted yet"
-            );
+        let mut after = (Id::NONE, Vec::new());
+        loop {
+            // What cannot be deleted now is met again the next time.
+            let from = after.clone();
+            let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, AT_ONCE)).await?;
+            let Some(last) = begun.last() else { break };
+            after = (last.store_id, last.digest.as_bytes().to_vec());
+            begun.retain(|row| !silent.contains(&row.store_id));
+            if !begun.is_empty() {
+                let done = delete_agreed(&alone, &storage, &database, begun).await?;
+                deleted += done.blobs;
+                for (row, error) in done.failed {
+                    if silent.contains(&row.store_id) {
+                        continue;
+                    }
+                    let (store, text) = (storage.store_name(row.store_id), error.report());
+                    tracing::warn!(store, error = text, "copies of BLOBs whose deletion was begun are not deleted yet");
+                    silent.push(row.store_id);
+                }
+            }
+            // A store that does not delete now is asked for nothing more, and keeps no other one waiting.
+            if silent.contains(&after.0) {
+                after.1 = vec![0xff; 33];
+            }
         }
     }
+    alone.release().await;
     Ok(deleted)
 }
 
@@ -295,4 +304,58 @@ async fn begin(database: &StorageDatabase, rows: Vec<ReclaimRow>, first: bool) -
         Ok(agreed)
     };
     database.database.read_long(ask).await
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use repository::{NewStore, Options, Repository};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_store_that_does_not_delete_keeps_no_other_one_waiting() {
+        let place = tempfile::tempdir().unwrap();
+        let options = Options {
+            directory: place.path().to_path_buf(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse battery".to_owned()),
+            create: true,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+        for name in ["lost", "good"] {
+            let kind = "directory".to_owned();
+            let store = NewStore { name: name.to_owned(), kind, location: name.to_owned(), ..NewStore::default() };
+            session.add_store(store).await.unwrap();
+        }
+        let storage = session.storage().await.unwrap();
+        let [lost, good] = ["lost", "good"].map(|name| storage.store_named(name).unwrap().id);
+        assert!(lost < good, "the rows of the store that is lost come first");
+        let database = storage.all_databases().unwrap().remove(0);
+        let row = |store_id: Id, digest: Digest| {
+            let reason = reason::DELETED.to_owned();
+            ReclaimRow { store_id, digest, size: 1, reason, deleting: true, since: Timestamp::now() }
+        };
+        let mut rows: Vec<_> =
+            (0..2 * PAGE as u64).map(|number| row(lost, blobs::digest_of(&number.to_le_bytes()))).collect();
+        let store = storage.store(good, &database).unwrap();
+        let content = Bytes::from_static(b"not needed any more");
+        let digest = blobs::digest_of(&content);
+        store.put(digest, content.clone()).await.unwrap();
+        rows.push(row(good, digest));
+        let begin =
+            move |transaction: &mut Transaction<'_>| rows.iter().try_for_each(|row| reclaim::begin(transaction, row));
+        database.database.write(begin).await.unwrap();
+        std::fs::remove_dir_all(place.path().join("lost")).unwrap();
+        assert_eq!(resume_deletions(&storage).await.unwrap(), 1);
+        let gone = store.confirm(digest, content.len() as u64).await.unwrap_err();
+        assert_eq!(gone.kind(), model::ErrorKind::NotFound);
+        let never = Timestamp::from_micros(0);
+        let left = database.database.read(move |reader| reclaim::due(reader, never, (Id::NONE, Vec::new()), 10_000));
+        let left = left.await.unwrap();
+        assert!(left.len() == 2 * PAGE && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
+        repository.close().await;
+    }
 }

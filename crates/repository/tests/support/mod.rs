@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub struct Farm {
     pub repository: Repository,
     pub directory: TempDir,
-    _configuration: Fresh,
+    pub configuration: Fresh,
     pub content: Fresh,
 }
 
@@ -41,7 +41,7 @@ impl Farm {
             create: true,
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
-        Self { repository, directory, _configuration: configuration, content }
+        Self { repository, directory, configuration, content }
     }
 
     pub async fn administrator(&self) -> Session {

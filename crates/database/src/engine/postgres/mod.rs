@@ -22,6 +22,7 @@ pub(crate) use config::{connect, parse_config};
 pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
+use super::alone::{self, Spare};
 use super::job::{Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
 use super::sqlite::overloaded;
@@ -42,6 +43,7 @@ pub(super) struct Postgres {
     patience: Duration,
     config: Arc<Config>,
     server: Arc<str>,
+    spare: Spare,
 }
 
 impl Postgres {
@@ -67,13 +69,17 @@ impl Postgres {
             patience: options.patience,
             config,
             server,
+            spare: Spare::default(),
         })
     }
 
     /// What [`super::Database::alone`] says; on a connection of its own, with which the right ends.
     pub(super) async fn alone(&self, purpose: &'static str) -> Result<Option<Alone>> {
-        let client = first_connection(&self.config, &self.server, self.patience).await?;
-        Alone::of_session(client, purpose, &self.server).await
+        let client = match alone::take(&self.spare) {
+            Some(client) => client,
+            None => first_connection(&self.config, &self.server, self.patience).await?,
+        };
+        Alone::of_session(client, purpose, &self.server, &self.spare).await
     }
 
     /// Runs a statement that cannot be a part of a transaction, on a connection of its own.

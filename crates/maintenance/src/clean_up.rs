@@ -1,5 +1,4 @@
-//! The hourly clean-up inside a server: what has been in a recycle bin for too long, uploads that were given up, and what
-//! was kept for requests that may come again.
+//! The hourly clean-up inside a server: what has been in a recycle bin for too long, and uploads that were given up.
 
 use std::time::Duration;
 
@@ -32,14 +31,14 @@ pub fn clean_up_hourly(repository: Repository, recycle_days: u32) -> BoxFuture<'
     })
 }
 
-/// Removes what was deleted long ago and answers to requests of the days before.
+/// Removes what was deleted long ago.
 async fn clean_up(repository: &Repository, recycle_days: u32) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let kept = Duration::from_secs(u64::from(recycle_days) * 24 * 60 * 60);
     let cleaned = session.clean_up(kept).await?;
     if cleaned != CleanedUp::default() {
-        let CleanedUp { recycled, answers, unlisted } = cleaned;
-        tracing::info!(recycled, answers, unlisted, "cleaned up");
+        let CleanedUp { recycled, unlisted } = cleaned;
+        tracing::info!(recycled, unlisted, "cleaned up");
     }
     Ok(())
 }

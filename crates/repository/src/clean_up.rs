@@ -1,11 +1,10 @@
-//! Removing what nobody needs any more: old entries of recycle bins, old answers to repeated requests, site collections whose
-//! creation was cut short.
+//! Removing what nobody needs any more: old entries of recycle bins, site collections whose creation was cut short.
 
 use std::time::Duration;
 
 use database::configuration::{farm, site_collection};
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, event, idempotency, node, tree};
+use database::content::{collection, event, node, tree};
 use database::{Reader, Transaction};
 use model::{Id, Result, Timestamp};
 
@@ -16,8 +15,6 @@ use crate::{Session, shred};
 pub const RECYCLE_DAYS: u32 = 93;
 /// Entries of one page of expired ones.
 const PAGE: usize = 100;
-/// How long the answer to a request with an idempotency key is kept.
-const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is not in the farm's map this long after its creation will not be entered any more, whatever the clocks of
 /// the farm's servers say.
@@ -28,33 +25,46 @@ const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 pub struct CleanedUp {
     /// Entries of recycle bins, whichever stage they were in.
     pub recycled: u64,
-    /// Answers to requests with idempotency keys.
-    pub answers: u64,
     /// Site collections that never came into the farm's map, because their creation was cut short.
     pub unlisted: u64,
 }
 
 impl Session {
-    /// Removes for good what was deleted longer ago than `recycle_kept`, and answers to requests with idempotency keys after
-    /// a day. Safe beside every other operation, and on several servers at once.
+    /// Removes for good what was deleted longer ago than `recycle_kept`. Safe beside every other operation, and on several servers at
+    /// once. A database that fails keeps none of the others waiting.
+    ///
+    /// # Errors
+    /// `Forbidden` for others than farm administrators; else the first of a database, after all others were cleaned up.
     pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
         self.require_farm_administrator("clean up")?;
         let map = self.map().await?;
         let mut cleaned = CleanedUp::default();
+        let mut failed = None;
         for content in &map.databases {
-            let now = self.repository.settled_now().await?;
-            cleaned.recycled += self.purge_expired(content, now.before(recycle_kept)).await?;
-            let before = now.before(ANSWERS_KEPT);
-            cleaned.answers +=
-                content.database.write_vital(move |transaction| idempotency::purge(transaction, before)).await?;
-            cleaned.unlisted += self.remove_unlisted(content).await?;
+            if let Err(error) = self.clean_up_database(content, recycle_kept, &mut cleaned).await {
+                let (database, text) = (&content.row.name, error.report());
+                tracing::warn!(database, error = text, "a content database could not be cleaned up");
+                failed.get_or_insert(error);
+            }
         }
-        Ok(cleaned)
+        failed.map_or(Ok(cleaned), Err)
+    }
+
+    async fn clean_up_database(
+        &self,
+        content: &ContentDatabase,
+        recycle_kept: Duration,
+        cleaned: &mut CleanedUp,
+    ) -> Result<()> {
+        let now = self.repository.settled_now().await?;
+        cleaned.recycled += self.purge_expired(content, now.before(recycle_kept)).await?;
+        cleaned.unlisted += self.remove_unlisted(content).await?;
+        Ok(())
     }
 
     /// Removes site collections that the farm's map does not name, if nobody can have put anything into them.
     async fn remove_unlisted(&self, content: &ContentDatabase) -> Result<u64> {
-        let (map, before) = (self.map().await?, self.repository.settled_now().await?.before(UNLISTED_AFTER));
+        let (map, before) = (self.map().await?, self.repository.old_enough(UNLISTED_AFTER).await?);
         let find = move |reader: &mut Reader<'_>| {
             let mut found = Vec::new();
             for id in collection::created_before(reader, before)? {

@@ -3,9 +3,14 @@
 //! The farm notes what its clock said, and how long the machine had been running then. A clock that went further than
 //! time did is set ahead by somebody or something: that step is subtracted until an administrator says that the clock
 //! is right. So nothing young is taken for old; what is old waits. Expiry that takes nothing away for good (links,
-//! sessions, tokens, locks) follows the clock itself.
+//! sessions, tokens, locks) follows the clock itself; their rows go only when they are old enough for good.
+//!
+//! Small steps need no explanation, and windows of hours are shorter than they are. For those a process keeps in mind what
+//! its clock said while it ran: what was there at a look is as old as that look, whatever the clock did since.
 
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use database::Transaction;
 use database::configuration::{event, farm};
@@ -18,6 +23,36 @@ use crate::{Repository, Session, Storage};
 const SMALL: i64 = 24 * 3600 * 1_000_000;
 /// A time that a machine may have been off.
 const OFF: i64 = 14 * SMALL;
+
+/// What a process keeps in mind of its clock: one look in so much time, for so long.
+const LOOKS_APART: Duration = Duration::from_secs(10 * 60);
+const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
+
+/// What the clock said while this process ran, oldest first.
+#[derive(Default)]
+pub(crate) struct Looks(Mutex<VecDeque<(Instant, Timestamp)>>);
+
+impl Looks {
+    fn note(&self, at: Instant, said: Timestamp) {
+        let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if looks.back().is_none_or(|(last, _)| at.saturating_duration_since(*last) >= LOOKS_APART) {
+            looks.push_back((at, said));
+        }
+        while looks.front().is_some_and(|(first, _)| at.saturating_duration_since(*first) > LOOKS_KEPT) {
+            looks.pop_front();
+        }
+    }
+
+    /// Before which time everything is so old, with what the clock says less what it went ahead.
+    fn old_enough(&self, at: Instant, settled: Timestamp, age: Duration) -> Timestamp {
+        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = looks.iter().rev().find(|(then, _)| at.saturating_duration_since(*then) >= age);
+        let by_clock = settled.before(age);
+        // Without such a look the step may be as large as any that needs no explanation.
+        let certain = by_clock.before(Duration::from_micros(OFF.unsigned_abs()));
+        seen.map_or(certain, |(_, said)| certain.max(by_clock.min(*said)))
+    }
+}
 
 /// The clock at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,11 +131,25 @@ impl Repository {
     /// accepted.
     pub async fn settled_now(&self) -> Result<Timestamp> {
         let noted = self.inner.configuration.write_vital(look).await?;
+        self.inner.looks.note(Instant::now(), Timestamp::from_micros(noted.seen.clock));
         Ok(Timestamp::from_micros(noted.seen.clock.saturating_sub(noted.ahead)))
+    }
+
+    /// The time before which everything is at least so old, whatever step the clock made: for windows that are shorter than a step
+    /// which needs no explanation. Until the process has run for so long, it lies two weeks further back.
+    pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
+        let settled = self.settled_now().await?;
+        Ok(self.inner.looks.old_enough(Instant::now(), settled, age))
     }
 }
 
 impl Storage {
+    /// The time before which everything is at least so old, whatever step the clock made: for windows that are shorter than a step
+    /// which needs no explanation. Until the process has run for so long, it lies two weeks further back.
+    pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
+        self.repository.old_enough(age).await
+    }
+
     /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
     /// accepted.
     pub async fn settled_now(&self) -> Result<Timestamp> {
@@ -160,6 +209,25 @@ mod tests {
         ] {
             assert_eq!(Noted::look(Some(begin.clone()), now).ahead, ahead, "{what}");
         }
+    }
+
+    #[test]
+    fn no_step_makes_a_short_window_shorter() {
+        let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
+        let said = |hours: i64| Timestamp::from_micros(10 * YEAR + hours * HOUR);
+        let minutes = |count: u32| begin + hour * count / 60;
+        // Twenty hours ahead, of which nobody asks for an explanation.
+        for (minute, clock) in [(0, 0), (20, 20), (40, 20), (60, 21)] {
+            looks.note(minutes(minute), said(clock));
+        }
+        let certain = |settled: i64| said(settled).before(hour).before(Duration::from_micros(OFF as u64));
+        assert_eq!(looks.old_enough(minutes(50), said(20), hour), certain(20), "no look is an hour old");
+        assert_eq!(looks.old_enough(minutes(65), said(21), hour), said(0), "what was there at the first look is");
+        assert_eq!(looks.old_enough(minutes(85), said(21), hour), said(20), "and what was there after the step");
+        assert_eq!(looks.old_enough(minutes(125), said(-20), hour), said(-21), "a clock that came back");
+        let week = looks.0.lock().unwrap().len();
+        looks.note(begin + LOOKS_KEPT + hour * 2, said(200));
+        assert_eq!((week, looks.0.lock().unwrap().len()), (4, 1));
     }
 
     #[test]

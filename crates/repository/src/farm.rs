@@ -107,6 +107,7 @@ pub(crate) struct Inner {
     pub(crate) activity: Activity,
     pub(crate) noting: crate::faults::Noting,
     pub(crate) unfinished: Unfinished,
+    pub(crate) looks: crate::clock::Looks,
     pub(crate) place_key: crate::sealed::PlaceKey,
     /// Where documents are opened, in a process that does that.
     pub(crate) sandbox: OnceLock<Sandbox>,
@@ -179,6 +180,7 @@ impl Repository {
             activity: Activity::default(),
             noting: crate::faults::Noting::default(),
             unfinished: Unfinished::default(),
+            looks: crate::clock::Looks::default(),
             place_key: crate::sealed::PlaceKey::default(),
             sandbox: OnceLock::new(),
         };
@@ -288,10 +290,7 @@ async fn open_configuration(options: &Options) -> Result<Database> {
     match Database::open(&location, Schema::Configuration, &limits).await {
         Err(error) if matches!(error.code(), "database_missing" | "database_empty") => {
             require_new_farm(options)?;
-            std::fs::create_dir_all(&options.directory).map_err(|error| {
-                let folder = options.directory.display();
-                Error::unavailable(format!("the folder {folder} cannot be created: {error}")).with_source(error)
-            })?;
+            blobs::create_directories(&options.directory)?;
             Database::make(&location, Schema::Configuration, &limits).await
         }
         opened => opened,

@@ -10,8 +10,10 @@ use model::{Digest, Error, Id, Result, Timestamp};
 use crate::documents::key_of;
 use crate::{Repository, Session};
 
-/// How long keys are remembered.
+/// How long keys are remembered, at least.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How long locks that have ended are kept: they are there again with a clock that was ahead and comes back.
+const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A client's name for one request, and which request that is.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl Session {
     /// `request` under the same key is an error with the code `idempotency_key_reused`.
     ///
     /// It holds for folders, sites, libraries, columns, content types, copies, site collections, accounts, groups, roles, BLOB
-    /// stores and jobs; an upload has its key in its options. Keys are remembered for seven days.
+    /// stores and jobs; an upload has its key in its options. Keys are remembered for seven days at least.
     #[must_use]
     pub fn once(mut self, key: &str, request: Digest) -> Self {
         let name = key_of(self.principal.id, key);
@@ -59,18 +61,23 @@ impl Session {
 }
 
 impl Repository {
-    /// Forgets idempotency keys that are older than seven days, and locks that have ended.
+    /// Forgets idempotency keys that are older than seven days, and locks that ended long ago. A database that fails keeps none of the
+    /// others waiting.
+    ///
+    /// # Errors
+    /// The first of them.
     pub async fn forget_repetitions(&self) -> Result<()> {
-        let limit = Timestamp::now().before(REMEMBERED);
-        self.inner.configuration.write_vital(move |transaction| idempotency::purge(transaction, limit)).await?;
+        let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
+        let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);
+        let mut done = self.inner.configuration.write_vital(forget).await;
         for content in &self.map().await?.databases {
             let purge = move |transaction: &mut Transaction<'_>| {
-                lock::purge(transaction, Timestamp::now())?;
+                lock::purge(transaction, ended)?;
                 displaced::purge(transaction, limit)?;
-                idempotency::purge(transaction, limit)
+                idempotency::purge(transaction, limit).map(drop)
             };
-            content.database.write_vital(purge).await?;
+            done = done.and(content.database.write_vital(purge).await);
         }
-        Ok(())
+        done
     }
 }

@@ -10,7 +10,9 @@ use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, tree};
 use database::{Database, Schema, Sql, Transaction, params};
-use model::{ErrorKind, Id, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber};
+use model::{
+    ErrorKind, Id, LibrarySettings, Name, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber,
+};
 use repository::{Bin, CleanedUp};
 use support::{at, each_farm, put};
 
@@ -83,18 +85,20 @@ async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
             session.create_site_collection(&SitePath::parse("kept").unwrap(), "Kept", None, None).await.unwrap();
         let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
         let content = content.unwrap();
+        // Until a process has run for hours, a step of its clock may explain two weeks.
         let (now, day) = (Timestamp::now(), Duration::from_secs(24 * 60 * 60));
+        let long = 20 * day;
         let [cut, fresh, full] = [1_000, 2_000, 3_000].map(Id::new);
         let prepare = move |transaction: &mut Transaction<'_>| {
-            cut_creation(transaction, cut, now.before(day))?;
+            cut_creation(transaction, cut, now.before(long))?;
             // One may still be under way, and one holds something, whatever the map says.
-            cut_creation(transaction, fresh, now)?;
-            cut_creation(transaction, full, now.before(day))?;
+            cut_creation(transaction, fresh, now.before(day))?;
+            cut_creation(transaction, full, now.before(long))?;
             let below = NodeRow { id: Id::new(3_500), ..site(full, full, now) };
             node::insert(transaction, &below)?;
             // As empty and as old as the one that was cut, but named by the map.
             let age = Sql::new("UPDATE collection SET created_at = $1 WHERE id = $2");
-            transaction.execute(age, &params![now.before(day), listed]).map(drop)
+            transaction.execute(age, &params![now.before(long), listed]).map(drop)
         };
         content.write(prepare).await.unwrap();
 
@@ -111,4 +115,25 @@ async fn what_a_cut_creation_of_a_site_collection_left_goes_and_nothing_else() {
         content.close().await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_fails_keeps_none_of_the_others_waiting() {
+    let farm = support::Farm::new(database::Engine::Sqlite).await;
+    let session = farm.administrator().await;
+    session.create_content_database("second", None).await.unwrap();
+    let path = SitePath::parse("second").unwrap();
+    let second = session.create_site_collection(&path, "Second", Some("second"), None).await.unwrap();
+    session.create_library(&at("second"), &Name::new("Papers").unwrap(), LibrarySettings::default()).await.unwrap();
+    put(&session, "second/Papers/a.txt", "a").await.unwrap();
+    session.delete(&at("second/Papers/a.txt")).await.unwrap();
+    let first = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await.unwrap();
+    let rename = |transaction: &mut Transaction<'_>| {
+        transaction.execute(Sql::new("ALTER TABLE recycled RENAME TO elsewhere"), &[]).map(drop)
+    };
+    first.write(rename).await.unwrap();
+    session.clean_up(Duration::ZERO).await.unwrap_err();
+    let left = session.recycled(second, Bin::Site, None, 10).await.unwrap().items;
+    assert!(left.is_empty(), "the second database is cleaned up all the same: {left:?}");
+    first.close().await;
 }

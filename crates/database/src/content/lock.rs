@@ -1,4 +1,4 @@
-//! Locks on items. Those that have ended count as gone everywhere and are removed when somebody comes by.
+//! Locks on items. Those that have ended count as gone everywhere and are removed later.
 
 use model::{Id, Result, Timestamp};
 
@@ -16,7 +16,7 @@ statements! {
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT l.token, l.collection_id, l.node_id, l.owner_id, l.owner, l.exclusive, l.deep, l.created_at, l.expires_at
         FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token";
-    COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1";
+    COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1 AND expires_at > $2";
     INSERT = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     EXTEND = "UPDATE item_lock SET expires_at = $2 WHERE token = $1";
@@ -85,9 +85,9 @@ pub fn below(reader: &mut Reader<'_>, item: Id, now: Timestamp) -> Result<Vec<Lo
     reader.query(BELOW, &params![item, now], read)
 }
 
-/// Number of locks in a site collection, ended ones that were not removed yet included.
-pub fn count(reader: &mut Reader<'_>, collection: Id) -> Result<i64> {
-    Ok(reader.find(COUNT, &params![collection], |row| row.get(0))?.unwrap_or(0))
+/// Number of locks in a site collection that have not ended.
+pub fn count(reader: &mut Reader<'_>, collection: Id, now: Timestamp) -> Result<i64> {
+    Ok(reader.find(COUNT, &params![collection, now], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Adds a lock.
@@ -121,7 +121,7 @@ pub fn delete_below(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     transaction.execute(DELETE_BELOW, &params![item]).map(drop)
 }
 
-/// Removes locks that have ended.
-pub fn purge(transaction: &mut Transaction<'_>, now: Timestamp) -> Result<()> {
-    transaction.execute(PURGE, &params![now]).map(drop)
+/// Removes locks that ended at `limit` or before.
+pub fn purge(transaction: &mut Transaction<'_>, limit: Timestamp) -> Result<()> {
+    transaction.execute(PURGE, &params![limit]).map(drop)
 }

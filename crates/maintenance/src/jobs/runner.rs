@@ -70,8 +70,9 @@ async fn run_next(repository: &Repository) -> Result<()> {
     let Some(next) = ready.first().map(|row| row.id) else { return Ok(()) };
     let storage = session.storage().await?;
     let runner = storage.next_id();
+    let long_ago = storage.settled_now().await?.before(KEPT);
     let claim = move |transaction: &mut Transaction<'_>| {
-        job::purge(transaction, Timestamp::now().before(KEPT))?;
+        job::purge(transaction, long_ago)?;
         let now = Timestamp::now();
         job::claim(transaction, next, runner, now, now.after(LEASE))
     };

@@ -138,14 +138,13 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>| {
             let checked = guard.check_alone(transaction)?;
             let now = Timestamp::now();
-            lock::purge(transaction, now)?;
             let row = guard.hold(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
             if wish.deep {
                 subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
             }
             refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
-            if lock::count(transaction, row.collection_id)? >= MOST_LOCKS {
+            if lock::count(transaction, row.collection_id, now)? >= MOST_LOCKS {
                 return Err(Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already"))
                     .with_code("too_many"));
             }

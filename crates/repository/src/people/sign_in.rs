@@ -27,6 +27,8 @@ pub(super) const SESSION_LENGTH: Duration = Duration::from_secs(14 * 24 * 60 * 6
 pub(super) const MOST_SESSIONS: usize = 100;
 /// How often old counters and sessions are dropped.
 const PURGE_EVERY: Duration = Duration::from_secs(60);
+/// How long sessions that have ended are kept.
+const ENDED_SESSIONS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// From where somebody signs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,12 +239,16 @@ impl Repository {
     async fn reserve(&self, attempt: &Attempt) -> Result<(Reservation, Option<StoredPassword>)> {
         let (from, login) = (attempt.from, attempt.login.clone());
         let now = Timestamp::now();
-        let purge = self.claim_purge(now);
+        // Sessions and devices are there again with a clock that was ahead and comes back.
+        let purge = match self.claim_purge(now) {
+            true => Some(self.old_enough(ENDED_SESSIONS).await?),
+            false => None,
+        };
         let reserve = move |tx: &mut Transaction| {
-            if purge {
+            if let Some(limit) = purge {
                 throttle::purge(tx, now)?;
-                web_session::purge(tx, now)?;
-                devices::purge(tx, now)?;
+                web_session::purge(tx, limit)?;
+                devices::purge(tx, limit)?;
             }
             let subjects = from.subjects(tx, login.as_ref())?;
             let admission = throttle::reserve(tx, &subjects, now)?;

@@ -38,9 +38,8 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
-/// Reads everything and says `ok`, or what is wrong first. PostgreSQL has no such question.
-pub(crate) const LOOK_THROUGH: Sql =
-    Sql::each("SELECT quick_check FROM pragma_quick_check LIMIT 1", "SELECT 'ok'::text");
+/// Whether a server compares checksums of pages. A SQLite file is asked in another way.
+pub(crate) const CHECKSUMS: Sql = Sql::each("SELECT false", "SELECT current_setting('data_checksums') = 'on'");
 
 /// A number that is another one after somebody committed a change.
 pub(crate) const LOG_END: Sql = Sql::each(

@@ -26,6 +26,8 @@ mod value;
 
 pub use copy::{CopiedServer, Dump, Held, KeptLog, Load, require_unused};
 pub use dialect::Sql;
-pub use engine::{Alone, Database, Engine, Location, Mark, Options, Position, Reader, Row, Transaction};
+pub use engine::{
+    Alone, Damage, Database, Engine, Location, Looked, Mark, Options, Position, Reader, Row, Transaction,
+};
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

@@ -32,4 +32,4 @@ pub use restore::{
     RepairSummary, RestoreOptions, RestoreSummary, RestoredCluster, drill, refuse_unfinished, repair_from_backup,
     restore_clusters, restore_content_database, restore_farm, restore_items,
 };
-pub use schedule::keep_schedule;
+pub use schedule::{keep_looking, keep_schedule};

@@ -27,6 +27,42 @@ const SCRUB_RATE: u64 = 20 << 20;
 /// Seconds after which a daily collection leaves the rest to the next one.
 const COLLECT_LIMIT: u64 = 4 * 60 * 60;
 
+/// How long each database is looked through when a server starts, and each day.
+const FIRST_LOOK: Duration = Duration::from_secs(60);
+const DAILY_LOOK: Duration = Duration::from_secs(60 * 60);
+
+/// Looks all databases through until it is dropped: for a moment at the start, and each day. What is damaged stays in mind, and the health
+/// rules and `/readyz` tell of it.
+pub fn keep_looking(repository: Repository) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut at_most = FIRST_LOOK;
+        loop {
+            if let Err(error) = look_through_all(&repository, at_most).await {
+                tracing::warn!(error = error.report(), "the databases could not be looked through");
+            }
+            at_most = DAILY_LOOK;
+            tokio::time::sleep(DAY).await;
+        }
+    })
+}
+
+/// Looks each database through, at most for so long.
+///
+/// # Errors
+/// Those of finding them; what one of them says is logged and kept in mind.
+async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<()> {
+    let storage = repository.as_caller(repository.farm_administrator().await?).storage().await?;
+    let mut databases = vec![("configuration".to_owned(), storage.configuration().clone())];
+    databases.extend(storage.databases()?.into_iter().map(|content| (content.name, content.database)));
+    for (database, handle) in databases {
+        match handle.look_through(Some(at_most)).await {
+            Ok(looked) => tracing::debug!(database, ?looked, "looked a database through"),
+            Err(error) => tracing::error!(database, error = error.report(), "a database was looked through"),
+        }
+    }
+    Ok(())
+}
+
 /// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
 pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {

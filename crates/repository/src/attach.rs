@@ -10,7 +10,7 @@ use database::configuration::farm::{self, ContentDatabaseRow};
 use database::configuration::site_collection;
 use database::content::identity::{self, Identity};
 use database::content::{collection, tree};
-use database::{Database, Location, Options, Reader, Schema, Transaction};
+use database::{Damage, Database, Location, Options, Reader, Schema, Transaction};
 use model::{Error, ErrorKind, Id, Result, Timestamp};
 
 use crate::Repository;
@@ -21,7 +21,9 @@ pub const DATABASE_AWAY: &str = "database_away";
 /// Code of the error for a database of another farm, or another one of this farm.
 const FOREIGN: &str = "database_foreign";
 /// The reason of a database that is not what was written.
-pub(crate) const DAMAGED: &str = "it is damaged";
+const DAMAGED: &str = "it is damaged";
+/// The reason of a database of which the disk does not give all.
+const UNREADABLE: &str = "its disk does not give all that it holds";
 /// Time between two attempts to open databases that are away.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -78,11 +80,17 @@ pub(crate) fn reason(kind: ErrorKind, code: &str) -> &'static str {
         (FOREIGN | "schema_foreign" | "schema_other", _) => "another database is in its place",
         ("schema_newer", _) => "a newer version of the program wrote it",
         ("changes_lost", _) => "it lacks changes that were acknowledged, or another database is in its place",
+        ("database_unreadable", _) => UNREADABLE,
         ("disk_error", _) => "its disk reports errors",
         ("cannot_open" | "read_only", _) => "it cannot be opened",
         (_, ErrorKind::Corrupt) => DAMAGED,
         _ => "it does not answer",
     }
+}
+
+/// Why a database that is open is not believed, in words that anybody may read.
+pub(crate) fn reason_of(damage: &Damage) -> &'static str {
+    if damage.of_disk { UNREADABLE } else { DAMAGED }
 }
 
 /// Refuses work that needs all content databases while one of these does not work; each with the reason.

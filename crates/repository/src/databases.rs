@@ -9,7 +9,6 @@ use database::{Alone, Location, Transaction};
 use futures_util::future::join_all;
 use model::{Error, Id, Name, Result, Timestamp};
 
-use crate::attach::DAMAGED;
 use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE, Inner};
 use crate::{Repository, Session, Storage, attach};
 
@@ -118,16 +117,17 @@ impl Repository {
         let asked = join_all(asked).await;
         let named = |name: &str, why: &str| format!("the content database \"{name}\": {why}");
         let mut troubles = Vec::new();
-        if self.inner.configuration.damage().is_some() {
-            troubles.push(format!("the configuration database: {DAMAGED}"));
+        if let Some(damage) = self.inner.configuration.damage() {
+            troubles.push(format!("the configuration database: {}", attach::reason_of(damage)));
         }
         troubles.extend(map.absent.iter().map(|one| named(one.name(), one.reason())));
         let is_ready = asked.iter().any(Result::is_ok);
         for (content, answer) in map.databases.iter().zip(asked) {
             match answer {
                 Err(error) => troubles.push(named(&content.row.name, attach::reason(error.kind(), error.code()))),
-                Ok(_) if content.database.damage().is_some() => troubles.push(named(&content.row.name, DAMAGED)),
-                Ok(_) => {}
+                Ok(_) => troubles.extend(
+                    content.database.damage().map(|damage| named(&content.row.name, attach::reason_of(damage))),
+                ),
             }
         }
         Readiness { is_ready, troubles }

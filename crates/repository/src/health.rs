@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
+use database::{Engine, Reader};
 use futures_util::future::join_all;
 use model::{ErrorKind, Id, Result, Timestamp, counted};
 
@@ -92,7 +92,7 @@ impl fmt::Display for HealthSubject {
 }
 
 /// All rules, as metrics and programs name them.
-pub const HEALTH_RULES: [&str; 15] = [
+pub const HEALTH_RULES: [&str; 16] = [
     "addresses-shared",
     "backup-overdue",
     "blobs-damaged",
@@ -101,6 +101,7 @@ pub const HEALTH_RULES: [&str; 15] = [
     "database-damaged",
     "database-fragmented",
     "database-large",
+    "database-without-checksums",
     "job-failed",
     "orphans",
     "retention-mismatch",
@@ -147,13 +148,23 @@ impl Session {
         let limits = [largest, free_percent, most_orphans];
         for content in &map.databases {
             let looked = look_at_database(content, limits, findings).await;
+            let subject = HealthSubject::Database(content.row.name.clone());
+            let name = &content.row.name;
             let told = match (&looked, content.database.damage()) {
-                (_, Some(damage)) => damage.to_owned(),
+                (_, Some(damage)) if damage.of_disk => {
+                    let told = &damage.report;
+                    let message = format!(
+                        "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
+                         backed up. Look at the disk before anything is restored."
+                    );
+                    let saying = told!("database-unreadable", told);
+                    findings.push(critical("database-damaged", &subject, message, saying));
+                    continue;
+                }
+                (_, Some(damage)) => damage.report.clone(),
                 (Err(error), None) => error.report(),
                 (Ok(()), None) => continue,
             };
-            let subject = HealthSubject::Database(content.row.name.clone());
-            let name = &content.row.name;
             let message = format!(
                 "It does not work as it must: {told}. What it says is missing may be there. Restore it with `strongroom restore \
                  --content-database {name}`, or mend what it runs on."
@@ -374,6 +385,15 @@ async fn look_at_database(
         );
         let told = told!("database-fragmented", free >> 20, bytes >> 20);
         findings.push(warning("database-fragmented", &subject, message, told));
+    }
+    if content.database.engine() == Engine::Sqlite && !content.database.has_checksums().await? {
+        let name = &content.row.name;
+        let message = format!(
+            "Its pages have no checksums, so that damage may be read as good content: `strongroom site database compact {name}` \
+             adds them, while nobody can change anything."
+        );
+        let told = told!("database-without-checksums", name);
+        findings.push(warning("database-without-checksums", &subject, message, told));
     }
     let faults = size(content.database.read(fault::count).await?);
     if faults > 0 {

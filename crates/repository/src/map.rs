@@ -15,7 +15,7 @@ use model::{Error, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
 use crate::Repository;
-use crate::attach::{AbsentDatabase, DAMAGED, Looking, needs_all};
+use crate::attach::{AbsentDatabase, Looking, needs_all, reason_of};
 use crate::database_store::DatabaseStore;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::placement::{Policies, Policy};
@@ -108,8 +108,10 @@ impl Map {
     /// Unavailable with code `database_away`, naming those that are not open or are damaged.
     pub(crate) fn require_all(&self) -> Result<()> {
         let absent = self.absent.iter().map(|absent| (absent.name(), absent.reason()));
-        let damaged = self.databases.iter().filter(|content| content.database.damage().is_some());
-        needs_all(absent.chain(damaged.map(|content| (content.row.name.as_str(), DAMAGED))))
+        let damaged = self.databases.iter().filter_map(|content| {
+            content.database.damage().map(|damage| (content.row.name.as_str(), reason_of(damage)))
+        });
+        needs_all(absent.chain(damaged))
     }
 
     /// The store with this identifier, as the content database `database` sees it.

@@ -129,7 +129,7 @@ impl Session {
             databases.push(DatabaseStatus {
                 name: content.row.name.clone(),
                 engine: content.database.engine().as_str(),
-                trouble: content.database.damage().map(str::to_owned).or(trouble),
+                trouble: content.database.damage().map(|damage| damage.report.clone()).or(trouble),
                 bytes: bytes.unwrap_or_default(),
                 minimum_size: size(content.row.minimum_size),
                 active_store: name_of(content.row.active_store_id),

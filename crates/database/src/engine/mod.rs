@@ -34,13 +34,38 @@ use crate::migrate::{Plan, Schema};
 
 /// Code of the error for a database that is not what was written.
 const DAMAGED: &str = "database_corrupt";
+/// Code of the error for a database of which the disk does not give all.
+const UNREADABLE: &str = "database_unreadable";
 
 /// How long a pause looks for others who write before it decides that there are none.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// An open database. Clones share its connections; [`Database::close`] ends them.
 #[derive(Clone)]
-pub struct Database(Arc<Backend>, Arc<OnceLock<String>>);
+pub struct Database(Arc<Backend>, Arc<OnceLock<Damage>>);
+
+/// Why nothing that a database says is missing is believed.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    /// What the engine said, for administrators: it names places.
+    pub report: String,
+    /// Whether the disk does not give what was written, which may be there. Otherwise something else was given.
+    pub of_disk: bool,
+}
+
+/// How much of a database was looked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// All that its engine looks at.
+    Whole,
+    /// As much as there was time for.
+    Partly,
+    /// Nothing: its server has programs for that.
+    ByServer {
+        /// Whether the server compares the checksums of pages when it reads them.
+        checksums: bool,
+    },
+}
 
 enum Backend {
     Sqlite(sqlite::Sqlite),
@@ -115,40 +140,49 @@ impl Database {
         Ok(Self(Arc::new(backend), Arc::default()))
     }
 
-    /// Keeps in mind that the engine found damage.
+    /// Keeps in mind that the engine found damage, or that the disk did not give a page.
     fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
-            && error.code() == DAMAGED
+            && matches!(error.code(), DAMAGED | UNREADABLE)
         {
             self.1.get_or_init(|| {
                 tracing::error!(
                     error = error.report(),
                     "a database is damaged; nothing that it says is missing is believed"
                 );
-                error.report()
+                Damage { report: error.report(), of_disk: error.code() == UNREADABLE }
             });
         }
         outcome
     }
 
     /// What the engine said when it first found the database damaged; none while it has not. It stays so until the database is opened anew.
-    pub fn damage(&self) -> Option<&str> {
-        self.1.get().map(String::as_str)
+    pub fn damage(&self) -> Option<&Damage> {
+        self.1.get()
     }
 
-    /// Reads the whole database as far as the engine does that by itself, and notes what is damaged. Takes long for a large one.
+    /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is damaged. Others
+    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A PostgreSQL server is
+    /// only asked whether it compares checksums.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt`.
-    pub async fn look_through(&self) -> Result<()> {
-        let look =
-            |reader: &mut Reader<'_>| match reader.find(dialect::LOOK_THROUGH, &[], |row| row.get::<String>(0))? {
-                Some(said) if said != "ok" => {
-                    Err(Error::corrupt(format!("a database is damaged: {said}")).with_code(DAMAGED))
-                }
-                _ => Ok(()),
-            };
-        self.read_long(look).await
+    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` when the disk does not give a page.
+    pub async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => self.noted(sqlite.look_through(at_most).await),
+            Backend::Postgres(_) => Ok(Looked::ByServer { checksums: self.has_checksums().await? }),
+        }
+    }
+
+    /// Whether pages have checksums that are compared when they are read.
+    pub async fn has_checksums(&self) -> Result<bool> {
+        match &*self.0 {
+            Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await),
+            Backend::Postgres(_) => {
+                let ask = |reader: &mut Reader<'_>| reader.find(dialect::CHECKSUMS, &[], |row| row.get::<bool>(0));
+                Ok(self.read_one(ask).await?.unwrap_or_default())
+            }
+        }
     }
 
     /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before.

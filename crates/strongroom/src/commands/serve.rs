@@ -113,6 +113,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let cleaning = tokio::spawn(maintenance::clean_up_hourly(repository.clone(), recycle_days));
     let working = tokio::spawn(maintenance::jobs::run_jobs(repository.clone()));
     let scheduling = tokio::spawn(maintenance::keep_schedule(repository.clone()));
+    let looking = tokio::spawn(maintenance::keep_looking(repository.clone()));
     let telling = tokio::spawn(repository.clone().tell_activity());
     let known = repository.clone();
     let announcing = tokio::spawn(async move {
@@ -121,7 +122,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
     });
     let served = http_edge::serve(repository.clone(), options, ready, stop).await;
-    for task in [cleaning, working, scheduling, telling, announcing] {
+    for task in [cleaning, working, scheduling, looking, telling, announcing] {
         task.abort();
     }
     repository.take_leave().await;

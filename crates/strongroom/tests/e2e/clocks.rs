@@ -118,6 +118,16 @@ async fn what_is_young_is_not_deleted_for_good_when_the_clock_is_a_year_ahead() 
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     assert!(server.stop().success());
+    // What is due is still deleted: marked now, and deleted when its window is over by a clock that somebody accepted.
+    let deleted = |farm: &Farm| farm.json(&["blobs", "collect"])["results"]["deleted_blobs"].as_u64().unwrap_or(0);
+    assert_eq!(deleted(&farm), 0, "its window has only begun");
+    set_clock(&mut farm, 730);
+    assert_eq!(deleted(&farm), 0, "nobody says that another year went by");
+    farm.json(&["clock", "accept"]);
+    assert_eq!(deleted(&farm), 1);
+    let server = farm.start();
+    assert!(server.client(&farm.token_named("last")).get("kept.bin").await.unwrap().body == kept);
+    assert!(server.stop().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,9 +140,62 @@ async fn rules_of_retention_keep_the_backup_that_was_just_taken_whatever_the_clo
     for days in [-365, 365, 0] {
         set_clock(&mut farm, days);
         let health = farm.json_whatever(&["blobs", "health"]).to_string();
-        assert_eq!(health.contains("backup-overdue"), days >= 0, "at {days} days: {health}");
+        assert!(health.contains("backup-overdue"), "at {days} days: {health}");
+        // Only with the clock a year ahead is there one from the past.
+        assert_eq!(health.contains("has not come yet"), days <= 0, "at {days} days: {health}");
         let taken = farm.json(&["backup", &place, "--retain", "last=1"]);
         let taken = taken["id"].as_str().unwrap_or_else(|| panic!("{taken:#}")).to_owned();
         assert_eq!(sets(&farm, &place), [taken], "at {days} days");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_locks_tokens_and_unfinished_uploads_are_there_again_with_the_clock() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    let key = [("idempotency-key", "the same request")];
+    let path = "/api/v1/content/Documents/once.bin";
+    let stored = client.send_with(Method::PUT, path, &key, bytes(1, 2_000)).await.unwrap();
+    assert!(stored.status.is_success(), "{}", stored.text());
+    assert!(client.put("locked.bin", bytes(2, 2_000)).await.unwrap().status.is_success());
+    let item = id(&read(&client, "/api/v1/items/by-path?path=Documents/locked.bin").await);
+    let locks = format!("/api/v1/items/{item}/locks");
+    let lock = client.send_json(Method::POST, &locks, &serde_json::json!({ "seconds": 3_600 })).await.unwrap();
+    assert!(lock.status.is_success(), "{}", lock.text());
+    // The Base64 of `Documents/big.bin`.
+    let tus =
+        [("tus-resumable", "1.0.0"), ("upload-length", "1000"), ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=")];
+    let begun = client.send_with(Method::POST, "/api/v1/uploads", &tus, Vec::new()).await.unwrap();
+    assert!(begun.status.is_success(), "{}", begun.text());
+    let upload = begun.header("location").to_owned();
+    assert!(server.stop().success());
+
+    for days in [365, -365] {
+        set_clock(&mut farm, days);
+        let server = farm.start();
+        let other = server.client(&farm.token_named(&format!("at{days}")));
+        // Signing in, locking and starting are what removes rows that have ended.
+        let name = format!("other{days}.bin");
+        assert!(other.put(&name, bytes(3, 2_000)).await.unwrap().status.is_success());
+        let item = id(&read(&other, &format!("/api/v1/items/by-path?path=Documents/{name}")).await);
+        let locks = format!("/api/v1/items/{item}/locks");
+        let lock = other.send_json(Method::POST, &locks, &serde_json::json!({ "seconds": 1 })).await.unwrap();
+        assert!(lock.status.is_success(), "{}", lock.text());
+        assert!(server.stop().success());
+    }
+
+    set_clock(&mut farm, 0);
+    let server = farm.start();
+    let client = server.client(&token);
+    let again = client.send_with(Method::PUT, path, &key, bytes(1, 2_000)).await.unwrap();
+    assert!(again.status.is_success(), "{}", again.text());
+    let once = read(&client, "/api/v1/items/by-path?path=Documents/once.bin").await;
+    assert_eq!(once["version"], "1.0", "the repeated request changed nothing");
+    assert_eq!(waiting(&client, &locks).await, 1, "the lock holds");
+    assert_eq!(client.put("locked.bin", bytes(4, 2_000)).await.unwrap().status.as_u16(), 423);
+    let state = client.send_with(Method::HEAD, &upload, &tus[..1], Vec::new()).await.unwrap();
+    assert!(state.status.is_success(), "{}", state.status);
+    assert!(server.stop().success());
 }

@@ -16,17 +16,19 @@ const CHANGES: usize = 12;
 const MOST: usize = 2_000;
 
 /// strace on a running server, which fails calls of one kind.
-struct Injector {
+pub struct Injector {
     strace: Child,
     log: std::path::PathBuf,
 }
 
 impl Injector {
-    fn attach(server: &Server, calls: &str, error: &str, nth: usize, log: &Path) -> Self {
-        let inject = format!("inject={calls}:error={error}:when={nth}");
+    /// Fails `calls` as `fault` says, of files at these paths, or of all.
+    pub fn attach(server: &Server, calls: &str, fault: &str, paths: &[&Path], log: &Path) -> Self {
+        let inject = format!("inject={calls}:{fault}");
         let mut strace = Command::new("strace")
             .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
             .arg(log)
+            .args(paths.iter().flat_map(|path| [std::ffi::OsStr::new("-P"), path.as_os_str()]))
             .args(["-p", &server.pid().to_string()])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -46,7 +48,7 @@ impl Injector {
     }
 
     /// Lets the server go and returns the calls that were made to fail.
-    fn detach(mut self) -> Vec<String> {
+    pub fn detach(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         self.strace.wait().unwrap();
@@ -75,7 +77,7 @@ async fn fail_each(calls: &str, error: &str) {
         // Every one of the first calls, then in growing steps.
         nth += 1 + nth / 4;
         assert!(nth < MOST, "faults fire without an end: the load is not what this test thinks");
-        let injector = Injector::attach(&server, calls, error, nth, &log);
+        let injector = Injector::attach(&server, calls, &format!("error={error}:when={nth}"), &[], &log);
         ledger.changes(&server.client(&token), &mut random, CHANGES).await;
         let failed = injector.detach();
         let refused = ledger.refused();

@@ -18,6 +18,7 @@ mod clocks;
 mod cloud;
 mod copies;
 mod cut_short;
+mod database_disk;
 mod deletion;
 mod drills;
 mod edge;

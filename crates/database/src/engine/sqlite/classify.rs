@@ -5,6 +5,7 @@ use std::path::Path;
 use model::Error;
 use rusqlite::ffi;
 
+use crate::engine::UNREADABLE;
 use crate::engine::at::At;
 
 /// Code of the error of a full disk.
@@ -30,9 +31,10 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         // The shared index of the log could not grow, which only a full disk explains.
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_SHMSIZE => full(path),
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_DATA => damaged(path),
+        ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_READ => unreadable(path),
         ffi::SQLITE_IOERR => Error::unavailable(
-            "the disk reported an error while a database was read or written; nothing was changed. An administrator must look at the \
-             disk and the server's log",
+            "the disk reported an error while a database was written; nothing was changed. An administrator must look at the disk and \
+             the server's log",
         )
         .with_code("disk_error"),
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => damaged(path),
@@ -147,6 +149,14 @@ pub(super) fn damaged(path: &Path) -> Error {
     Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
         .with_code("database_corrupt")
         .with_source(At::silent(path.display()))
+}
+
+pub(super) fn unreadable(path: &Path) -> Error {
+    Error::unavailable(
+        "the disk does not give what a database holds; nothing was changed. An administrator must look at the disk and the server's log",
+    )
+    .with_code(UNREADABLE)
+    .with_source(At::silent(path.display()))
 }
 
 pub(super) fn read_only(path: &Path) -> Error {

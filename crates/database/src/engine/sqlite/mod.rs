@@ -5,6 +5,7 @@ mod checksum;
 mod classify;
 mod commits;
 mod connection;
+mod look;
 mod mark;
 mod migrate;
 mod pool;
@@ -33,7 +34,7 @@ pub(in crate::engine) use snapshot::settle;
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::{FileMetrics, Metrics};
-use super::{Alone, Engine, Mark, Options};
+use super::{Alone, Engine, Looked, Mark, Options};
 use crate::migrate::{self as steps, Plan};
 use commits::Commits;
 use connection::Role;
@@ -61,6 +62,15 @@ pub(super) struct Sqlite {
     path: Arc<PathBuf>,
     patience: Duration,
     metrics: Metrics,
+}
+
+/// Tells a thread to stop, however the wait for it ends.
+struct StopWhenDropped(Arc<AtomicBool>);
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Whether the file is there and holds something. A log without its file is what is left of a database, and nothing is made over it.
@@ -192,6 +202,25 @@ impl Sqlite {
         let (path, patience) = (Arc::clone(&self.path), self.patience);
         let written = tokio::task::spawn_blocking(move || snapshot::compact(&path, patience)).await;
         written.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// What [`super::Database::look_through`] says.
+    pub(super) async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
+        let (path, patience) = (Arc::clone(&self.path), self.patience);
+        let until = at_most.map(|most| Instant::now() + most);
+        // Nobody waits any more when this is dropped.
+        let stop = StopWhenDropped(Arc::default());
+        let flag = Arc::clone(&stop.0);
+        let looked = tokio::task::spawn_blocking(move || look::look_through(&path, patience, until, &flag)).await;
+        drop(stop);
+        looked.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Whether the pages of the file have checksums.
+    pub(super) async fn has_checksums(&self) -> Result<bool> {
+        let (path, patience) = (Arc::clone(&self.path), self.patience);
+        let look = move || Connection::open(&path, Role::Reader, patience).map(|open| checksum::has(open.raw()));
+        tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| Err(closed()))
     }
 
     /// What [`super::Database::mark`] says.

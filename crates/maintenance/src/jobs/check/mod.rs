@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use blobs::{BlobStore, Outcome, Usage};
+use database::Looked;
 use database::content::fault;
 use model::{Error, ErrorKind, Id, Result, counted};
 use repository::{CheckWork, DATABASE_STORE, Figures, Storage, StorageDatabase};
@@ -40,6 +41,8 @@ struct Cursor {
     after: i64,
     /// Stores that gave no answer.
     silent: Vec<i64>,
+    /// Databases that were looked through, the configuration as 0.
+    looked: Vec<i64>,
     /// Whether it came to its end.
     ended: bool,
 }
@@ -59,6 +62,7 @@ struct Place {
 struct Check<'a> {
     ticket: &'a Ticket,
     storage: Storage,
+    looked: Vec<i64>,
     answers: Mutex<Answers>,
 }
 
@@ -80,14 +84,14 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
         ticket.note(|figures| *figures = Figures { seconds: figures.seconds, ..Figures::default() });
         cursor = Cursor::default();
     }
-    let databases = whole(ticket, &storage).await?;
+    let databases = whole(ticket, &storage, &mut cursor).await?;
     for database in &databases {
         database.database.write_vital(fault::forget_unneeded).await?;
     }
     let places = places(&storage, &databases, work);
     let mut throttle = Throttle::new(work.rate);
     let answers = Answers { silent: cursor.silent.clone(), ..Answers::default() };
-    let check = Check { ticket, storage, answers: Mutex::new(answers) };
+    let check = Check { ticket, storage, looked: cursor.looked.clone(), answers: Mutex::new(answers) };
     check.measure(&places).await;
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
@@ -105,11 +109,13 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     check.sum_up(&places, &databases).await.map_err(Into::into)
 }
 
-/// Content databases that are there and undamaged as far as their engine can tell; the others are named.
-async fn whole(ticket: &Ticket, storage: &Storage) -> Flow<Vec<StorageDatabase>> {
+/// Content databases that are there and undamaged as far as their engine can tell; the others are named. One that was looked through
+/// before the job was interrupted is not looked through again.
+async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<Vec<StorageDatabase>> {
     ticket.note(|figures| {
         figures.phase = "reading content databases".to_owned();
         figures.results.remove("databases_away");
+        figures.results.remove("databases_by_server");
     });
     let leave_out = |name: &str, error: &Error| {
         ticket.fail(format!("database {name}"), error);
@@ -118,22 +124,38 @@ async fn whole(ticket: &Ticket, storage: &Storage) -> Flow<Vec<StorageDatabase>>
     for absent in storage.absent() {
         leave_out(absent.name(), &Error::unavailable(format!("it is not open: {}", absent.message())));
     }
-    match storage.configuration().look_through().await {
-        Err(error) if error.kind() == ErrorKind::Corrupt => leave_out("configuration", &error),
-        looked => looked?,
-    }
     let mut whole = Vec::new();
-    for database in storage.databases()? {
+    let content = storage.databases()?.into_iter().map(Some);
+    for database in std::iter::once(None).chain(content) {
         ticket.go_on()?;
-        match database.database.look_through().await {
-            Err(error) if error.kind() == ErrorKind::Corrupt => leave_out(&database.name, &error),
-            looked => {
-                looked?;
-                whole.push(database);
+        let (id, name, looked) = match &database {
+            None => (0, "configuration", storage.configuration()),
+            Some(content) => (content.id.get(), content.name.as_str(), &content.database),
+        };
+        if looked.damage().is_some() || !cursor.looked.contains(&id) {
+            match looked.look_through(None).await {
+                Err(error) if is_damage(&error) => {
+                    leave_out(name, &error);
+                    continue;
+                }
+                looked => {
+                    if let Looked::ByServer { .. } = looked? {
+                        ticket.count("databases_by_server", 1);
+                    }
+                }
             }
+            cursor.looked.push(id);
+            let noted = cursor.clone();
+            ticket.note(|figures| figures.cursor = serde_json::to_value(noted).unwrap_or_default());
         }
+        whole.extend(database);
     }
     Ok(whole)
+}
+
+/// Whether an error tells of a database itself, so that the others are looked at all the same.
+fn is_damage(error: &Error) -> bool {
+    error.kind() == ErrorKind::Corrupt || matches!(error.code(), "database_unreadable" | "disk_error")
 }
 
 fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<Place> {
@@ -212,7 +234,7 @@ impl Check<'_> {
 
     /// Notes where to go on; called together with what was counted up to there, so that both are written down at once.
     fn go_on_at(&self, cursor: Cursor) {
-        let cursor = Cursor { silent: self.answers().silent.clone(), ..cursor };
+        let cursor = Cursor { silent: self.answers().silent.clone(), looked: self.looked.clone(), ..cursor };
         self.ticket.note(|figures| figures.cursor = serde_json::to_value(cursor).unwrap_or_default());
     }
 
@@ -269,6 +291,11 @@ impl Check<'_> {
         if away > 0 {
             text = format!("{} could not be looked at: missing or damaged; {text}", counted(away, "database"));
         }
+        let by_server = self.ticket.figures().results.get("databases_by_server").copied().unwrap_or(0);
+        if by_server > 0 {
+            let databases = counted(by_server, "PostgreSQL database");
+            text.push_str(&format!("; {databases} not looked through: `pg_amcheck` does that"));
+        }
         Ok(text)
     }
 }
@@ -296,7 +323,7 @@ fn words(figures: &Figures, silent: &[&str]) -> String {
         0 => {}
         count => text.push_str(&format!("; {} around BLOBs garbled, which the log names", counted(count, "place"))),
     }
-    if figures.failed == 0 {
+    if figures.failed == 0 || (of("unchecked") == 0 && silent.is_empty()) {
         return text;
     }
     let mut left_out = format!("{} could not be looked at", counted(of("unchecked"), "reference"));

@@ -1,0 +1,79 @@
+//! Owns looking a whole SQLite file through while others read and write it: table by table, so that no snapshot lasts longer than one of
+//! them, with pauses, and no longer than it may take.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+use rusqlite::ffi;
+
+use super::classify::{classify, damaged, unreadable};
+use super::connection::{Connection, Role};
+use crate::engine::Looked;
+
+/// Steps of SQLite between two questions whether to go on.
+const STEPS: i32 = 20_000;
+/// After each table the disk is left to others for as long as it took, up to so long.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How often one that pauses asks whether to go on.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Looks a file through until `until` or until `stop` is set. Blocks.
+pub(super) fn look_through(
+    path: &Arc<PathBuf>,
+    patience: Duration,
+    until: Option<Instant>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Looked> {
+    let stop = Arc::clone(stop);
+    let is_over = move || stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until);
+    let asked = is_over.clone();
+    let connection =
+        Connection::open_with(path, Role::Reader, patience, |raw| raw.progress_handler(STEPS, Some(asked)))?;
+    let tables = match tables(&connection) {
+        Err(error) if is_interrupted(&error) => return Ok(Looked::Partly),
+        tables => tables.map_err(|error| classify(error, path))?,
+    };
+    for table in tables {
+        let begun = Instant::now();
+        let question = format!("PRAGMA quick_check(\"{table}\")");
+        match connection.raw().query_row(&question, [], |row| row.get::<_, String>(0)) {
+            Ok(said) if said == "ok" => {}
+            Ok(said) => return Err(judged(path, &table, &said)),
+            Err(error) if is_interrupted(&error) => return Ok(Looked::Partly),
+            Err(error) => return Err(classify(error, path)),
+        }
+        let (paused, pause) = (Instant::now(), begun.elapsed().min(LONGEST_PAUSE));
+        while paused.elapsed() < pause && !is_over() {
+            // sleep: the disk is left to others
+            std::thread::sleep(ASK_EVERY.min(pause));
+        }
+        if is_over() {
+            return Ok(Looked::Partly);
+        }
+    }
+    Ok(Looked::Whole)
+}
+
+/// The tables, that of the tables first.
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut listed = connection
+        .raw()
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")?;
+    let names = listed.query_map([], |row| row.get(0))?;
+    std::iter::once(Ok("sqlite_schema".to_owned())).chain(names).collect()
+}
+
+fn is_interrupted(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(failure, _) if failure.extended_code & 0xff == ffi::SQLITE_INTERRUPT)
+}
+
+/// What SQLite found wrong. A page that the disk did not give is told by the number of the error.
+fn judged(path: &Arc<PathBuf>, table: &str, said: &str) -> Error {
+    let number = said.rsplit_once("error code=").and_then(|(_, number)| number.trim().parse::<i32>().ok());
+    let is_disk = number.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR && code != ffi::SQLITE_IOERR_DATA);
+    let error = if is_disk { unreadable(path) } else { damaged(path) };
+    error.with_source(format!("{}, table {table}: {said}", path.display()))
+}

@@ -92,6 +92,13 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         })
     }
 
+    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
+        Box::pin(async move {
+            self.require().await?;
+            self.inner.delete_all(digests).await
+        })
+    }
+
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
         self.inner.enumerate(after, limit)
     }

@@ -6,10 +6,14 @@ use std::future::Future;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use model::{Digest, Error, Result, Timestamp};
 
 use crate::locator::Locator;
 use crate::verification::{Checked, Outcome, Reporter};
+
+/// Deletions that a store is asked for at once, where each is asked for by itself.
+const DELETED_AT_ONCE: usize = 16;
 
 /// A future of a provider, boxed so that [`Provider`] is object-safe.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
@@ -141,6 +145,15 @@ pub trait Provider: Send + Sync + 'static {
     /// Removes a BLOB; MUST be durable when it answers. Removing what is not there MUST succeed. Readers that have it open
     /// MAY go on.
     fn delete(&self, digest: Digest) -> Pending<'_, ()>;
+
+    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. The default removes some at once; a
+    /// store overrides it where looking for many at once is cheaper.
+    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
+        Box::pin(async move {
+            let deletions = digests.into_iter().map(|digest| async move { (digest, self.delete(digest).await) });
+            Ok(stream::iter(deletions).buffer_unordered(DELETED_AT_ONCE).collect().await)
+        })
+    }
 
     /// Lists BLOBs with a digest above `after`, in rising order, at most `limit` (which is at least 1), in bounded memory. A BLOB that
     /// is there from the first page to the last MUST be listed exactly once, whatever else happens.

@@ -96,6 +96,13 @@ impl BlobStore {
         self.provider.delete(digest).await
     }
 
+    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it.
+    ///
+    /// Errors: why none of them could be removed.
+    pub async fn delete_all(&self, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
+        self.provider.delete_all(digests).await
+    }
+
     /// Asks for as little as can be asked, to see whether the store answers.
     ///
     /// Errors: why it does not.

@@ -1,5 +1,6 @@
 //! The contract's methods on a directory.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,7 @@ use super::nursery::Nursery;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::{ChunkSums, Extent};
+use super::segment::Segment;
 use super::upload::{LargeUpload, check_space};
 use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
@@ -286,17 +288,37 @@ impl Inner {
         })
     }
 
-    /// Deletes all copies, those of other processes too. Blocks.
-    fn delete(&self, digest: Digest) -> Result<()> {
+    /// Deletes all copies, those of other processes too, which are looked for once, and each segment is written to once. Blocks.
+    fn delete_all(&self, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
         // Keeps compaction from moving a copy away between the look-up and the note.
         let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
         self.catalog.refresh()?;
-        for (segment, slot) in self.catalog.find_all(&digest)? {
-            segment.delete(slot.offset, digest)?;
+        let mut outcomes: HashMap<Digest, Result<()>> = HashMap::with_capacity(digests.len());
+        let mut dead: BTreeMap<u64, (Arc<Segment>, Vec<(u64, Digest)>)> = BTreeMap::new();
+        for digest in digests {
+            let found = self.catalog.find_all(&digest).map(|found| {
+                for (segment, slot) in found {
+                    dead.entry(segment.id).or_insert_with(|| (segment, Vec::new())).1.push((slot.offset, digest));
+                }
+            });
+            outcomes.insert(digest, found);
         }
-        large::remove(&self.catalog.layout, &digest)?;
-        self.large.forget(&digest);
-        Ok(())
+        for (segment, records) in dead.into_values() {
+            if let Err(error) = segment.delete_all(&records) {
+                for (_, digest) in records {
+                    outcomes.insert(digest, Err(Error::new(error.kind(), error.message().to_owned())));
+                }
+            }
+        }
+        for (digest, outcome) in outcomes.iter_mut().filter(|(_, outcome)| outcome.is_ok()) {
+            *outcome = large::remove(&self.catalog.layout, digest);
+            self.large.forget(digest);
+        }
+        Ok(outcomes.into_iter().collect())
+    }
+
+    fn delete(&self, digest: Digest) -> Result<()> {
+        self.delete_all(vec![digest])?.into_iter().try_for_each(|(_, outcome)| outcome)
     }
 }
 
@@ -358,6 +380,11 @@ impl Provider for DirectoryProvider {
     fn delete(&self, digest: Digest) -> Pending<'_, ()> {
         let inner = self.0.clone();
         Box::pin(blocking(move || inner.delete(digest)))
+    }
+
+    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
+        let inner = self.0.clone();
+        Box::pin(blocking(move || inner.delete_all(digests)))
     }
 
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {

@@ -187,8 +187,13 @@ impl Segment {
 
     /// Deletes the record at an offset; durable when it answers.
     pub fn delete(&self, offset: u64, digest: Digest) -> Result<()> {
-        deletions::append(&self.deletions, &[(offset, digest)])?;
-        self.dead().offsets.insert(offset);
+        self.delete_all(&[(offset, digest)])
+    }
+
+    /// Deletes the records at these offsets; durable when it answers.
+    pub fn delete_all(&self, records: &[(u64, Digest)]) -> Result<()> {
+        deletions::append(&self.deletions, records)?;
+        self.dead().offsets.extend(records.iter().map(|(offset, _)| *offset));
         Ok(())
     }
 

@@ -29,6 +29,7 @@ where
     deletes_and_stores_again(empty().await).await;
     enumerates_everything_once_in_order(empty().await).await;
     verifies_what_it_holds(empty().await).await;
+    deletes_several_at_once(empty().await).await;
     counts_what_it_holds(empty().await).await;
     compacts_without_losing(empty().await).await;
     refuses_writes_after_close(empty().await).await;
@@ -273,6 +274,27 @@ async fn verifies_what_it_holds(store: BlobStore) {
         found.insert(checked.digest.unwrap(), checked.size);
     }
     assert_eq!(found, expected);
+}
+
+async fn deletes_several_at_once(store: BlobStore) {
+    let mut all = Vec::new();
+    for seed in 0..12u64 {
+        all.push(put(&store, &random_bytes(seed, [10, 70_000, 2_000_000][seed as usize % 3])).await);
+    }
+    let (gone, kept) = all.split_at(9);
+    let never = digest_of(b"never stored");
+    let wanted: Vec<_> = gone.iter().map(|stored| stored.digest).chain([never]).collect();
+    for _ in 0..2 {
+        let outcomes = store.delete_all(wanted.clone()).await.unwrap();
+        assert!(outcomes.len() == wanted.len() && outcomes.iter().all(|(_, outcome)| outcome.is_ok()), "{outcomes:?}");
+    }
+    for stored in gone {
+        let error = store.confirm(stored.digest, stored.size).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+    for stored in kept {
+        store.confirm(stored.digest, stored.size).await.unwrap();
+    }
 }
 
 async fn counts_what_it_holds(store: BlobStore) {

@@ -5,12 +5,12 @@
 //! it; the databases forget it. What was cut short is taken up again by the next run. One process of the farm does this at a time:
 //! another one, which asked before the first was done, would delete what was stored anew in between.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Alone, Reader, Transaction};
-use futures_util::stream::{self, StreamExt};
 use model::{Digest, Error, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
 
@@ -19,7 +19,9 @@ use super::ticket::{Flow, Ticket};
 
 /// Copies of one page.
 const PAGE: usize = 256;
-/// Deletions that a store is asked for at once.
+/// Deletions that a store is asked for at once, behind one look whether this process may still delete.
+const GROUP: usize = 64;
+/// Deletions that were begun and are taken up at once: as many wait in vain for a store that is silent.
 const AT_ONCE: usize = 16;
 
 /// How long it is remembered that a copy was deleted: longer than any upload lasts from the end of its bytes to its transaction.
@@ -221,14 +223,11 @@ async fn delete_agreed(
             });
             forget(database, others, needed.map(|row| (row.store_id, row.digest)).collect(), false).await?;
         }
-        let deleted: Vec<(ReclaimRow, Result<()>)> = stream::iter(agreed)
-            .map(|row| async move {
-                let deleted = delete_one(alone, storage, database, &row).await;
-                (row, deleted)
-            })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
+        let mut deleted = Vec::with_capacity(agreed.len());
+        // Their order is that of the stores.
+        for rows in agreed.chunk_by(|one, next| one.store_id == next.store_id).flat_map(|rows| rows.chunks(GROUP)) {
+            deleted.extend(delete_group(alone, storage, database, rows).await);
+        }
         let mut gone = Vec::new();
         for (row, outcome) in deleted {
             match outcome {
@@ -267,10 +266,30 @@ async fn forget(
     Ok(())
 }
 
-async fn delete_one(alone: &Alone, storage: &Storage, database: &StorageDatabase, row: &ReclaimRow) -> Result<()> {
-    let store = storage.store(row.store_id, database)?;
-    alone.require().await?;
-    store.delete(row.digest).await
+/// Has one store delete some copies in it, and says of each what became of it.
+async fn delete_group(
+    alone: &Alone,
+    storage: &Storage,
+    database: &StorageDatabase,
+    rows: &[ReclaimRow],
+) -> Vec<(ReclaimRow, Result<()>)> {
+    let ask = async {
+        let Some(first) = rows.first() else { return Ok(Vec::new()) };
+        let store = storage.store(first.store_id, database)?;
+        alone.require().await?;
+        store.delete_all(rows.iter().map(|row| row.digest).collect()).await
+    };
+    match ask.await {
+        Ok(outcomes) => {
+            let mut outcomes: HashMap<Digest, Result<()>> = outcomes.into_iter().collect();
+            let untold = || Err(Error::unavailable("the store does not say whether it deleted the BLOB"));
+            rows.iter().map(|row| (row.clone(), outcomes.remove(&row.digest).unwrap_or_else(untold))).collect()
+        }
+        Err(error) => {
+            let failed = || Err(Error::new(error.kind(), error.message().to_owned()).with_code(error.code()));
+            rows.iter().map(|row| (row.clone(), failed())).collect()
+        }
+    }
 }
 
 /// Asks one database: what it refers to is kept; for the rest it takes no new reference from now on. The `first` database is the

@@ -81,7 +81,8 @@ impl RecordSource {
             return Err(corrupt(digest, path, &format!("the segment ends before the record at {offset} does")));
         }
         if !header.extent.is_encoded() && size > WHOLE {
-            return Pieces::verified(file, path, offset, digest, size).map(|pieces| Some(Self::Pieces(Arc::new(pieces))));
+            return Pieces::verified(file, path, offset, digest, size)
+                .map(|pieces| Some(Self::Pieces(Arc::new(pieces))));
         }
         let mut bytes = vec![0; length];
         let read = read_up_to(&file, &mut bytes, offset + HEADER as u64).map_err(io)?;

@@ -42,4 +42,4 @@ mod webdav;
 pub use client::{AddressSource, PublicUrl, Trust};
 pub use converter::Converter;
 pub use health::record_metrics;
-pub use server::{Limits, Options, TlsFiles, serve};
+pub use server::{Limits, Options, TlsFiles, bind, serve};

@@ -119,20 +119,33 @@ impl Options {
     }
 }
 
+/// Takes the address of the options, so that nobody else can have it; who connects waits for [`serve`].
+///
+/// # Errors
+/// Unavailable when another program has it, or this machine does not have it.
+pub fn bind(options: &Options) -> Result<TcpListener> {
+    let failed = |error| cannot_listen(options.listen, error);
+    let listener = TcpListener::bind(options.listen).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
 /// Serves the farm until `shutdown` resolves, then finishes what is under way within `options.grace`.
 ///
 /// `ready` is called once with the address that is listened on, before the first connection is accepted.
 pub fn serve(
     repository: Repository,
+    listener: TcpListener,
     options: Options,
     ready: impl FnOnce(SocketAddr) + Send + 'static,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> BoxFuture<'static, Result<()>> {
-    run(repository, options, Box::new(ready), Box::pin(shutdown))
+    run(repository, listener, options, Box::new(ready), Box::pin(shutdown))
 }
 
 fn run(
     repository: Repository,
+    listener: TcpListener,
     options: Options,
     ready: Box<dyn FnOnce(SocketAddr) + Send>,
     shutdown: BoxFuture<'static, ()>,
@@ -140,7 +153,6 @@ fn run(
     Box::pin(async move {
         let state = AppState::new(repository, &options);
         let trust = options.trust.clone();
-        let listener = bind(options.listen)?;
         let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
         let tls = options.tls.as_ref().map(tls::read).transpose()?.map(RustlsConfig::from_config);
         let renewing = options.tls.clone().zip(tls.clone());
@@ -205,12 +217,6 @@ async fn end_on(shutdown: BoxFuture<'static, ()>, handle: Handle<SocketAddr>, st
     }
 }
 
-fn bind(address: SocketAddr) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).map_err(|e| cannot_listen(address, e))?;
-    listener.set_nonblocking(true).map_err(|e| cannot_listen(address, e))?;
-    Ok(listener)
-}
-
 fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => "another program uses it; end that one or choose another address with --listen",
@@ -258,7 +264,8 @@ mod tests {
         let (report, address) = oneshot::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let options = Options { stall, ..Options::new("127.0.0.1:0".parse().unwrap()) };
-        let task = tokio::spawn(serve(repository, options, |a| report.send(a).unwrap(), async {
+        let listener = bind(&options).unwrap();
+        let task = tokio::spawn(serve(repository, listener, options, |a| report.send(a).unwrap(), async {
             stopped.await.unwrap();
         }));
         Running { address: address.await.unwrap(), stop, task, _directory: directory }
@@ -380,12 +387,11 @@ mod tests {
         assert!(slow.await.unwrap() > BIG);
     }
 
-    #[tokio::test]
-    async fn an_address_in_use_is_a_clear_error() {
+    #[test]
+    fn an_address_in_use_is_a_clear_error() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let options = Options::new(taken.local_addr().unwrap());
-        let (_directory, repository) = farm().await;
-        let error = serve(repository, options, |_| (), std::future::pending()).await.unwrap_err();
+        let error = bind(&options).unwrap_err();
         assert!(error.message().contains("another program uses it"), "{error}");
     }
 }

@@ -279,7 +279,8 @@ impl Repository {
 
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
-        "there is no farm in {0}: if there should be one, look whether its disk is mounted; `strongroom serve --data {0}` makes a new one",
+        "there is no farm in {0}, and nothing was made there: look whether its disk is mounted and whether this is the data directory of the \
+         farm",
         directory.display()
     ))
 }

@@ -76,6 +76,17 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         _ => error,
     })?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let mut options = http_edge::Options::new(listen);
+    options.tls = tls;
+    options.limits = limits(&settings);
+    options.metrics_token = settings.metrics_token.take();
+    options.behind_tls_proxy = behind_tls_proxy;
+    options.trust = trust;
+    options.public_url = public_url;
+    options.converter = converter;
+    options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
+    let listener = http_edge::bind(&options)?;
     let directory = settings.directory();
     let _lock = lock(&directory)?;
     http_edge::record_metrics();
@@ -87,16 +98,6 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let sandbox = Sandbox::of_this_program();
     repository.open_documents_in(sandbox.clone());
     tokio::spawn(tell_lacks(sandbox));
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    let mut options = http_edge::Options::new(listen);
-    options.tls = tls;
-    options.limits = limits(&settings);
-    options.metrics_token = settings.metrics_token.take();
-    options.behind_tls_proxy = behind_tls_proxy;
-    options.trust = trust;
-    options.public_url = public_url;
-    options.converter = converter;
-    options.webdav_depth_infinity = settings.webdav_depth_infinity.unwrap_or(false);
     let password = created.and_then(|created| created.administrator_password);
     if let Some(password) = password {
         // Before anything else can fail: it cannot be shown a second time.
@@ -121,7 +122,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
             known.tell_farm(host(), address).await;
         }
     });
-    let served = http_edge::serve(repository.clone(), options, ready, stop).await;
+    let served = http_edge::serve(repository.clone(), listener, options, ready, stop).await;
     for task in [cleaning, working, scheduling, looking, telling, announcing] {
         task.abort();
     }

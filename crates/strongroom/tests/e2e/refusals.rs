@@ -34,6 +34,35 @@ async fn a_second_server_on_a_data_directory_is_refused_and_harms_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_is_taken_is_refused_before_anything_is_made_or_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let scratch = tempfile::tempdir().unwrap();
+    let data = scratch.path().join("data");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_strongroom"));
+    let ended = command.args(["serve", "--listen", &address, "--data"]).arg(&data).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.contains(&address) && said.contains("another program uses it"), "{said}");
+    assert!(ended.stdout.is_empty(), "{}", String::from_utf8_lossy(&ended.stdout));
+    assert!(!data.exists(), "a farm was made");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_on_a_disk_that_is_not_mounted_names_the_place_and_makes_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let farm = Farm::at(scratch.path().join("unmounted"));
+    std::fs::create_dir(&farm.data).unwrap();
+    for words in [&["blobs", "check"][..], &["blobs", "status"], &["backup", "/nowhere"]] {
+        let said = farm.run(words).unwrap_err().said;
+        let place = farm.data.to_str().unwrap();
+        assert!(said.contains(place) && said.contains("no farm") && said.contains("mounted"), "{words:?}: {said}");
+        assert!(!said.contains("serve"), "{words:?}: {said}");
+        assert_eq!(files_below(&farm.data), Vec::<std::path::PathBuf>::new(), "{words:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_only_data_directory_is_refused_with_its_name() {
     let disk = Disk::tmpfs(64);
     let farm = Farm::at(disk.path().join("data"));

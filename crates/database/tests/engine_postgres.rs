@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::time::{Duration, Instant};
 
 use database::testing::{fresh_postgres, postgres};
-use database::{Database, Location, Options, Schema, Sql, params};
+use database::{Database, Location, Options, Reader, Schema, Sql, params};
 use model::{ErrorKind, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -284,4 +284,27 @@ async fn several_processes_may_upgrade_at_once() {
     let db = with_things(&address).await;
     let count = db.read(|r| r.find(COUNT, &[], |row| row.get::<i64>(0))).await.unwrap();
     assert_eq!(count, Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else() {
+    const LONG: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(300)");
+    const SHORT: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(2)");
+    let address = fresh_postgres().await;
+    drop(with_things(&address).await);
+    let options = Options { statement: Duration::from_millis(500), connections: 2, ..Options::default() };
+    let db = try_open(&address, &options).await.unwrap();
+    let sleep = |sql: Sql| move |r: &mut Reader<'_>| r.find(sql, &[], |row| row.get::<i64>(0));
+    for refused in [db.read(sleep(LONG)).await, db.read_one(sleep(LONG)).await] {
+        let error = refused.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "cancelled"), "{error:?}");
+        assert_eq!(size(&db, 1).await, 0, "the connection serves on");
+    }
+    assert_eq!(db.read_long(sleep(SHORT)).await.unwrap(), Some(2));
+    let written = db.write(|t| {
+        t.query(SHORT, &[], |row| row.get::<i64>(0))?;
+        t.execute(ADD, &params![1i64])
+    });
+    written.await.unwrap();
+    assert_eq!(size(&db, 1).await, 1);
 }

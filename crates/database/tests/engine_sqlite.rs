@@ -148,6 +148,50 @@ async fn an_error_of_the_disk_acknowledges_nothing_and_loses_nothing() {
     fs::write(directory.join("acknowledged"), stored.to_string()).unwrap();
 }
 
+/// Has reads of a file of a database with some content fail, from the n-th of each thread on, in a process of its own.
+fn with_failing_reads(test: &str, directory: &Path, file: &str, from: usize) {
+    let inject = format!("inject=pread64:error=EIO:when={from}+");
+    let path = directory.join(file).display().to_string();
+    let fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e", &inject, "-P", &path];
+    assert_success(in_child(test, directory, &fault));
+}
+
+#[tokio::test]
+async fn a_log_that_the_disk_cannot_read_is_no_damage() {
+    let test = "a_log_that_the_disk_cannot_read_is_no_damage";
+    let Some(directory) = child_directory() else {
+        let directory = tempfile::tempdir().unwrap();
+        let db = open(&directory.path().join("x.db")).await;
+        db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+        db.close().await;
+        return with_failing_reads(test, directory.path(), "x.db-wal", 1);
+    };
+    let db = open(&directory.join("x.db")).await;
+    let written = db.write(|t| (0..50).try_for_each(|id| insert(t, id, 5_000).map(drop))).await;
+    let read = db.read(|r| r.query(IDS, &[], |row| row.get::<i64>(0))).await;
+    let error = written.err().or(read.err()).unwrap();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "disk_error"), "{error:?}");
+    assert!(db.is_disk_failing());
+    assert_eq!(db.damage(), None);
+}
+
+#[tokio::test]
+async fn a_look_through_what_the_disk_cannot_read_finds_no_damage() {
+    let test = "a_look_through_what_the_disk_cannot_read_finds_no_damage";
+    let Some(directory) = child_directory() else {
+        let directory = tempfile::tempdir().unwrap();
+        let db = open(&directory.path().join("x.db")).await;
+        db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+        db.write(|t| (0..300).try_for_each(|id| insert(t, id, 5_000).map(drop))).await.unwrap();
+        db.close().await;
+        return with_failing_reads(test, directory.path(), "x.db", 100);
+    };
+    let db = open(&directory.join("x.db")).await;
+    let error = db.look_through().await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "disk_error"), "{error:?}");
+    assert_eq!(db.damage(), None);
+}
+
 #[tokio::test]
 async fn a_flush_that_failed_acknowledges_nothing_and_is_not_retried() {
     let test = "a_flush_that_failed_acknowledges_nothing_and_is_not_retried";

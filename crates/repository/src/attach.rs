@@ -21,9 +21,11 @@ pub const DATABASE_AWAY: &str = "database_away";
 /// Code of the error for a database of another farm, or another one of this farm.
 const FOREIGN: &str = "database_foreign";
 /// The reason of a database that is not what was written.
-const DAMAGED: &str = "it is damaged";
+pub(crate) const DAMAGED: &str = "it is damaged";
 /// The reason of a database of which the disk does not give all.
 const UNREADABLE: &str = "its disk does not give all that it holds";
+/// The reason of one whose disk fails.
+pub(crate) const DISK_FAILS: &str = "its disk reports errors";
 /// Time between two attempts to open databases that are away.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -81,7 +83,7 @@ pub(crate) fn reason(kind: ErrorKind, code: &str) -> &'static str {
         ("schema_newer", _) => "a newer version of the program wrote it",
         ("changes_lost", _) => "it lacks changes that were acknowledged, or another database is in its place",
         ("database_unreadable", _) => UNREADABLE,
-        ("disk_error", _) => "its disk reports errors",
+        ("disk_error", _) => DISK_FAILS,
         ("cannot_open" | "read_only", _) => "it cannot be opened",
         (_, ErrorKind::Corrupt) => DAMAGED,
         _ => "it does not answer",

@@ -1,5 +1,6 @@
 //! Content databases of the farm: adding one, writing one anew, and whether they answer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::configuration::event;
@@ -9,7 +10,9 @@ use database::{Alone, Location, Transaction};
 use futures_util::future::join_all;
 use model::{Error, Id, Name, Result, Timestamp};
 
+use crate::attach::DISK_FAILS;
 use crate::farm::{DEFAULT_MINIMUM_SIZE, FILES_STORE, Inner};
+use crate::map::ContentDatabase;
 use crate::{Repository, Session, Storage, attach};
 
 /// The right to delete copies of BLOBs.
@@ -117,17 +120,26 @@ impl Repository {
         let asked = join_all(asked).await;
         let named = |name: &str, why: &str| format!("the content database \"{name}\": {why}");
         let mut troubles = Vec::new();
+        let of_configuration = |why: &str| format!("the configuration database: {why}");
+        let is_failing = self.inner.configuration.is_disk_failing();
         if let Some(damage) = self.inner.configuration.damage() {
-            troubles.push(format!("the configuration database: {}", attach::reason_of(damage)));
+            troubles.push(of_configuration(attach::reason_of(damage)));
+        } else if is_failing {
+            troubles.push(of_configuration(DISK_FAILS));
         }
         troubles.extend(map.absent.iter().map(|one| named(one.name(), one.reason())));
-        let is_ready = asked.iter().any(Result::is_ok);
+        let works = |(content, answer): (&Arc<ContentDatabase>, &Result<_>)| {
+            answer.is_ok() && !content.database.is_disk_failing()
+        };
+        let is_ready = !is_failing && map.databases.iter().zip(&asked).any(works);
         for (content, answer) in map.databases.iter().zip(asked) {
             match answer {
                 Err(error) => troubles.push(named(&content.row.name, attach::reason(error.kind(), error.code()))),
-                Ok(_) => troubles.extend(
-                    content.database.damage().map(|damage| named(&content.row.name, attach::reason_of(damage))),
-                ),
+                Ok(_) => {
+                    let failing = || content.database.is_disk_failing().then_some(DISK_FAILS);
+                    let why = content.database.damage().map(attach::reason_of).or_else(failing);
+                    troubles.extend(why.map(|why| named(&content.row.name, why)));
+                }
             }
         }
         Readiness { is_ready, troubles }

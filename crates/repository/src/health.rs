@@ -9,6 +9,7 @@ use database::{Engine, Reader};
 use futures_util::future::join_all;
 use model::{ErrorKind, Id, Result, Timestamp, counted};
 
+use crate::attach::DISK_FAILS;
 use crate::gauge::Reading;
 use crate::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::map::ContentDatabase;
@@ -150,17 +151,21 @@ impl Session {
             let looked = look_at_database(content, limits, findings).await;
             let subject = HealthSubject::Database(content.row.name.clone());
             let name = &content.row.name;
-            let told = match (&looked, content.database.damage()) {
-                (_, Some(damage)) if damage.of_disk => {
-                    let told = &damage.report;
-                    let message = format!(
-                        "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
-                         backed up. Look at the disk before anything is restored."
-                    );
-                    let saying = told!("database-unreadable", told);
-                    findings.push(critical("database-damaged", &subject, message, saying));
-                    continue;
-                }
+            let damage = content.database.damage();
+            let of_disk = match damage {
+                Some(damage) => damage.of_disk.then(|| damage.report.clone()),
+                None => content.database.is_disk_failing().then(|| DISK_FAILS.to_owned()),
+            };
+            if let Some(told) = of_disk {
+                let message = format!(
+                    "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
+                     backed up. Look at the disk before anything is restored."
+                );
+                let saying = told!("database-unreadable", told);
+                findings.push(critical("database-damaged", &subject, message, saying));
+                continue;
+            }
+            let told = match (&looked, damage) {
                 (_, Some(damage)) => damage.report.clone(),
                 (Err(error), None) => error.report(),
                 (Ok(()), None) => continue,

@@ -52,10 +52,21 @@ pub(crate) struct Write {
     answer: oneshot::Sender<Result<Returned>>,
 }
 
+/// What a read asks of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One statement.
+    Single,
+    /// A few, none of which may take long.
+    Short,
+    /// Any.
+    Long,
+}
+
 /// A read that waits for a thread.
 pub(crate) struct Read {
     closure: ReadClosure,
-    single: bool,
+    kind: Kind,
     queued: Instant,
     answer: oneshot::Sender<Result<Returned>>,
 }
@@ -127,14 +138,14 @@ impl Write {
 }
 
 impl Read {
-    pub(crate) fn new(closure: ReadClosure, single: bool) -> (Self, Answer) {
+    pub(crate) fn new(closure: ReadClosure, kind: Kind) -> (Self, Answer) {
         let (answer, receiver) = oneshot::channel();
-        (Self { closure, single, queued: Instant::now(), answer }, receiver)
+        (Self { closure, kind, queued: Instant::now(), answer }, receiver)
     }
 
-    /// Whether it has one statement only.
-    pub(crate) fn is_single(&self) -> bool {
-        self.single
+    /// What it asks of the server.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// When it began to wait.

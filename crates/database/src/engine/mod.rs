@@ -13,7 +13,7 @@ mod row;
 mod session;
 pub(crate) mod sqlite;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
@@ -27,22 +27,36 @@ pub use options::Options;
 pub use row::Row;
 pub use session::{Reader, Transaction};
 
-use job::{ReadClosure, Returned, WriteClosure};
+use job::{Kind, ReadClosure, Returned, WriteClosure};
 
 use crate::dialect;
 use crate::migrate::{Plan, Schema};
+
+/// Code of the error for a disk that fails.
+pub const DISK_ERROR: &str = "disk_error";
 
 /// Code of the error for a database that is not what was written.
 const DAMAGED: &str = "database_corrupt";
 /// Code of the error for a database of which the disk does not give all.
 const UNREADABLE: &str = "database_unreadable";
 
+/// How long a failure of the disk is told: the next question may be answered from memory, and proves nothing.
+const DISK_REMEMBERED: Duration = Duration::from_secs(60);
+
 /// How long a pause looks for others who write before it decides that there are none.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// An open database. Clones share its connections; [`Database::close`] ends them.
 #[derive(Clone)]
-pub struct Database(Arc<Backend>, Arc<OnceLock<Damage>>);
+pub struct Database(Arc<Backend>, Arc<Troubles>);
+
+/// What the engine met so far.
+#[derive(Default)]
+struct Troubles {
+    damage: OnceLock<Damage>,
+    /// When its disk failed last.
+    disk: Mutex<Option<Instant>>,
+}
 
 /// Why nothing that a database says is missing is believed.
 #[derive(Clone, Debug)]
@@ -84,14 +98,14 @@ impl Backend {
     async fn read(&self, closure: ReadClosure) -> Result<Returned> {
         match self {
             Self::Sqlite(sqlite) => sqlite.read(closure).await,
-            Self::Postgres(postgres) => postgres.read(closure).await,
+            Self::Postgres(postgres) => postgres.read(closure, Kind::Short).await,
         }
     }
 
     async fn read_one(&self, closure: ReadClosure) -> Result<Returned> {
         match self {
             Self::Sqlite(sqlite) => sqlite.read(closure).await,
-            Self::Postgres(postgres) => postgres.read_one(closure).await,
+            Self::Postgres(postgres) => postgres.read(closure, Kind::Single).await,
         }
     }
 
@@ -140,12 +154,12 @@ impl Database {
         Ok(Self(Arc::new(backend), Arc::default()))
     }
 
-    /// Keeps in mind that the engine found damage, or that the disk did not give a page.
+    /// Keeps in mind that the engine found damage, that the disk did not give a page, or that it failed otherwise.
     fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && matches!(error.code(), DAMAGED | UNREADABLE)
         {
-            self.1.get_or_init(|| {
+            self.1.damage.get_or_init(|| {
                 tracing::error!(
                     error = error.report(),
                     "a database is damaged; nothing that it says is missing is believed"
@@ -153,12 +167,27 @@ impl Database {
                 Damage { report: error.report(), of_disk: error.code() == UNREADABLE }
             });
         }
+        if outcome.as_ref().is_err_and(|error| self.is_of_the_disk(error)) {
+            *self.1.disk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
         outcome
     }
 
     /// What the engine said when it first found the database damaged; none while it has not. It stays so until the database is opened anew.
     pub fn damage(&self) -> Option<&Damage> {
-        self.1.get()
+        self.1.damage.get()
+    }
+
+    /// Whether the disk of the database failed somebody within the last minute.
+    pub fn is_disk_failing(&self) -> bool {
+        let failed = *self.1.disk.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.is_some_and(|failed| failed.elapsed() < DISK_REMEMBERED)
+    }
+
+    /// With SQLite an outcome is unknown when the disk failed to make it durable.
+    fn is_of_the_disk(&self, error: &Error) -> bool {
+        matches!(error.code(), DISK_ERROR | UNREADABLE)
+            || (error.code() == "outcome_unknown" && self.engine() == Engine::Sqlite)
     }
 
     /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is damaged. Others
@@ -185,7 +214,8 @@ impl Database {
         }
     }
 
-    /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before.
+    /// Runs a short read on one consistent snapshot, which holds everything that was acknowledged before. A PostgreSQL
+    /// server has [`Options::statement`] for each of its statements.
     ///
     /// With SQLite it runs on the calling thread: it must not take longer than a few milliseconds.
     pub async fn read<T, F>(&self, f: F) -> Result<T>

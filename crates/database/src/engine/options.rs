@@ -16,10 +16,20 @@ pub struct Options {
     /// How long a transaction waits for a place in the queue, for a file that another process writes, or for a server
     /// that does not answer.
     pub patience: Duration,
+    /// How long a PostgreSQL server may take for a statement of a short read before it is told to give up. Long reads
+    /// and writes have no such bound: a COMMIT that is cut off while it waits for a standby would count as done.
+    pub statement: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { readers: 8, connections: 16, queue: 1024, batch: 128, patience: Duration::from_secs(10) }
+        Self {
+            readers: 8,
+            connections: 16,
+            queue: 1024,
+            batch: 128,
+            patience: Duration::from_secs(10),
+            statement: Duration::from_secs(60),
+        }
     }
 }

@@ -10,8 +10,7 @@ use database::Engine;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::faults::Injector;
-use crate::support::{Client, Farm, bytes, damage};
+use crate::support::{Client, Farm, Injector, bytes, damage};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -80,7 +79,7 @@ async fn a_check_names_the_database_that_its_disk_does_not_give_and_goes_on() {
     let server = farm.start();
     let client = server.client(&farm.token_named("another"));
     let log = scratch.path().join("strace");
-    let injector = Injector::attach(&server, "pread64", "error=EIO", &[&file], &log);
+    let injector = Injector::attach(&server, "pread64", "EIO", "1+", std::slice::from_ref(&file), &log);
     let job = client.send_json(Method::POST, "/api/v1/farm/jobs", &json!({ "kind": "check" })).await.unwrap();
     assert!(job.status.is_success(), "{}", job.text());
     let id = job.json()["id"].as_str().unwrap().to_owned();

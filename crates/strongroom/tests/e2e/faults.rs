@@ -1,69 +1,15 @@
 //! Failing system calls: EIO and ENOSPC at the n-th call, n growing until none fires. A failed write is never
 //! acknowledged, the server lives on or says why not, and after a restart everything acknowledged is there.
 
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use database::Engine;
 
-use crate::support::{Farm, Ledger, Random, Server};
+use crate::support::{Farm, Injector, Ledger, Random};
 
 const SIZES: &[usize] = &[300, 20_000, 150_000, 3_000_000];
 /// Changes under each fault.
 const CHANGES: usize = 12;
 /// A thread makes fewer calls than this under so few changes.
 const MOST: usize = 2_000;
-
-/// strace on a running server, which fails calls of one kind.
-pub struct Injector {
-    strace: Child,
-    log: std::path::PathBuf,
-}
-
-impl Injector {
-    /// Fails `calls` as `fault` says, of files at these paths, or of all.
-    pub fn attach(server: &Server, calls: &str, fault: &str, paths: &[&Path], log: &Path) -> Self {
-        let inject = format!("inject={calls}:{fault}");
-        let mut strace = Command::new("strace")
-            .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
-            .arg(log)
-            .args(paths.iter().flat_map(|path| [std::ffi::OsStr::new("-P"), path.as_os_str()]))
-            .args(["-p", &server.pid().to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("strace does not start: {error}"));
-        let status = format!("/proc/{}/status", server.pid());
-        let deadline = Instant::now() + Duration::from_secs(20);
-        // Every thread is traced before the load begins, or a fault could miss it.
-        while !all_traced(server.pid()) {
-            assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server ({status})");
-            assert!(Instant::now() < deadline, "strace does not attach to the server ({status})");
-            // sleep: attaching is asked for, nothing tells of it
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        Self { strace, log: log.to_path_buf() }
-    }
-
-    /// Lets the server go and returns the calls that were made to fail.
-    pub fn detach(mut self) -> Vec<String> {
-        let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        self.strace.wait().unwrap();
-        let text = std::fs::read_to_string(&self.log).unwrap();
-        text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
-    }
-}
-
-fn all_traced(pid: u32) -> bool {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    tasks.filter_map(Result::ok).all(|task| {
-        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
-        !status.lines().any(|line| line == "TracerPid:\t0")
-    })
-}
 
 async fn fail_each(calls: &str, error: &str) {
     let mut random = Random::fresh();
@@ -77,7 +23,7 @@ async fn fail_each(calls: &str, error: &str) {
         // Every one of the first calls, then in growing steps.
         nth += 1 + nth / 4;
         assert!(nth < MOST, "faults fire without an end: the load is not what this test thinks");
-        let injector = Injector::attach(&server, calls, &format!("error={error}:when={nth}"), &[], &log);
+        let injector = Injector::attach(&server, calls, error, &nth.to_string(), &[], &log);
         ledger.changes(&server.client(&token), &mut random, CHANGES).await;
         let failed = injector.detach();
         let refused = ledger.refused();

@@ -3,6 +3,7 @@
 use model::Error;
 use tokio_postgres::error::SqlState;
 
+use crate::engine::DISK_ERROR;
 use crate::engine::at::At;
 use crate::engine::sqlite::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
@@ -71,7 +72,10 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         "25006" => read_only(),
         "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading goes on")
             .with_code("disk_full"),
-        "57014" => Error::unavailable("the database server cancelled the operation").with_code("cancelled"),
+        "57014" => Error::unavailable(
+            "a database server was too slow to answer and gave the operation up; nothing was changed. Try again later",
+        )
+        .with_code("cancelled"),
         code => by_class(code),
     };
     translated.with_source(At::new(server, error))
@@ -90,7 +94,7 @@ fn by_class(code: &str) -> Error {
         "53" => {
             Error::exhausted("a database server has no resources left; try again later").with_code("server_exhausted")
         }
-        "58" => Error::unavailable("a database server could not read or write its disk").with_code("disk_error"),
+        "58" => Error::unavailable("a database server could not read or write its disk").with_code(DISK_ERROR),
         "XX" => Error::corrupt("a database server reports damaged data; see its log").with_code("database_corrupt"),
         "40" | "55" | "57" => {
             Error::unavailable("the database server ended the operation; nothing was changed, try again")

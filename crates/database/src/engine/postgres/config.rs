@@ -80,3 +80,13 @@ pub(crate) async fn connect(config: &Config) -> std::result::Result<Client, toki
     client.batch_execute(SETTINGS).await?;
     Ok(client)
 }
+
+/// Opens a connection whose statements the server gives up after this time, unless a transaction says otherwise.
+pub(super) async fn connect_limited(
+    config: &Config,
+    statement: Duration,
+) -> std::result::Result<Client, tokio_postgres::Error> {
+    let client = connect(config).await?;
+    client.batch_execute(&format!("SET statement_timeout = {}", statement.as_millis())).await?;
+    Ok(client)
+}

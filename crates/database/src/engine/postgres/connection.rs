@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
@@ -15,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config, Statement};
 
 use super::classify::{self, Failure, classify, outcome_unknown};
-use super::config::connect;
+use super::config::connect_limited;
 use super::value::Bound;
 use crate::engine::at::At;
 use crate::engine::row::{Inner, Row};
@@ -33,6 +34,8 @@ pub(super) enum Mode {
     Single,
     /// One snapshot for all statements.
     Read,
+    /// The same, however long a statement takes.
+    Long,
     /// Each statement sees what was committed before it.
     Write,
 }
@@ -42,7 +45,9 @@ impl Mode {
         match self {
             Self::Single => None,
             Self::Read => Some("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-            Self::Write => Some("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            Self::Long => Some("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0"),
+            // A COMMIT that is cut off while it waits for a standby would count as done.
+            Self::Write => Some("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL statement_timeout = 0"),
         }
     }
 }
@@ -70,6 +75,8 @@ pub(crate) struct Connection {
     client: Client,
     runtime: Arc<Runtime>,
     config: Arc<Config>,
+    /// How long a statement of a short read may take.
+    statement: Duration,
     server: Arc<str>,
     statements: HashMap<&'static str, Statement>,
     mode: Mode,
@@ -83,12 +90,14 @@ impl Connection {
     pub(super) fn open(
         runtime: &Arc<Runtime>,
         config: &Arc<Config>,
+        statement: Duration,
         server: &Arc<str>,
     ) -> std::result::Result<Self, tokio_postgres::Error> {
         Ok(Self {
-            client: runtime.block_on(connect(config))?,
+            client: runtime.block_on(connect_limited(config, statement))?,
             runtime: Arc::clone(runtime),
             config: Arc::clone(config),
+            statement,
             server: Arc::clone(server),
             statements: HashMap::new(),
             mode: Mode::Read,
@@ -151,7 +160,7 @@ impl Connection {
             self.begun = false;
             let text = match self.mode {
                 Mode::Single => return self.forget_stale(),
-                Mode::Read => "COMMIT",
+                Mode::Read | Mode::Long => "COMMIT",
                 Mode::Write => "ROLLBACK",
             };
             // The first poll hands the request to the connection's task; the server answers in order, so the next
@@ -215,7 +224,9 @@ impl Connection {
         match self.failure {
             Some(Failure::Again) => self.abandon(),
             Some(Failure::Lost) => {
-                let Ok(client) = self.runtime.block_on(connect(&self.config)) else { return false };
+                let Ok(client) = self.runtime.block_on(connect_limited(&self.config, self.statement)) else {
+                    return false;
+                };
                 self.client = client;
                 self.statements.clear();
             }

@@ -23,7 +23,7 @@ pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
 use super::alone::{self, Spare};
-use super::job::{Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
+use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::Metrics;
 use super::sqlite::overloaded;
 use super::{Alone, Engine, Options};
@@ -60,7 +60,7 @@ impl Postgres {
         let connections = options.connections.max(2);
         let mut threads = Vec::with_capacity(connections);
         for _ in 0..connections {
-            threads.push(start(&queue, &config, &server, options.patience, &metrics)?);
+            threads.push(start(&queue, &config, &server, options, &metrics)?);
         }
         Ok(Self {
             queue,
@@ -88,17 +88,8 @@ impl Postgres {
         client.batch_execute(statement).await.map_err(|error| worker::refused(error, &self.server))
     }
 
-    pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {
-        self.queued(closure, false).await
-    }
-
-    /// Runs a read of one statement, without a transaction around it.
-    pub(super) async fn read_one(&self, closure: ReadClosure) -> Result<Returned> {
-        self.queued(closure, true).await
-    }
-
-    async fn queued(&self, closure: ReadClosure, single: bool) -> Result<Returned> {
-        let (job, answer) = Read::new(closure, single);
+    pub(super) async fn read(&self, closure: ReadClosure, kind: Kind) -> Result<Returned> {
+        let (job, answer) = Read::new(closure, kind);
         self.queue.push(Job::Read(job), self.patience).await?;
         self.heard(answered(answer), classify::unreachable).await
     }
@@ -136,12 +127,12 @@ impl Postgres {
             Err(_) => return Err(overloaded()),
         };
         // The permit goes with the closure: a caller who stops waiting does not free the connection.
-        self.read(Box::new(move |reader| {
+        let held: ReadClosure = Box::new(move |reader| {
             let result = closure(reader);
             drop(permit);
             result
-        }))
-        .await
+        });
+        self.read(held, Kind::Long).await
     }
 
     pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {
@@ -191,7 +182,7 @@ fn start(
     queue: &Arc<Queue>,
     config: &Arc<Config>,
     server: &Arc<str>,
-    patience: Duration,
+    options: &Options,
     metrics: &Metrics,
 ) -> Result<JoinHandle<()>> {
     let failed = |e: std::io::Error| Error::exhausted("no thread could be started for the database").with_source(e);
@@ -201,7 +192,8 @@ fn start(
         runtime: Arc::new(runtime),
         config: Arc::clone(config),
         server: Arc::clone(server),
-        patience,
+        patience: options.patience,
+        statement: options.statement,
         metrics: metrics.clone(),
         connection: None,
     };

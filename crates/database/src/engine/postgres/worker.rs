@@ -11,7 +11,7 @@ use super::classify::{Failure, classify};
 use super::connection::{Connection, Mode};
 use super::queue::{Job, Queue};
 use crate::engine::at::At;
-use crate::engine::job::{Read, Write};
+use crate::engine::job::{Kind, Read, Write};
 use crate::engine::metrics::Metrics;
 use crate::engine::session::{Reader, Session, Transaction};
 
@@ -25,6 +25,7 @@ pub(super) struct Worker {
     pub(super) config: Arc<Config>,
     pub(super) server: Arc<str>,
     pub(super) patience: Duration,
+    pub(super) statement: Duration,
     pub(super) metrics: Metrics,
     pub(super) connection: Option<Connection>,
 }
@@ -55,7 +56,11 @@ impl Worker {
                 return job.refuse(error);
             }
         };
-        connection.begin(if job.is_single() { Mode::Single } else { Mode::Read });
+        connection.begin(match job.kind() {
+            Kind::Single => Mode::Single,
+            Kind::Short => Mode::Read,
+            Kind::Long => Mode::Long,
+        });
         let succeeded = job.run(&mut Reader::new(Session::Postgres(connection)));
         connection.abandon();
         self.metrics.read(succeeded);
@@ -117,7 +122,7 @@ impl Worker {
         let mut connection = self.connection.take().filter(|connection| !connection.is_closed());
         let mut pause = Duration::from_millis(20);
         while connection.is_none() {
-            match Connection::open(&runtime, &self.config, &self.server) {
+            match Connection::open(&runtime, &self.config, self.statement, &self.server) {
                 Ok(opened) => connection = Some(opened),
                 Err(error) => {
                     if is_final(&error) || Instant::now() + pause >= deadline {

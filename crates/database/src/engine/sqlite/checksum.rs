@@ -73,7 +73,7 @@ struct Checked {
 /// The file of the system's layer.
 ///
 /// # Safety
-/// `file` must have been opened by [`open`] as a database file.
+/// `file` must have been opened by [`open`] as a database file or its log.
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite gave as much memory as the layer asked for, that of the system's file behind `Checked`.
     unsafe { file.cast::<Checked>().add(1).cast() }
@@ -153,11 +153,11 @@ unsafe extern "C" fn open(
     given: *mut c_int,
 ) -> c_int {
     let Some(Some(System(system))) = SYSTEM.get() else { return ffi::SQLITE_ERROR };
-    // SAFETY: SQLite calls this with memory for a file of this layer, which is larger than one of the system's; logs and temporary files are
-    // the system's alone.
+    // SAFETY: SQLite calls this with memory for a file of this layer, which is larger than one of the system's; temporary files are the
+    // system's alone. A log has no checksums of this layer, but a disk that cannot read it is no damaged database either.
     unsafe {
         let Some(open) = (**system).xOpen else { return ffi::SQLITE_ERROR };
-        if flags & ffi::SQLITE_OPEN_MAIN_DB == 0 {
+        if flags & (ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_WAL) == 0 {
             return open(*system, name, file, flags, given);
         }
         let checked = file.cast::<Checked>();

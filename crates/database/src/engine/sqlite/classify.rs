@@ -5,8 +5,8 @@ use std::path::Path;
 use model::Error;
 use rusqlite::ffi;
 
-use crate::engine::UNREADABLE;
 use crate::engine::at::At;
+use crate::engine::{DAMAGED, DISK_ERROR, UNREADABLE};
 
 /// Code of the error of a full disk.
 pub(super) const FULL: &str = "disk_full";
@@ -32,11 +32,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_SHMSIZE => full(path),
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_DATA => damaged(path),
         ffi::SQLITE_IOERR if extended == ffi::SQLITE_IOERR_READ => unreadable(path),
-        ffi::SQLITE_IOERR => Error::unavailable(
-            "the disk reported an error while a database was written; nothing was changed. An administrator must look at the disk and \
-             the server's log",
-        )
-        .with_code("disk_error"),
+        ffi::SQLITE_IOERR => disk_error(),
         ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => damaged(path),
         ffi::SQLITE_READONLY => read_only(path),
         ffi::SQLITE_CANTOPEN => Error::unavailable(
@@ -50,6 +46,14 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
     };
     translated.with_source(At::new(path.display(), error))
+}
+
+fn disk_error() -> Error {
+    Error::unavailable(
+        "the disk reported an error while a database was read or written; nothing was changed. An administrator must look at the disk \
+         and the server's log",
+    )
+    .with_code(DISK_ERROR)
 }
 
 /// What a failed COMMIT means. When the flush itself failed, what had been written before may still be found complete
@@ -147,7 +151,7 @@ fn busy(path: &Path) -> Error {
 
 pub(super) fn damaged(path: &Path) -> Error {
     Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
-        .with_code("database_corrupt")
+        .with_code(DAMAGED)
         .with_source(At::silent(path.display()))
 }
 

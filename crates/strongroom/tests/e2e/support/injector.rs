@@ -1,0 +1,57 @@
+//! Makes system calls of a running server fail.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Server;
+
+/// strace on a running server, which fails calls of one kind.
+pub struct Injector {
+    strace: Child,
+    log: PathBuf,
+}
+
+impl Injector {
+    /// Has calls fail, from now on, at the times that strace calls `when`; where paths are given, those on them alone.
+    pub fn attach(server: &Server, calls: &str, error: &str, when: &str, paths: &[PathBuf], log: &Path) -> Self {
+        let inject = format!("inject={calls}:error={error}:when={when}");
+        let mut strace = Command::new("strace")
+            .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
+            .arg(log)
+            .args(["-p", &server.pid().to_string()])
+            .args(paths.iter().flat_map(|path| [Path::new("-P"), path.as_path()]))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("strace does not start: {error}"));
+        let status = format!("/proc/{}/status", server.pid());
+        let deadline = Instant::now() + Duration::from_secs(20);
+        // Every thread is traced before the load begins, or a fault could miss it.
+        while !all_traced(server.pid()) {
+            assert!(strace.try_wait().unwrap().is_none(), "strace may not trace the server ({status})");
+            assert!(Instant::now() < deadline, "strace does not attach to the server ({status})");
+            // sleep: attaching is asked for, nothing tells of it
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Self { strace, log: log.to_path_buf() }
+    }
+
+    /// Lets the server go and returns the calls that were made to fail.
+    pub fn detach(mut self) -> Vec<String> {
+        let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.strace.wait().unwrap();
+        let text = std::fs::read_to_string(&self.log).unwrap();
+        text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
+    }
+}
+
+fn all_traced(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.filter_map(Result::ok).all(|task| {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        !status.lines().any(|line| line == "TracerPid:\t0")
+    })
+}

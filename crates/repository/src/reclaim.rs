@@ -46,8 +46,10 @@ pub struct BackupHold {
     pub destination: String,
     /// The point in time that it shows.
     pub as_of: Timestamp,
-    /// Whether it runs at this moment.
+    /// Whether it runs at this moment, or was killed while it ran and still holds back what it needed.
     pub is_running: bool,
+    /// When a running one holds nothing back any more, unless it gives another sign of life before.
+    pub lapses_at: Option<Timestamp>,
     /// BLOBs that wait to be deleted and that it needs. What several backups need is counted for each.
     pub blobs: u64,
     /// Their bytes.
@@ -168,7 +170,15 @@ impl Storage {
                 }
             }
             let is_running = row.state == "running";
-            holds.push(BackupHold { id: row.id, destination: row.destination, as_of: since, is_running, blobs, bytes });
+            holds.push(BackupHold {
+                id: row.id,
+                destination: row.destination,
+                as_of: since,
+                is_running,
+                lapses_at: is_running.then(|| row.seen_at.after(BACKUP_ALIVE)),
+                blobs,
+                bytes,
+            });
         }
         Ok(holds)
     }

@@ -1,6 +1,11 @@
 //! Backups of the databases alone, which keep BLOBs from being deleted: who holds what is told, and a backup whose place is gone is forgotten.
 
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
 use database::Engine;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use crate::support::backups::{Place, filled, sets};
@@ -101,4 +106,42 @@ async fn a_restored_farm_shows_and_forgets_what_it_inherited() {
     assert_eq!(holds(&farm), []);
     let taken = farm.json(&["backup", &destination]);
     assert_eq!(sets(&farm, &destination), [taken["id"].as_str().unwrap()]);
+}
+
+/// Starts a backup, and kills it as soon as the farm knows of it; its identifier.
+fn cut_short(farm: &Farm, destination: &str) -> String {
+    // Each flush takes so long that it cannot end before.
+    let slow = "inject=fsync,fdatasync:delay_enter=1000000";
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--", "strace", "-f", "-qq", "-o", "/dev/null", "-e", slow]);
+    command.arg(&farm.program).args(["backup", destination, "--data"]).arg(&farm.data);
+    let mut backup = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(90);
+    let id = loop {
+        assert!(backup.try_wait().unwrap().is_none(), "the backup ended too soon");
+        let status = farm.json(&["blobs", "status"]);
+        let held = status["held_by_backups"].as_array().unwrap().clone();
+        if let Some(hold) = held.iter().find(|hold| hold["running"] == json!(true)) {
+            break hold["id"].as_str().unwrap().to_owned();
+        }
+        assert!(Instant::now() < deadline, "the backup does not begin");
+    };
+    kill_process_group(Pid::from_raw(backup.id() as i32).unwrap(), Signal::KILL).unwrap();
+    backup.wait().unwrap();
+    id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_says_until_when_a_backup_that_was_killed_keeps_old_copies() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 6).await;
+    for number in 0..20 {
+        client.put(&format!("more/{number}.bin"), bytes(number, 500_000)).await.unwrap();
+    }
+    farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+    let id = cut_short(&farm, &place.text("backups"));
+    let moved = farm.json(&["blobs", "migrate", "--from", "files", "--to", "second"]);
+    let said = moved["message"].as_str().unwrap();
+    assert!(said.contains(&format!("the backup {id} runs, or was cut short and ends at 20")), "{said}");
+    assert!(said.contains("unless it gives another sign of life"), "{said}");
 }

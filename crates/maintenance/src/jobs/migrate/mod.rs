@@ -13,8 +13,10 @@ use database::configuration::job;
 use database::content::blob::{self, Selection};
 use database::content::progress::{self, Moved};
 use model::{Error, Id, Result, Timestamp, counted};
-use repository::{DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
+use repository::{BackupHold, DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use self::leg::Leg;
 use super::reclaim as release;
@@ -94,12 +96,31 @@ pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     }
     let held = release::held_copies(&storage).await?;
     if held > 0 {
-        let (copies, them) = if held == 1 { ("copy stays", "it") } else { ("copies stay", "them") };
-        message.push_str(&format!(
-            "; {held} old {copies} as long as a backup that runs, or has no copy of its own, needs {them}"
-        ));
+        let copies = if held == 1 { "copy stays" } else { "copies stay" };
+        message.push_str(&format!("; {held} old {copies}{}", why_held(&storage.backup_holds().await?)));
     }
     Ok(message)
+}
+
+/// Which backups keep old copies, and when that ends.
+fn why_held(holds: &[BackupHold]) -> String {
+    let time = |at: Timestamp| {
+        let at = OffsetDateTime::from_unix_timestamp(at.seconds()).ok().and_then(|at| at.format(&Rfc3339).ok());
+        at.unwrap_or_default()
+    };
+    let each = holds.iter().map(|hold| match hold.lapses_at {
+        Some(at) => format!(
+            "the backup {} runs, or was cut short and ends at {} unless it gives another sign of life",
+            hold.id,
+            time(at)
+        ),
+        None => format!("the backup {} in {} has no copies of its own", hold.id, hold.destination),
+    });
+    let each: Vec<String> = each.collect();
+    match each.is_empty() {
+        true => " until the next collection".to_owned(),
+        false => format!(" until a collection after these backups have ended or were removed: {}", each.join("; ")),
+    }
 }
 
 /// Where to begin, with figures that fit.

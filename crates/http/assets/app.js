@@ -11,6 +11,7 @@ import "./pane.js";
 import "./picture.js";
 import "./refresh.js";
 import "./selection.js";
+import "./shared.js";
 import "./swap.js";
 import "./time.js";
 import "./toast.js";

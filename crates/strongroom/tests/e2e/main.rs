@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
 mod addresses;
+mod ambiguous;
 mod backup;
 mod backup_holds;
 mod backup_losses;
@@ -14,6 +15,7 @@ mod backup_troubles;
 mod backup_unreadable;
 mod backup_words;
 mod base_backup;
+mod broken_answers;
 mod clocks;
 mod cloud;
 mod copies;

@@ -1,0 +1,93 @@
+//! Answers that cannot be sent to their end: the client never takes what came for the whole, and the log says which request
+//! it was, which document and why. A client that goes away is no fault.
+
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use http_body_util::BodyExt;
+
+use crate::support::wire::{Http, Wire};
+use crate::support::{Farm, Server, bytes, damage};
+
+/// More than the system keeps for a connection on both sides.
+const BIG: usize = 20_000_000;
+
+/// The line of the log about one request that has these words.
+async fn logged(server: &Server, request: &str, words: &str) -> String {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let said = server.said();
+        if let Some(line) = said.lines().find(|line| line.contains(request) && line.contains(words)) {
+            return line.to_owned();
+        }
+        assert!(Instant::now() < deadline, "nothing says \"{words}\" of {request}:\n{said}");
+        // sleep: what the server says is asked for, nothing tells of it
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    for (seed, name) in ["first.bin", "second.bin", "third.bin"].into_iter().enumerate() {
+        let stored = client.put(&format!("some/{name}"), bytes(seed as u64, BIG)).await.unwrap();
+        assert_eq!(stored.status.as_u16(), 201, "{}", stored.text());
+    }
+    let item =
+        client.send(reqwest::Method::GET, "/api/v1/items/by-path?path=Documents/some", Vec::new()).await.unwrap();
+    let folder = item.json()["id"].as_str().unwrap().to_owned();
+    damage(&farm.data.join("blobs"), &bytes(1, BIG));
+    for http in [Http::One, Http::Two] {
+        let wire = Wire::with_token(&server, http, &token);
+        for (path, least) in [
+            ("/api/v1/content/Documents/some/second.bin".to_owned(), BIG / 4),
+            ("/dav/Documents/some/second.bin".to_owned(), BIG / 4),
+            (format!("/api/v1/archive?ids={folder}"), BIG / 4),
+        ] {
+            let answer = wire.send("GET", &path, &[], Wire::nothing()).await;
+            assert_eq!(answer.status().as_u16(), 200, "{path}");
+            let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+            let (mut body, mut taken) = (answer.into_body(), 0);
+            let end = loop {
+                match body.frame().await {
+                    Some(Ok(frame)) => taken += frame.data_ref().map_or(0, bytes::Bytes::len),
+                    Some(Err(error)) => break error,
+                    None => panic!("{path}: {taken} bytes look like all of it, {http:?}"),
+                }
+            };
+            assert!(taken >= least && taken < 3 * BIG, "{path}: {taken} bytes came before {end}");
+            let line = logged(&server, &request, "broken off").await;
+            assert!(line.contains("ERROR") && line.contains("second.bin"), "{line}");
+            assert!(line.contains("content_damaged") && line.contains("damaged"), "{line}");
+        }
+        let whole = wire.get("/api/v1/content/Documents/some/third.bin").await;
+        assert!(whole == bytes(2, BIG), "the others are whole");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_goes_away_is_told_of_in_detailed_logs_and_is_no_fault() {
+    let mut farm = Farm::on(Engine::Sqlite).await;
+    farm.under = ["env", "STRONGROOM_LOG=info,http=debug"].map(str::to_owned).into();
+    let server = farm.start();
+    let token = farm.token();
+    let client = server.client(&token);
+    assert_eq!(client.put("big.bin", bytes(1, BIG)).await.unwrap().status.as_u16(), 201);
+    for http in [Http::One, Http::Two] {
+        let wire = Wire::with_token(&server, http, &token);
+        let answer = wire.send("GET", "/api/v1/content/Documents/big.bin", &[], Wire::nothing()).await;
+        let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+        let mut body = answer.into_body();
+        assert!(body.frame().await.unwrap().is_ok());
+        drop(body);
+        wire.hang_up();
+        let line = logged(&server, &request, "not taken to its end").await;
+        assert!(line.contains("DEBUG"), "{line}");
+        let said = server.said();
+        let faults: Vec<_> = said.lines().filter(|line| line.contains(&request) && line.contains("ERROR")).collect();
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
+}

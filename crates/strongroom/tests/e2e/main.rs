@@ -25,6 +25,7 @@ mod deletion;
 mod drills;
 mod edge;
 mod encoded;
+mod failing_reads;
 mod faults;
 mod full;
 mod health;

@@ -1,0 +1,267 @@
+//! Reads that fail, one at a time, in whatever the program does with whatever it keeps: its databases, its key, its stores,
+//! its backups. A process never panics, hangs or takes a failed read for absence; it does what it was asked, or ends with an
+//! error that says what could not be read. Afterwards everything is there.
+//!
+//! The n-th call of each thread fails, n growing in steps; `RIG_READ_STEP=1` makes it each n.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use reqwest::{Method, StatusCode};
+
+use crate::support::backups::{Place, compare, document, fill};
+use crate::support::{Farm, files_below};
+
+/// Calls that read what is there.
+const CALLS: &str = "openat,read,pread64,preadv2";
+/// Documents of the farm.
+const COUNT: usize = 12;
+
+/// A farm with documents of all sizes, an unfinished upload, two stores and a backup, closed.
+struct Template {
+    place: Place,
+    token: String,
+}
+
+/// A copy of it.
+struct Copy {
+    place: Place,
+    farm: Farm,
+}
+
+impl Template {
+    async fn make() -> Self {
+        let place = Place::new();
+        let farm = Farm::at(place.path("farm"));
+        let server = farm.start();
+        let token = farm.token();
+        let client = server.client(&token);
+        fill(&client, "kept", COUNT).await;
+        farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+        farm.json(&["backup", &place.text("backups")]);
+        assert!(server.stop().success());
+        Self { place, token }
+    }
+
+    fn copy(&self) -> Copy {
+        let place = Place::new();
+        for part in ["farm", "backups"] {
+            let mut command = Command::new("cp");
+            let done = command.args(["-a", "--reflink=auto"]).arg(self.place.path(part)).arg(place.path(part)).status();
+            assert!(done.unwrap().success());
+        }
+        let farm = Farm::at(place.path("farm"));
+        Copy { place, farm }
+    }
+}
+
+impl Copy {
+    /// Has the n-th read of each thread fail in what comes from now on.
+    fn fail(&mut self, error: &str, nth: usize) {
+        let (trace, inject) = (format!("trace={CALLS}"), format!("inject={CALLS}:error={error}:when={nth}"));
+        let words = ["strace", "-D", "-f", "-qq", "-e", "signal=none", "-e", &trace, "-e", &inject, "-o"];
+        self.farm.under = words.map(str::to_owned).into();
+        self.farm.under.push(self.log().display().to_string());
+        let mut paths = files_below(&self.place.path("farm"));
+        paths.extend(files_below(&self.place.path("backups")));
+        // Those of databases come and go.
+        let databases = ["configuration.sqlite", "databases/main.sqlite"].map(|name| self.farm.data.join(name));
+        let beside = |path: &PathBuf| ["-wal", "-shm"].map(|end| PathBuf::from(format!("{}{end}", path.display())));
+        paths.extend(databases.iter().flat_map(beside));
+        paths.sort();
+        paths.dedup();
+        self.farm.under.extend(paths.iter().flat_map(|path| ["-P".to_owned(), path.display().to_string()]));
+    }
+
+    fn log(&self) -> PathBuf {
+        self.place.path("strace")
+    }
+
+    /// Lets reads succeed again; the calls that failed.
+    fn heal(&mut self) -> Vec<String> {
+        self.farm.under.clear();
+        let text = std::fs::read_to_string(self.log()).unwrap();
+        text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
+    }
+
+    /// Runs a command; whether it did what it was asked, and all that it said.
+    fn run(&self, words: &[&str]) -> (bool, String) {
+        let mut line = self.farm.under.iter();
+        let mut command = Command::new("timeout");
+        // Longer than anything here takes on a slow machine; one that hangs fails.
+        command.arg("240").args(&mut line).arg(&self.farm.program).args(words).arg("--data").arg(&self.farm.data);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let code = output.status.code();
+        assert!(matches!(code, Some(0..=2)) && !said.contains("panicked"), "{words:?} ended with {code:?}: {said}");
+        (code == Some(0), said)
+    }
+
+    /// Everything is there, and the program finds nothing wrong with it.
+    async fn is_whole(&self, token: &str) {
+        let server = self.farm.start();
+        compare(&server.client(token), "kept", COUNT).await;
+        assert!(server.stop().success());
+        self.farm.check_blobs();
+    }
+}
+
+/// Whether a refusal says what could not be read: a file, a document, a BLOB or a database.
+fn names_something(said: &str, place: &Path) -> bool {
+    said.contains(place.to_str().unwrap()) || ["kept/", "BLOB ", "database"].iter().any(|word| said.contains(word))
+}
+
+/// Has each read fail in a command, on copies of a farm.
+async fn fail_each_of(
+    error: &str,
+    template: &Template,
+    words: impl Fn(&Copy) -> Vec<String>,
+    after: impl AsyncFn(&Copy, bool, &str),
+) {
+    let step: usize = std::env::var("RIG_READ_STEP").map_or(0, |step| step.parse().unwrap());
+    let (mut nth, mut fired) = (0, 0);
+    loop {
+        nth += if step > 0 { step } else { 1 + nth };
+        let mut copy = template.copy();
+        let line = words(&copy);
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        copy.fail(error, nth);
+        let (done, said) = copy.run(&line);
+        let failed = copy.heal();
+        if failed.is_empty() {
+            break;
+        }
+        fired += failed.len();
+        let context = format!("{line:?} with {error} at {nth}:\n{}\n{said}", failed.join("\n"));
+        println!("done: {done}, {context}");
+        assert!(done || names_something(&said, &copy.place.path("")), "{context}");
+        for wrong in ["no farm", "is not there", "is missing from", "a database is damaged", "is not a database"] {
+            assert!(!said.contains(wrong), "a failed read is taken for absence or damage: {context}");
+        }
+        after(&copy, done, &context).await;
+    }
+    assert!(fired > 3, "{fired} calls failed: the test does not test");
+}
+
+/// Has each read fail in a command that leaves the farm whole, done or not.
+async fn fail_each(error: &str, words: impl Fn(&Copy) -> Vec<String>, after: impl AsyncFn(&Copy, bool, &str)) {
+    let template = Template::make().await;
+    fail_each_of(error, &template, words, async |copy, done, context| {
+        copy.is_whole(&template.token).await;
+        after(copy, done, context).await;
+    })
+    .await;
+}
+
+fn line(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_is_whole_or_says_what_it_could_not_read() {
+    fail_each("EIO", |_| line(&["blobs", "check"]), async |_, _, _| ()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_whole_or_says_that_it_is_not() {
+    let words = |copy: &Copy| line(&["backup", &copy.place.text("backups")]);
+    fail_each("EIO", words, async |copy, done, context| {
+        let sets = copy.farm.json(&["backup", "list", &copy.place.text("backups")]);
+        let kept = sets["sets"].as_array().unwrap().len();
+        assert!(kept == 2 || !done, "a backup is told of that is not there: {context}");
+        copy.farm.json(&["backup", "verify", &copy.place.text("backups"), "--drill"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verification_and_a_drill_are_whole_or_say_what_they_could_not_read() {
+    for error in ["EIO", "EBADMSG"] {
+        let words = |copy: &Copy| line(&["backup", "verify", &copy.place.text("backups"), "--drill"]);
+        fail_each(error, words, async |copy, _, _| {
+            copy.farm.json(&["backup", "verify", &copy.place.text("backups"), "--drill"]);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restoration_is_whole_or_ends_and_succeeds_the_next_time() {
+    let words = |copy: &Copy| line(&["restore", &copy.place.text("backups"), "--force"]);
+    let template = Template::make().await;
+    fail_each_of("EIO", &template, words, async |copy, done, context| {
+        if !done {
+            let (again, said) = copy.run(&["restore", &copy.place.text("backups"), "--force"]);
+            assert!(again, "{said}\nafter {context}");
+        }
+        copy.is_whole(&template.token).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_loses_nothing() {
+    let words = |_: &Copy| line(&["blobs", "migrate", "--from", "files", "--to", "second"]);
+    fail_each("EBADMSG", words, async |copy, _, context| {
+        let (again, said) = copy.run(&["blobs", "migrate", "--from", "files", "--to", "second"]);
+        assert!(again, "{said}\nafter {context}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_loses_nothing() {
+    let words = |copy: &Copy| line(&["blobs", "repair", "--from-backup", &copy.place.text("backups")]);
+    fail_each("EIO", words, async |_, _, _| ()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew() {
+    let template = Template::make().await;
+    for error in ["EIO", "EBADMSG"] {
+        let (mut nth, mut fired) = (0, 0);
+        loop {
+            nth += 1 + nth;
+            let mut copy = template.copy();
+            copy.fail(error, nth);
+            match copy.farm.try_start() {
+                Ok(server) => {
+                    let client = server.client(&template.token);
+                    for number in 0..COUNT {
+                        let (path, content) = (format!("kept/{number}.bin"), document("kept", number));
+                        for method in [Method::GET, Method::PUT] {
+                            let body = if method == Method::PUT { content.clone() } else { Vec::new() };
+                            let address = format!("/api/v1/content/Documents/{path}");
+                            // An answer may be cut off in the middle; what comes is right, or says what is wrong.
+                            let Ok(answer) = client.send(method.clone(), &address, body).await else { continue };
+                            let right = answer.status.is_success() && (method == Method::PUT || answer.body == content);
+                            let told =
+                                answer.status == StatusCode::SERVICE_UNAVAILABLE && answer.text().contains("code");
+                            assert!(
+                                right || told,
+                                "{method} {path}, {error} at {nth}: {} {}",
+                                answer.status,
+                                answer.text()
+                            );
+                        }
+                    }
+                    assert!(!server.said().contains("panicked"), "{}", server.said());
+                    assert!(server.stop().success());
+                }
+                Err(refusal) => {
+                    assert_eq!(refusal.status.code(), Some(2), "{error} at {nth}: {}", refusal.said);
+                    let named = names_something(&refusal.said, &copy.place.path(""));
+                    assert!(named && !refusal.said.contains("panicked"), "{error} at {nth}: {}", refusal.said);
+                }
+            }
+            let failed = copy.heal();
+            println!("{error} at {nth}: {}", failed.join("\n"));
+            copy.is_whole(&template.token).await;
+            fired += failed.len();
+            if failed.is_empty() {
+                break;
+            }
+        }
+        assert!(fired > 3, "{fired} calls failed: the test does not test");
+    }
+}

@@ -10,17 +10,22 @@ use std::process::{Command, Stdio};
 use reqwest::{Method, StatusCode};
 
 use crate::support::backups::{Place, compare, document, fill};
-use crate::support::{Farm, files_below};
+use crate::support::wire::{Http, Wire};
+use crate::support::{Farm, bytes, files_below};
 
 /// Calls that read what is there.
 const CALLS: &str = "openat,read,pread64,preadv2";
 /// Documents of the farm.
 const COUNT: usize = 12;
+/// Half of the bytes of the unfinished upload.
+const HALF: u64 = 300_000;
 
 /// A farm with documents of all sizes, an unfinished upload, two stores and a backup, closed.
 struct Template {
     place: Place,
     token: String,
+    /// Where the unfinished upload is, of which half came.
+    upload: String,
 }
 
 /// A copy of it.
@@ -37,10 +42,11 @@ impl Template {
         let token = farm.token();
         let client = server.client(&token);
         fill(&client, "kept", COUNT).await;
+        let upload = begin_upload(&Wire::with_token(&server, Http::One, &token)).await;
         farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
         farm.json(&["backup", &place.text("backups")]);
         assert!(server.stop().success());
-        Self { place, token }
+        Self { place, token, upload }
     }
 
     fn copy(&self) -> Copy {
@@ -98,12 +104,33 @@ impl Copy {
     }
 
     /// Everything is there, and the program finds nothing wrong with it.
-    async fn is_whole(&self, token: &str) {
+    async fn is_whole(&self, template: &Template) {
         let server = self.farm.start();
-        compare(&server.client(token), "kept", COUNT).await;
+        compare(&server.client(&template.token), "kept", COUNT).await;
+        let wire = Wire::with_token(&server, Http::One, &template.token);
+        assert_eq!(upload_at(&wire, &template.upload).await, (200, Some(HALF)));
         assert!(server.stop().success());
         self.farm.check_blobs();
     }
+}
+
+/// Begins an upload in parts of which half comes; where it goes on.
+async fn begin_upload(wire: &Wire) -> String {
+    let (version, length) = (("tus-resumable", "1.0.0"), (2 * HALF).to_string());
+    // The Base64 of `Documents/half.bin`.
+    let said = ("upload-metadata", "path RG9jdW1lbnRzL2hhbGYuYmlu");
+    let kind = ("content-type", "application/offset+octet-stream");
+    let fields = [version, ("upload-length", length.as_str()), said, kind];
+    let begun = wire.send("POST", "/api/v1/uploads", &fields, Wire::bytes(bytes(1, HALF as usize))).await;
+    assert_eq!(begun.status().as_u16(), 201);
+    begun.headers()["location"].to_str().unwrap().to_owned()
+}
+
+/// How the server answers where an upload is, and how far it is.
+async fn upload_at(wire: &Wire, path: &str) -> (u16, Option<u64>) {
+    let answer = wire.send("HEAD", path, &[("tus-resumable", "1.0.0")], Wire::nothing()).await;
+    let offset = answer.headers().get("upload-offset").map(|offset| offset.to_str().unwrap().parse().unwrap());
+    (answer.status().as_u16(), offset)
 }
 
 /// Whether a refusal says what could not be read: a file, a document, a BLOB or a database.
@@ -147,7 +174,7 @@ async fn fail_each_of(
 async fn fail_each(error: &str, words: impl Fn(&Copy) -> Vec<String>, after: impl AsyncFn(&Copy, bool, &str)) {
     let template = Template::make().await;
     fail_each_of(error, &template, words, async |copy, done, context| {
-        copy.is_whole(&template.token).await;
+        copy.is_whole(&template).await;
         after(copy, done, context).await;
     })
     .await;
@@ -194,7 +221,10 @@ async fn a_restoration_is_whole_or_ends_and_succeeds_the_next_time() {
             let (again, said) = copy.run(&["restore", &copy.place.text("backups"), "--force"]);
             assert!(again, "{said}\nafter {context}");
         }
-        copy.is_whole(&template.token).await;
+        copy.farm.check_blobs();
+        let server = copy.farm.start();
+        compare(&server.client(&template.token), "kept", COUNT).await;
+        assert!(server.stop().success());
     })
     .await;
 }
@@ -204,6 +234,19 @@ async fn a_migration_loses_nothing() {
     let words = |_: &Copy| line(&["blobs", "migrate", "--from", "files", "--to", "second"]);
     fail_each("EBADMSG", words, async |copy, _, context| {
         let (again, said) = copy.run(&["blobs", "migrate", "--from", "files", "--to", "second"]);
+        assert!(again, "{said}\nafter {context}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drain_loses_nothing() {
+    let words = |copy: &Copy| {
+        copy.farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "second"]);
+        line(&["blobs", "stores", "drain", "files"])
+    };
+    fail_each("EIO", words, async |copy, _, context| {
+        let (again, said) = copy.run(&["blobs", "stores", "drain", "files"]);
         assert!(again, "{said}\nafter {context}");
     })
     .await;
@@ -245,6 +288,9 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
                             );
                         }
                     }
+                    let wire = Wire::with_token(&server, Http::One, &template.token);
+                    let upload = upload_at(&wire, &template.upload).await;
+                    assert!(upload == (200, Some(HALF)) || upload == (503, None), "{error} at {nth}: {upload:?}");
                     assert!(!server.said().contains("panicked"), "{}", server.said());
                     assert!(server.stop().success());
                 }
@@ -256,7 +302,7 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
             }
             let failed = copy.heal();
             println!("{error} at {nth}: {}", failed.join("\n"));
-            copy.is_whole(&template.token).await;
+            copy.is_whole(&template).await;
             fired += failed.len();
             if failed.is_empty() {
                 break;

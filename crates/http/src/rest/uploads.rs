@@ -220,8 +220,15 @@ fn has_part(headers: &HeaderMap) -> Result<bool> {
 }
 
 /// Stores the part in a body. When the body is cut, what came of it is kept, unless a checksum speaks for the whole part.
-async fn take(session: &Session, id: &str, offset: u64, headers: &HeaderMap, mut body: Body) -> Result<u64> {
+async fn take(session: &Session, id: &str, offset: u64, headers: &HeaderMap, body: Body) -> Result<u64> {
     let checksum = tus::checksum(headers)?;
+    let (session, id) = (session.clone(), id.to_owned());
+    // A task of its own: on HTTP/2 nobody asks the handler on when its client has gone, and what came would be lost.
+    let storing = tokio::spawn(async move { store(&session, &id, offset, checksum, body).await });
+    storing.await.map_err(|error| Error::unavailable("the upload was interrupted").with_source(error))?
+}
+
+async fn store(session: &Session, id: &str, offset: u64, checksum: Option<[u8; 20]>, mut body: Body) -> Result<u64> {
     let mut part = session.append_upload(id, offset, checksum.is_some()).await?;
     let mut sum = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     while let Some(frame) = body.frame().await {

@@ -52,6 +52,7 @@ mod resumable;
 mod sandbox;
 mod servers;
 mod silence;
+mod slow_streams;
 mod storage;
 mod streams;
 mod support;

@@ -13,13 +13,13 @@ use crate::support::wire::{Http, Pace, Wire, whole};
 use crate::support::{Farm, Server, bytes};
 
 /// Sizes around the bounds between one way of storing or sending and the next.
-const SIZES: [usize; 20] = [
+pub const SIZES: [usize; 20] = [
     0, 1, 4_095, 4_096, 16_383, 16_385, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 524_287, 524_288, 524_289,
     786_433, 1_048_575, 1_048_577, 1_500_000, 20_000_000,
 ];
 
 /// A server with a document of each size in Documents/sizes, and what they hold.
-async fn with_documents() -> (Farm, Server, BTreeMap<String, Bytes>) {
+pub async fn with_documents() -> (Farm, Server, BTreeMap<String, Bytes>) {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
     let client = server.client(&farm.token());
@@ -33,7 +33,7 @@ async fn with_documents() -> (Farm, Server, BTreeMap<String, Bytes>) {
     (farm, server, all)
 }
 
-async fn id(wire: &Wire, path: &str) -> String {
+pub async fn id(wire: &Wire, path: &str) -> String {
     let item = wire.get(&format!("/api/v1/items/by-path?path={path}")).await;
     let item: serde_json::Value = serde_json::from_slice(&item).unwrap();
     item["id"].as_str().unwrap().to_owned()
@@ -44,7 +44,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> usize {
 }
 
 /// The files of an archive, by the directory at its end; each has the checksum that it names.
-fn unpacked(archive: &[u8]) -> BTreeMap<String, Bytes> {
+pub fn unpacked(archive: &[u8]) -> BTreeMap<String, Bytes> {
     let end = archive.len().checked_sub(22).expect("a directory");
     assert_eq!(&archive[end..end + 4], b"PK\x05\x06", "the archive has no end");
     let (count, mut at) = (number(archive, end + 10, 2), number(archive, end + 16, 4));
@@ -66,7 +66,7 @@ fn unpacked(archive: &[u8]) -> BTreeMap<String, Bytes> {
     files
 }
 
-fn same(found: &[u8], expected: &[u8], what: &str) {
+pub fn same(found: &[u8], expected: &[u8], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     assert!(found == expected, "{what} has other bytes");
 }
@@ -241,7 +241,7 @@ async fn clients_that_stop_leave_nothing_behind_and_harm_nobody() {
 }
 
 /// The checksum of so many bytes of an answer from `start` on, its whole length, and its last 64 KiB.
-async fn summed(answer: Response<Incoming>, start: u64, count: u64) -> (u32, u64, Vec<u8>) {
+pub async fn summed(answer: Response<Incoming>, start: u64, count: u64) -> (u32, u64, Vec<u8>) {
     let (mut body, mut sum, mut at, mut last) = (answer.into_body(), crc32fast::Hasher::new(), 0_u64, Vec::new());
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.unwrap().into_data() else { continue };

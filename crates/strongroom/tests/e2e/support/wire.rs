@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::AbortHandle;
 
 use super::{PASSWORD, Server};
@@ -29,8 +29,10 @@ pub enum Http {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     Fast,
-    /// With pauses, longer than any buffer on the way lasts.
+    /// With short pauses.
     Slow,
+    /// With stops, in which everything on the way fills up and nothing moves any more.
+    Stopping,
 }
 
 /// Speaks to one server, each request on a connection of its own.
@@ -40,13 +42,15 @@ pub struct Wire {
     /// Field and value that prove who asks.
     credential: (&'static str, String),
     connections: Mutex<Vec<AbortHandle>>,
+    /// Whether the system keeps as little as it can of what was not taken yet.
+    is_narrow: bool,
 }
 
 impl Wire {
     /// A client with a bearer token.
     pub fn with_token(server: &Server, http: Http, token: &str) -> Self {
         let credential = ("authorization", format!("Bearer {token}"));
-        Self { host: server.host().to_owned(), http, credential, connections: Mutex::default() }
+        Self { host: server.host().to_owned(), http, credential, connections: Mutex::default(), is_narrow: false }
     }
 
     /// A browser of the administrator.
@@ -56,6 +60,7 @@ impl Wire {
             http,
             credential: ("cookie", String::new()),
             connections: Mutex::default(),
+            is_narrow: false,
         };
         let form = wire.send("GET", "/sign-in", &[], Self::nothing()).await;
         let cookie = |response: &Response<Incoming>| {
@@ -71,6 +76,19 @@ impl Wire {
         assert_eq!(signed_in.status().as_u16(), 303);
         wire.credential.1 = cookie(&signed_in);
         wire
+    }
+
+    /// The same client, for which the system keeps as little as it can of what was not taken yet.
+    pub fn narrow(self) -> Self {
+        Self { is_narrow: true, ..self }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        if self.is_narrow {
+            socket.set_recv_buffer_size(4_096).unwrap();
+        }
+        socket.connect(self.host.parse().unwrap()).await.unwrap()
     }
 
     /// A token for forms.
@@ -111,6 +129,17 @@ impl Wire {
 
     /// Sends a request; the answer's body is still to be taken.
     pub async fn send(&self, method: &str, path: &str, fields: &[(&str, &str)], body: Sent) -> Response<Incoming> {
+        self.send_on(self.connect().await, method, path, fields, body).await
+    }
+
+    async fn send_on(
+        &self,
+        stream: TcpStream,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        body: Sent,
+    ) -> Response<Incoming> {
         let address = match self.http {
             Http::One => path.to_owned(),
             Http::Two => format!("http://{}{path}", self.host),
@@ -126,7 +155,7 @@ impl Wire {
             request = request.header(*name, *value);
         }
         let request = request.body(body).unwrap();
-        let io = TokioIo::new(TcpStream::connect(&self.host).await.unwrap());
+        let io = TokioIo::new(stream);
         match self.http {
             Http::One => {
                 let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
@@ -144,15 +173,25 @@ impl Wire {
 
     /// Sends so many bytes of a body that is to be longer, then goes away.
     pub async fn cut(&self, path: &str, count: usize) {
-        let stream = futures_util::stream::unfold(true, move |first| async move {
-            if !first {
-                return std::future::pending().await;
+        self.cut_after("PUT", path, &[], Bytes::from(vec![7; count])).await;
+    }
+
+    /// Sends the beginning of a body, then goes away.
+    pub async fn cut_after(&self, method: &str, path: &str, fields: &[(&str, &str)], begin: Bytes) {
+        let stream = futures_util::stream::unfold(Some(begin), move |first| async move {
+            match first {
+                Some(begin) => Some((Ok(Frame::data(begin)), None)),
+                None => std::future::pending().await,
             }
-            Some((Ok(Frame::data(Bytes::from(vec![7; count]))), false))
         });
         let body: Sent = BodyExt::boxed(StreamBody::new(stream));
-        let begun = tokio::time::timeout(Duration::from_millis(500), self.send("PUT", path, &[], body)).await;
+        let stream = self.connect().await.into_std().unwrap();
+        let end = stream.try_clone().unwrap();
+        let request = self.send_on(TcpStream::from_std(stream).unwrap(), method, path, fields, body);
+        let begun = tokio::time::timeout(Duration::from_millis(500), request).await;
         assert!(begun.is_err(), "there is no answer before the body ended");
+        // On HTTP/2 the connection would live on as long as its body does.
+        end.shutdown(std::net::Shutdown::Both).unwrap();
         self.hang_up();
     }
 
@@ -169,6 +208,9 @@ impl Wire {
     }
 }
 
+/// How long a client stops, and after how many bytes again: a server fills all that is between in a fraction of that.
+const STOP: Duration = Duration::from_millis(1_500);
+const STOP_EACH: usize = 8 << 20;
 /// How often a slow client pauses.
 const PAUSES: usize = 8;
 
@@ -185,7 +227,7 @@ fn form_token(page: &[u8]) -> String {
 
 /// Takes a body to its end, which must be a proper one.
 pub async fn whole(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
-    let (mut body, mut taken, mut count) = (answer.into_body(), Vec::new(), 0);
+    let (mut body, mut taken, mut count, mut next_stop) = (answer.into_body(), Vec::new(), 0, 1);
     while let Some(frame) = body.frame().await {
         let frame = frame.unwrap_or_else(|error| panic!("the answer ended after {} bytes: {error}", taken.len()));
         if let Some(data) = frame.data_ref() {
@@ -193,6 +235,11 @@ pub async fn whole(answer: Response<Incoming>, pace: Pace) -> Vec<u8> {
         }
         if pace == Pace::Slow && count < PAUSES {
             pause().await;
+        }
+        if pace == Pace::Stopping && taken.len() >= next_stop {
+            next_stop += STOP_EACH;
+            // sleep: this client stops until the server can send no more
+            tokio::time::sleep(STOP).await;
         }
         count += 1;
     }

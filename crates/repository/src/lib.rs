@@ -89,11 +89,11 @@ pub use items::{
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };
-pub use locks::{LONGEST_LOCK, Lock, NewLock};
+pub use locks::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};
-pub use properties::{Property, PropertyChange};
+pub use properties::{MAX_PROPERTY_CHARS, Property, PropertyChange};
 pub use provider::{as_directory, open_directory_store, open_object_store};
 pub use reclaim::{BackupHold, NotedBackup, PendingReclaim};
 pub use recycle::{Bin, RecycledItem};

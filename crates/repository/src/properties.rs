@@ -8,8 +8,8 @@ use crate::{Session, Target};
 
 /// Most properties of one item.
 const MOST: i64 = 500;
-/// Most characters of all values of one item together.
-const MOST_CHARS: i64 = 256 * 1024;
+/// Most characters of all values of one item together, and of those that one change sets.
+pub const MAX_PROPERTY_CHARS: usize = 256 * 1024;
 /// Longest namespace and name, in bytes.
 const LONGEST_NAME: usize = 1_024;
 
@@ -53,6 +53,10 @@ impl Session {
         if changes.iter().any(is_too_long) {
             return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
         }
+        // Before the transaction, whose writer would take them all in.
+        if changes.iter().map(chars).sum::<usize>() > MAX_PROPERTY_CHARS {
+            return Err(too_many());
+        }
         self.require_not_held(&located).await?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>| {
@@ -69,16 +73,22 @@ impl Session {
                 }
             }
             let (count, chars) = property::totals(transaction, id)?;
-            if count > MOST || chars > MOST_CHARS {
-                return Err(Error::exhausted(format!(
-                    "an item has at most {MOST} properties with {MOST_CHARS} characters together"
-                ))
-                .with_code("too_many_properties"));
+            if count > MOST || usize::try_from(chars).is_ok_and(|chars| chars > MAX_PROPERTY_CHARS) {
+                return Err(too_many());
             }
             guard.record(transaction, id, "item.properties", path.as_str())
         };
         located.content.database.write(write).await
     }
+}
+
+fn too_many() -> Error {
+    Error::exhausted(format!("an item has at most {MOST} properties with {MAX_PROPERTY_CHARS} characters together"))
+        .with_code("too_many_properties")
+}
+
+fn chars(change: &PropertyChange) -> usize {
+    if let PropertyChange::Set(property) = change { property.value.chars().count() } else { 0 }
 }
 
 fn is_too_long(change: &PropertyChange) -> bool {

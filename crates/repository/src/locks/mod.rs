@@ -24,7 +24,7 @@ const MOST_LOCKS: i64 = 50_000;
 /// Most locks on one item: each is told to whoever lists it.
 const MOST_ON_ITEM: usize = 100;
 /// Most bytes of what a client says about the owner.
-const MOST_OWNER: usize = 4_096;
+pub const MAX_LOCK_OWNER: usize = 4_096;
 
 /// A lock as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,8 +125,8 @@ impl Session {
         if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
             return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
         }
-        if wish.owner.len() > MOST_OWNER {
-            return Err(Error::invalid(format!("the owner of a lock is described in at most {MOST_OWNER} bytes")));
+        if wish.owner.len() > MAX_LOCK_OWNER {
+            return Err(Error::invalid(format!("the owner of a lock is described in at most {MAX_LOCK_OWNER} bytes")));
         }
         if let Some(holder) = located.node().holder_id {
             let name = self.name_of(holder).await?;

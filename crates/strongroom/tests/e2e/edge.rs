@@ -98,6 +98,44 @@ async fn xml_takes_memory_in_proportion_to_what_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn xml_that_is_written_again_is_bounded_while_it_is_written() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let wire = Wire::with_token(&server, Http::One, &farm.token());
+    assert_eq!(ask(&wire, "PUT", "/api/v1/content/Documents/a.txt", &[], "x").await.0, 201);
+    // A namespace that becomes longer when it is written, and as many attributes in it as a body can hold.
+    let namespaces = format!("xmlns:D='DAV:' xmlns:p='{}'", ">".repeat(1_024));
+    let attributes: String = (0..98).map(|n| format!(" p:a{n}=''")).collect();
+    let elements = |count: usize| (0..count).map(|n| format!("<p:e{n}{attributes}/>")).collect::<String>();
+    let lock = |owner: &str| {
+        let kind = "<D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>";
+        format!("<D:lockinfo {namespaces}>{kind}<D:owner>{owner}</D:owner></D:lockinfo>")
+    };
+    let set = |root: &str, properties: &str| {
+        let root = format!("D:propertyupdate {namespaces}{root}");
+        format!("<{root}><D:set><D:prop>{properties}</D:prop></D:set></D:propertyupdate>")
+    };
+    let many: String = (0..1_000).map(|n| format!("<D:e{n}/>")).collect();
+    for (what, method, body, expected) in [
+        ("an owner with 98,000 attributes", "LOCK", lock(&elements(1_000)), 400),
+        ("980 properties with 98 attributes", "PROPPATCH", set("", &elements(980)), 507),
+        ("a property with 98,000 attributes", "PROPPATCH", set("", &format!("<p:x>{}</p:x>", elements(990))), 507),
+        ("a language of 900 KB", "PROPPATCH", set(&format!(" xml:lang='{}'", "l".repeat(900_000)), &many), 507),
+        // As a namespace is declared once, this one is just too long.
+        ("an owner with 2 attributes", "LOCK", lock("<D:e p:a='' p:b=''/>"), 400),
+    ] {
+        let request = ask(&wire, method, "/dav/Documents/a.txt", &[], &body);
+        let ((status, length), took, memory) = watched(&server, request).await;
+        println!("{what}, {} bytes: {status}, {length} bytes in {took:?}, {memory} MiB", body.len());
+        assert_eq!(status, expected, "{what}");
+        assert!(memory < 64, "{what}: {memory} MiB");
+    }
+    // What clients really say is taken as before.
+    assert_eq!(ask(&wire, "PROPPATCH", "/dav/Documents/a.txt", &[], &set("", "<p:x p:a='1'>y</p:x>")).await.0, 207);
+    assert_eq!(ask(&wire, "LOCK", "/dav/Documents/a.txt", &[], &lock("<D:href>me</D:href>")).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn conditions_of_a_request_are_bounded() {
     let farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();

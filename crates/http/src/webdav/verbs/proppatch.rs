@@ -7,7 +7,7 @@ use repository::{Property, PropertyChange};
 use crate::webdav::error::{Outcome, xml_response};
 use crate::webdav::live;
 use crate::webdav::request::Ask;
-use crate::webdav::wire::bodies::{self, Patch};
+use crate::webdav::wire::bodies::{self, Patch, PropertyName};
 use crate::webdav::wire::multistatus::{self, BEGIN, END};
 use crate::webdav::wire::xml;
 
@@ -15,11 +15,11 @@ use crate::webdav::wire::xml;
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     ask.require_preconditions().await?;
     let patches = ask.xml(body, bodies::proppatch).await?;
-    let names: Vec<_> = patches.iter().map(Patch::name).collect();
+    let names: Vec<_> = patches.iter().map(|patch| patch.name().clone()).collect();
     let mut out = BEGIN.to_owned();
     multistatus::begin(&mut out, &ask.href);
     let (refused, others): (Vec<_>, Vec<_>) = names.into_iter().partition(live::is_live);
-    let written = |names: &[bodies::PropertyName]| {
+    let written = |names: &[PropertyName]| {
         let mut text = String::new();
         for name in names {
             xml::write_empty(&mut text, &name.namespace, &name.name);
@@ -52,14 +52,6 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
 fn change(patch: Patch) -> PropertyChange {
     match patch {
         Patch::Remove(name) => PropertyChange::Remove(name.namespace, name.name),
-        Patch::Set(element) => {
-            let mut value = String::new();
-            element.write(&mut value);
-            PropertyChange::Set(Property {
-                namespace: element.namespace.as_ref().to_owned(),
-                name: element.name,
-                value,
-            })
-        }
+        Patch::Set(PropertyName { namespace, name }, value) => PropertyChange::Set(Property { namespace, name, value }),
     }
 }

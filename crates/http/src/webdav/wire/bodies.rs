@@ -1,6 +1,7 @@
 //! What the XML bodies of requests ask for.
 
 use model::{Error, Result};
+use repository::{MAX_LOCK_OWNER, MAX_PROPERTY_CHARS};
 
 use super::xml::{self, Element};
 
@@ -27,8 +28,8 @@ pub enum Asked {
 /// One step of a PROPPATCH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Patch {
-    /// Set a property to this element.
-    Set(Element),
+    /// Set a property to this element, which is XML.
+    Set(PropertyName, String),
     /// Remove it.
     Remove(PropertyName),
 }
@@ -60,10 +61,9 @@ impl PropertyName {
 
 impl Patch {
     /// The property that it is about.
-    pub fn name(&self) -> PropertyName {
+    pub fn name(&self) -> &PropertyName {
         match self {
-            Self::Set(element) => PropertyName::of(element),
-            Self::Remove(name) => name.clone(),
+            Self::Set(name, _) | Self::Remove(name) => name,
         }
     }
 }
@@ -76,6 +76,8 @@ fn bad(why: &'static str) -> Error {
 const MOST_PROPERTIES: usize = 100;
 /// Most steps of one PROPPATCH, whose answer tells of each once. An item keeps fewer properties.
 const MOST_STEPS: usize = 1_000;
+/// Most bytes of all values of one PROPPATCH: as many as the characters of one item can take.
+const MOST_VALUES: usize = 4 * MAX_PROPERTY_CHARS;
 
 /// The names of the properties in an element.
 ///
@@ -90,6 +92,11 @@ pub fn names(prop: &Element) -> Result<Vec<PropertyName>> {
 
 fn too_many(most: usize) -> Error {
     Error::invalid(format!("a request of this kind names at most {most} properties")).with_code("invalid_xml")
+}
+
+fn too_long() -> Error {
+    Error::exhausted(format!("properties with more than {MOST_VALUES} bytes together cannot be kept: set fewer"))
+        .with_code("too_many_properties")
 }
 
 /// Reads the body of a PROPFIND; an empty one asks for all.
@@ -114,12 +121,15 @@ pub fn propfind(body: &[u8]) -> Result<Asked> {
 }
 
 /// Reads the body of a PROPPATCH, in its order.
+///
+/// # Errors
+/// Invalid with code `invalid_xml`; Exhausted with `too_many_properties` for values that no item could keep.
 pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
     let root = xml::parse(body)?;
     if !root.is("propertyupdate") {
         return Err(bad("it must be a DAV:propertyupdate"));
     }
-    let mut patches = Vec::new();
+    let (mut patches, mut left) = (Vec::new(), MOST_VALUES);
     for step in root.elements() {
         let Some(prop) = step.dav("prop") else { continue };
         let language = [prop, step, &root].into_iter().find_map(Element::language);
@@ -134,7 +144,9 @@ pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
                 if let Some(language) = language {
                     element.set_language(language);
                 }
-                patches.push(Patch::Set(element));
+                let value = element.written(left).ok_or_else(too_long)?;
+                left -= value.len();
+                patches.push(Patch::Set(PropertyName::of(&element), value));
             }
         }
     }
@@ -142,6 +154,10 @@ pub fn proppatch(body: &[u8]) -> Result<Vec<Patch>> {
         return Err(bad("it sets and removes no property"));
     }
     Ok(patches)
+}
+
+fn owner_too_long() -> Error {
+    Error::invalid(format!("the owner of a lock is described in at most {MAX_LOCK_OWNER} bytes"))
 }
 
 /// Reads the body of a LOCK; an empty one asks for a refresh.
@@ -162,10 +178,8 @@ pub fn lock(body: &[u8]) -> Result<Option<LockInfo>> {
         (None, Some(_)) => false,
         _ => return Err(bad("the scope of a lock is either DAV:exclusive or DAV:shared")),
     };
-    let mut owner = String::new();
-    if let Some(element) = root.dav("owner") {
-        element.write_content(&mut owner);
-    }
+    let owner = root.dav("owner").map(|element| element.content_written(MAX_LOCK_OWNER).ok_or_else(owner_too_long));
+    let owner = owner.transpose()?.unwrap_or_default();
     Ok(Some(LockInfo { exclusive, owner }))
 }
 
@@ -205,8 +219,8 @@ mod tests {
             <D:set><D:prop xml:lang='de'><D:b>1</D:b></D:prop></D:set></D:propertyupdate>";
         let patches = proppatch(body).unwrap();
         assert_eq!(patches[0], Patch::Remove(dav("a")));
-        let Patch::Set(element) = &patches[1] else { panic!("{patches:?}") };
-        assert_eq!((element.language(), element.name.as_str()), (Some("de"), "b"));
+        let value = "<b xmlns=\"DAV:\" xml:lang=\"de\">1</b>".to_owned();
+        assert_eq!(patches[1], Patch::Set(dav("b"), value));
         assert!(proppatch(b"<D:propertyupdate xmlns:D='DAV:'/>").is_err());
     }
 

@@ -291,44 +291,70 @@ impl Element {
         }
     }
 
-    /// The element as text that needs nothing from around it.
-    pub fn write(&self, out: &mut String) {
+    /// The element as text that needs nothing from around it; none when that is longer than `most` bytes.
+    pub fn written(&self, most: usize) -> Option<String> {
+        let mut out = String::new();
+        self.write(&mut out, most)?;
+        Some(out)
+    }
+
+    /// What is in it, as text that needs nothing from around it; none when that is longer than `most` bytes.
+    pub fn content_written(&self, most: usize) -> Option<String> {
+        let mut out = String::new();
+        self.write_content(&mut out, most)?;
+        Some(out)
+    }
+
+    /// Names are written again for each element: without a bound, the text could be thousands of times as long as what came.
+    fn write(&self, out: &mut String, most: usize) -> Option<()> {
         begin(out, &self.namespace, &self.name);
-        for (index, (namespace, name, value)) in self.attributes.iter().enumerate() {
+        let mut declared: Vec<&str> = Vec::new();
+        for (namespace, name, value) in &self.attributes {
             if &**namespace == XML {
                 out.push_str(" xml:");
             } else if namespace.is_empty() {
                 out.push(' ');
+            } else if let Some(prefix) = declared.iter().position(|known| *known == &**namespace) {
+                out.push_str(&format!(" a{prefix}:"));
             } else {
-                out.push_str(&format!(" xmlns:a{index}=\""));
+                let prefix = declared.len();
+                out.push_str(&format!(" xmlns:a{prefix}=\""));
                 escape(out, namespace);
-                out.push_str(&format!("\" a{index}:"));
+                out.push_str(&format!("\" a{prefix}:"));
+                declared.push(namespace);
             }
             out.push_str(name);
             out.push_str("=\"");
             escape_value(out, value);
             out.push('"');
+            fits(out, most)?;
         }
         if self.children.is_empty() {
             out.push_str("/>");
-            return;
+            return fits(out, most);
         }
         out.push('>');
-        self.write_content(out);
+        self.write_content(out, most)?;
         out.push_str("</");
         out.push_str(&self.name);
         out.push('>');
+        fits(out, most)
     }
 
-    /// What is in it, as text that needs nothing from around it.
-    pub fn write_content(&self, out: &mut String) {
+    fn write_content(&self, out: &mut String, most: usize) -> Option<()> {
         for node in &self.children {
             match node {
-                Node::Element(element) => element.write(out),
+                Node::Element(element) => element.write(out, most)?,
                 Node::Text(text) => escape(out, text),
             }
+            fits(out, most)?;
         }
+        Some(())
     }
+}
+
+fn fits(out: &str, most: usize) -> Option<()> {
+    (out.len() <= most).then_some(())
 }
 
 /// An element with nothing in it.

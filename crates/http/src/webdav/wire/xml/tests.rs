@@ -3,9 +3,7 @@
 use super::*;
 
 fn again(text: &str) -> String {
-    let mut out = String::new();
-    parse(text.as_bytes()).unwrap().write(&mut out);
-    out
+    parse(text.as_bytes()).unwrap().written(usize::MAX).unwrap()
 }
 
 #[test]
@@ -16,6 +14,10 @@ fn elements_come_back_with_their_namespaces() {
         ("<a xmlns='u'><b xmlns=''>1</b><c/></a>", "<a xmlns=\"u\"><b xmlns=\"\">1</b><c xmlns=\"u\"/></a>"),
         ("<a xml:lang='de' x='1'/>", "<a xmlns=\"\" xml:lang=\"de\" x=\"1\"/>"),
         ("<a xmlns:q='u' q:x='\"'/>", "<a xmlns=\"\" xmlns:a0=\"u\" a0:x=\"&quot;\"/>"),
+        (
+            "<a xmlns:q='u' xmlns:r='v' q:x='1' r:x='2' q:y='3'/>",
+            "<a xmlns=\"\" xmlns:a0=\"u\" a0:x=\"1\" xmlns:a1=\"v\" a1:x=\"2\" a0:y=\"3\"/>",
+        ),
         ("<a><![CDATA[]]></a>", "<a xmlns=\"\"/>"),
         ("<a x='1&#10;&#9;&#13;2'/>", "<a xmlns=\"\" x=\"1&#10;&#9;&#13;2\"/>"),
         ("<\u{fc}\u{b7}1-x/>", "<\u{fc}\u{b7}1-x xmlns=\"\"/>"),
@@ -25,6 +27,17 @@ fn elements_come_back_with_their_namespaces() {
         assert_eq!(again(text), expected, "{text}");
         assert_eq!(again(expected), expected, "{text}");
     }
+}
+
+#[test]
+fn what_becomes_too_long_is_not_written() {
+    let element = parse(b"<a x='1'><b>text</b><b/></a>").unwrap();
+    let whole = element.written(usize::MAX).unwrap();
+    let inner = element.content_written(usize::MAX).unwrap();
+    assert_eq!(element.written(whole.len()), Some(whole.clone()));
+    assert!((0..whole.len()).all(|most| element.written(most).is_none()));
+    assert_eq!(element.content_written(inner.len()), Some(inner.clone()));
+    assert!((0..inner.len()).all(|most| element.content_written(most).is_none()));
 }
 
 #[test]

@@ -194,12 +194,14 @@ impl Session {
     /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`; Invalid
     /// with code `invalid_password` or `easy_password`.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
-        let own = self.account(self.principal.id).await?;
-        let hash = self.hash(new, &own).await?;
+        // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
+        let _alone = self.repository.inner.identities.changes.turn(self.principal.id).await;
         let checked = self.repository.authenticate(&self.principal.login, old, client, true).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
             return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));
         }
+        let own = self.account(self.principal.id).await?;
+        let hash = self.hash(new, &own).await?;
         self.store_password(self.principal.id, hash).await
     }
 

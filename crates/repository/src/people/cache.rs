@@ -153,6 +153,23 @@ impl VerifiedPasswords {
     }
 }
 
+/// Lets one request of a person at a time do what takes long.
+pub(crate) struct Turns([tokio::sync::Mutex<()>; 64]);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| tokio::sync::Mutex::default()))
+    }
+}
+
+impl Turns {
+    /// Waits until no other request of this person, nor of a few others, has its turn.
+    pub(crate) async fn turn(&self, person: Id) -> tokio::sync::MutexGuard<'_, ()> {
+        let place = person.get().unsigned_abs() % self.0.len() as u64;
+        self.0[usize::try_from(place).unwrap_or(0)].lock().await
+    }
+}
+
 /// Which credentials had their time of last use written lately, so that parallel requests write it once.
 #[derive(Default)]
 pub(crate) struct Touches(Mutex<HashMap<Id, Timestamp>>);

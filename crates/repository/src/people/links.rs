@@ -1,6 +1,6 @@
 //! Passwords of links to documents: hashed like those of accounts, and tried as rarely.
 
-use database::Transaction;
+use database::{Reader, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
 use super::secret::{self, SecretKind};
@@ -38,9 +38,13 @@ impl Repository {
         password: &str,
         client: &Client,
     ) -> Result<bool> {
-        let turn = self.inner.identities.hasher.turn().await?;
-        let (address, now) = (client.address, Timestamp::now());
+        let address = client.address;
         let subjects = [Subject::link(link), Subject::link_pair(link, address), Subject::address(address)];
+        // Before a turn is waited for, and again after it: a refusal takes no turn from others and writes nothing.
+        self.refuse_waiting(&subjects).await?;
+        let turn = self.inner.identities.hasher.turn().await?;
+        self.refuse_waiting(&subjects).await?;
+        let now = Timestamp::now();
         let reserve = move |tx: &mut Transaction| throttle::reserve(tx, &subjects, now);
         let reservation = match self.inner.configuration.write_vital(reserve).await? {
             Admission::Admitted(reservation) => reservation,
@@ -53,6 +57,12 @@ impl Repository {
             self.inner.configuration.write_vital(settle).await?;
         }
         Ok(right)
+    }
+
+    async fn refuse_waiting(&self, subjects: &[Subject; 3]) -> Result<()> {
+        let (subjects, now) = (subjects.clone(), Timestamp::now());
+        let look = move |reader: &mut Reader| throttle::waiting(reader, &subjects, now);
+        self.inner.configuration.read(look).await?.map_or(Ok(()), |wait| Err(throttle::refusal(wait)))
     }
 }
 

@@ -48,6 +48,8 @@ pub use tokens::{NewToken, TokenWish};
 pub(crate) struct Identities {
     hasher: password::Hasher,
     verified: cache::VerifiedPasswords,
+    /// Who changes their own password.
+    changes: cache::Turns,
     held: cache::Credentials,
     groups: cache::GroupCache,
     names: cache::NameCache,
@@ -65,6 +67,7 @@ impl Identities {
         Ok(Self {
             hasher: password::Hasher::new(),
             verified: cache::VerifiedPasswords::new()?,
+            changes: cache::Turns::default(),
             held: cache::Credentials::default(),
             groups: cache::GroupCache::default(),
             names: cache::NameCache::default(),

@@ -5,6 +5,8 @@ use super::{Farm, PASSWORD, client, code, on_each_engine};
 on_each_engine! {
     parallel_guesses_share_one_budget,
     right_passwords_are_not_slowed_down,
+    whoever_guesses_takes_no_turn_from_others,
+    one_person_changes_one_password_at_a_time,
     no_secret_is_written_down,
 }
 
@@ -53,6 +55,62 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
     farm.administrator().await.set_password(ann, PASSWORD).await.unwrap();
     restarted.sign_in("ann", PASSWORD, &here).await.unwrap();
     restarted.close().await;
+    farm.close().await;
+}
+
+/// All turns of the hasher but so many.
+async fn turns_but(farm: &Farm, left: usize) -> Vec<crate::people::password::Turn> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut turns = Vec::new();
+    for _ in left..processors.min(4) {
+        turns.push(farm.repository.inner.identities.hasher.turn().await.unwrap());
+    }
+    turns
+}
+
+async fn whoever_guesses_takes_no_turn_from_others(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let (caller, here) = (farm.caller(ann).await, client("10.0.0.1"));
+    let (link, stored) = (model::Id::new(7), farm.repository.link_password("a-password").await.unwrap());
+    let guess = async || farm.repository.try_link_password(link, &stored, "wrong", &client("10.0.0.2")).await;
+    for _ in 0..5 {
+        assert_eq!(code(caller.change_own_password("wrong", "an-even-better-one", &here).await), "wrong_password");
+        assert!(!guess().await.unwrap());
+    }
+    // There is no turn to be had, and none is waited for.
+    let _all = turns_but(&farm, 0).await;
+    assert_eq!(code(caller.change_own_password("wrong", "an-even-better-one", &here).await), "too_many_attempts");
+    assert_eq!(code(guess().await), "too_many_attempts");
+    farm.close().await;
+}
+
+async fn one_person_changes_one_password_at_a_time(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let (caller, here) = (farm.caller(ann).await, client("10.0.0.1"));
+    farm.repository.caller_from_password("ann", PASSWORD, &here).await.unwrap();
+    // One turn is left, and it is taken in the order in which it is asked for.
+    let turns = turns_but(&farm, 1).await;
+    let hasher = &farm.repository.inner.identities.hasher;
+    let last = hasher.turn().await.unwrap();
+    let mut changes = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (caller, here) = (caller.clone(), here.clone());
+        changes.spawn(async move { code(caller.change_own_password(PASSWORD, "passwordpassword", &here).await) });
+    }
+    let before = futures_util::future::poll_immediate(changes.join_next()).await;
+    assert!(before.is_none(), "{before:?}");
+    // sleep: the changes come to where they wait, nothing tells of it
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let mine = hasher.turn();
+    drop(last);
+    let mine = mine.await.unwrap();
+    let mut done = 0;
+    while changes.try_join_next().is_some() {
+        done += 1;
+    }
+    assert!(done <= 2, "{done} changes went before");
+    drop((mine, turns));
+    assert!(changes.join_all().await.iter().all(|outcome| *outcome == "easy_password"));
     farm.close().await;
 }
 

@@ -59,6 +59,8 @@ pub async fn guarded(request: Request, next: Next) -> Response {
     }
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     note(&method, route, response.status(), start, &context);
+    // The places of the request are kept until the answer was taken.
+    response.extensions_mut().insert(context.clone());
     sending::watch(response, route, &context)
 }
 

@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod health;
 mod identity;
 mod intake;
+mod line;
 mod place;
 mod preface;
 mod protocol;

@@ -2,63 +2,71 @@
 //! BLOB for ever.
 //!
 //! On a connection of its own the system notices: bytes that are not acknowledged, or not wanted, for the limit end the
-//! connection. On a shared HTTP/2 connection only one stream may stand still, so each answer is watched.
+//! connection. On a shared HTTP/2 connection only one stream may stand still, so each answer is watched: what it holds is given
+//! back, and its connection ends when that is not all that stands still ([`Line`]).
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Version, header};
-use axum::middleware::Next;
+use axum::middleware::{AddExtension, Next};
 use axum::response::Response;
 use axum_server::accept::Accept;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use tower::Layer;
 
 use crate::courtesy;
+use crate::line::{Line, OnLine};
+use crate::request::RequestContext;
 
 /// Longest time without any progress while an answer is being sent.
 pub const LIMIT: Duration = Duration::from_secs(60);
-/// Answers up to this many bytes need not be watched: they hold no more than themselves.
+/// Answers up to this many bytes hold no more than themselves: nothing is given back before their connection ends.
 const SMALL: u64 = 64 * 1024;
 
-/// Accepts connections that the system ends when what was sent is not taken for the limit.
+/// Accepts connections that end when what was sent is not taken for the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct StallAcceptor(pub Duration);
 
 impl<S> Accept<TcpStream, S> for StallAcceptor {
-    type Stream = TcpStream;
-    type Service = S;
+    type Stream = OnLine<TcpStream>;
+    type Service = AddExtension<S, Arc<Line>>;
     type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
         let millis = u32::try_from(self.0.as_millis()).unwrap_or(u32::MAX);
         let limited = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis).map_err(io::Error::from);
-        ready(stream.set_nodelay(true).and(limited).map(|()| (stream, service)))
+        let line = Line::new(self.0);
+        let service = Extension(line.clone()).layer(service);
+        ready(stream.set_nodelay(true).and(limited).map(|()| (OnLine::new(stream, line), service)))
     }
 }
 
-/// Watches the larger answers on HTTP/2.
+/// Watches the answers on HTTP/2.
 pub async fn watch(State(limit): State<Duration>, request: Request, next: Next) -> Result<Response, Infallible> {
     let shared = request.version() == Version::HTTP_2;
+    let line = request.extensions().get::<Arc<Line>>().filter(|_| shared).cloned();
     let mut response = next.run(request).await;
     let length = response.body().size_hint().exact();
     let small = length.is_some_and(|length| length <= SMALL);
     if small {
         courtesy::answered_small();
     }
-    if small || !shared {
-        return Ok(response);
-    }
+    let Some(line) = line.filter(|_| length != Some(0)) else { return Ok(response) };
     if let Some(length) = length {
         response.headers_mut().entry(header::CONTENT_LENGTH).or_insert(HeaderValue::from(length));
     }
-    Ok(response.map(|body| watched(body, limit)))
+    let context = response.extensions_mut().remove::<RequestContext>();
+    Ok(response.map(|body| line.carry(if small { body } else { watched(body, limit) }, context)))
 }
 
 /// A body that is dropped, and ends in an error, when nobody asks for its next piece for the limit.
@@ -86,8 +94,6 @@ fn watched(body: Body, limit: Duration) -> Body {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     const PIECE: Duration = Duration::from_secs(5);

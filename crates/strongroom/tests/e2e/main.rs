@@ -56,5 +56,6 @@ mod slow_streams;
 mod storage;
 mod streams;
 mod support;
+mod untaken;
 mod unreadable;
 mod webdav;

@@ -20,18 +20,35 @@ use crate::request;
 const MOST_ENTRIES: usize = 10_000;
 /// Most bytes of one archive.
 const MOST_BYTES: u64 = 100 << 30;
+/// Most bytes of the paths in one archive, which are kept until its end.
+const MOST_PATHS: usize = 8 << 20;
 
 struct Entry {
-    /// None for a folder.
-    document: Option<Id>,
-    path: String,
+    id: Id,
+    kind: NodeKind,
+    size: u64,
     modified: Timestamp,
+    path: String,
+}
+
+impl Entry {
+    /// The item, at a path in the archive.
+    fn new(item: &Item, path: String) -> Self {
+        Self { id: item.id, kind: item.kind, size: item.size, modified: item.modified_at, path }
+    }
+}
+
+fn too_large() -> Error {
+    Error::exhausted(
+        "an archive has at most 10,000 documents and folders, 8 MiB of names and 100 GB: take fewer at a time",
+    )
+    .with_code("archive_too_large")
 }
 
 /// The answer that sends these items, folders with all they hold.
 ///
 /// # Errors
-/// Exhausted with code `archive_too_large`, when there are more than 10,000 items or 100 GB.
+/// Exhausted with code `archive_too_large`, when there are more than 10,000 items, 8 MiB of paths or 100 GB.
 pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
     let place = request::costly()?;
     let (entries, name) = gather(session, ids).await?;
@@ -62,8 +79,8 @@ pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
 
 /// Everything that goes in, and what the archive is called.
 async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, String)> {
-    let (mut names, mut entries, mut bytes) = (Names::default(), VecDeque::new(), 0_u64);
-    let (mut rest, mut name): (VecDeque<(Item, String)>, _) = (VecDeque::new(), String::new());
+    let (mut names, mut entries, mut bytes, mut paths) = (Names::default(), VecDeque::new(), 0_u64, 0_usize);
+    let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
         if item.kind == NodeKind::Site {
@@ -74,30 +91,31 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
             name = if ids.len() == 1 { item.name.clone() } else { above.to_owned() };
         }
         let path = names.give("", &item.name);
-        rest.push_back((item, path));
+        paths += path.len();
+        rest.push_back(Entry::new(&item, path));
     }
-    while let Some((item, path)) = rest.pop_front() {
-        bytes = bytes.saturating_add(item.size);
+    while let Some(entry) = rest.pop_front() {
+        bytes = bytes.saturating_add(entry.size);
         if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES {
-            return Err(Error::exhausted(
-                "an archive has at most 10,000 documents and folders and 100 GB: take fewer at a time",
-            )
-            .with_code("archive_too_large"));
+            return Err(too_large());
         }
-        let document = (item.kind == NodeKind::Document).then_some(item.id);
-        entries.push_back(Entry { document, path: path.clone(), modified: item.modified_at });
         let mut after = None;
-        while document.is_none() {
-            let (_, page) = session.list(&Target::Id(item.id), Sort::Name, false, after, MAX_PAGE).await?;
+        while entry.kind != NodeKind::Document {
+            let (_, page) = session.list(&Target::Id(entry.id), Sort::Name, false, after, MAX_PAGE).await?;
             for child in page.items {
-                let path = names.give(&path, &child.name);
-                rest.push_back((child, path));
+                let path = names.give(&entry.path, &child.name);
+                paths += path.len();
+                rest.push_back(Entry::new(&child, path));
+            }
+            if paths > MOST_PATHS {
+                return Err(too_large());
             }
             after = page.next;
             if after.is_none() || rest.len() > MOST_ENTRIES {
                 break;
             }
         }
+        entries.push_back(entry);
     }
     Ok((entries, name))
 }
@@ -128,10 +146,10 @@ impl Sending {
                 return self.more().await.map(Some);
             }
             let Some(entry) = self.entries.pop_front() else { return Ok(self.end()) };
-            let Some(id) = entry.document else {
+            if entry.kind != NodeKind::Document {
                 return Ok(Some(self.headers.folder(&entry.path, entry.modified).into()));
-            };
-            match self.session.open(&Target::Id(id), VersionChoice::Visible).await {
+            }
+            match self.session.open(&Target::Id(entry.id), VersionChoice::Visible).await {
                 Ok(content) => {
                     let size = content.size();
                     let head = self.headers.file(&entry.path, size, entry.modified);

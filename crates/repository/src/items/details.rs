@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use database::Reader;
 use database::content::{collection, lock, property};
-use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, fold};
+use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 
-use super::list::{ListRequest, Order, Page, SortKey};
+use super::list::{ListRequest, Order, Page, SortKey, fitting};
 use super::walk::Listing;
 use crate::locate::Located;
 use crate::view::Item;
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// A page of what a site, library or folder holds, by name, folders first, without what the caller may not see. `limit` is at
-    /// most [`MAX_PAGE`]; `after` is the `next` of the page before.
+    /// most [`model::MAX_PAGE`], and less where paths are long; `after` is the `next` of the page before.
     pub async fn details_below(
         &self,
         target: &Target,
@@ -67,11 +67,12 @@ impl Session {
         after: Option<SortKey>,
         limit: usize,
     ) -> Result<Page<Details, SortKey>> {
-        let limit = limit.clamp(1, MAX_PAGE);
         let (_, page) = self
             .inspect(target, move |reader, located| {
                 let above = locks_above(reader, located, wanted, true)?;
                 let path = located.path();
+                let shared = above.iter().map(|lock| lock.owner.len() + lock.path.as_ref().map_or(0, String::len));
+                let limit = fitting(limit, path.len() + shared.sum::<usize>());
                 let request = ListRequest::default();
                 let listing = Listing::new(located, &request, &path, Order::Plain);
                 let mut page = listing.page(reader, after, limit)?;

@@ -16,6 +16,8 @@ use crate::{Column, Session, Target};
 /// Most people and types by which one folder can be ordered; the documents of others are left out of no listing, but stand
 /// nowhere in such an order.
 const MOST_GROUPS: usize = 2_000;
+/// Most bytes that the items of one page repeat, each of them: the path of what holds them, and what else they share.
+const MOST_REPEATED: usize = 1 << 20;
 /// Most types that are offered for a filter.
 const MOST_TYPES: usize = 50;
 
@@ -131,7 +133,8 @@ impl Session {
 
     /// A page of what a site, library or folder holds, without what the caller may not see.
     ///
-    /// `limit` is at most [`MAX_PAGE`]; `after` is the `next` of the page before, of the same sorting.
+    /// `limit` is at most [`MAX_PAGE`]; `after` is the `next` of the page before, of the same sorting. A page is shorter where
+    /// paths are so long that they would be more than a mebibyte together.
     pub async fn list(
         &self,
         target: &Target,
@@ -169,7 +172,8 @@ impl Session {
             .inspect(target, move |reader, located| {
                 let place = located.item(reader)?;
                 let listing = Listing::new(located, &request, &place.path, order);
-                let mut page = listing.page(reader, request.after.clone(), request.limit.clamp(1, MAX_PAGE))?;
+                let limit = fitting(request.limit, place.path.len());
+                let mut page = listing.page(reader, request.after.clone(), limit)?;
                 mark_open(reader, located, &mut page.items)?;
                 let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
                 Ok(Listed { place, page, columns, values })
@@ -243,6 +247,11 @@ impl Session {
         people.sort_by_cached_key(|id| (names.get(id).map(|name| fold(&name.name)), *id));
         Ok(column.map_or(Order::People(people.clone()), |column| Order::Named(column, people)))
     }
+}
+
+/// How many of `limit` items a page has when each of them repeats so many bytes: at least one.
+pub(super) fn fitting(limit: usize, bytes: usize) -> usize {
+    limit.min(MOST_REPEATED / bytes.max(1)).clamp(1, MAX_PAGE)
 }
 
 /// What a walk through documents follows.

@@ -21,6 +21,7 @@ mod cloud;
 mod copies;
 mod cut_short;
 mod database_disk;
+mod deep;
 mod deletion;
 mod drills;
 mod edge;

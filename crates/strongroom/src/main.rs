@@ -3,6 +3,7 @@
 
 mod commands;
 mod configuration;
+mod descriptors;
 mod listen;
 mod logging;
 

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::configuration::{FILE, Names, Place, Settings};
 use crate::listen::Listen;
-use crate::{commands, logging};
+use crate::{commands, descriptors, logging};
 
 /// Flags of `serve`; each has a setting of the same name.
 #[derive(Args)]
@@ -76,10 +76,13 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         _ => error,
     })?;
+    // Before databases and stores are opened.
+    let mut limits = limits(&settings);
+    limits.connections = descriptors::make_room(limits.connections);
     let scheme = if tls.is_some() { "https" } else { "http" };
     let mut options = http_edge::Options::new(listen);
     options.tls = tls;
-    options.limits = limits(&settings);
+    options.limits = limits;
     options.metrics_token = settings.metrics_token.take();
     options.behind_tls_proxy = behind_tls_proxy;
     options.trust = trust;

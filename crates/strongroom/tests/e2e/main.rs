@@ -23,6 +23,7 @@ mod cut_short;
 mod database_disk;
 mod deep;
 mod deletion;
+mod descriptors;
 mod drills;
 mod edge;
 mod encoded;

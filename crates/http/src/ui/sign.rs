@@ -20,8 +20,9 @@ use crate::cookies::{self, Cookie};
 use crate::state::AppState;
 use crate::{csrf, error, identity, intake};
 
-/// Most bytes of the form that signs in: it brings along what was typed before, written for a form a second time.
-const MOST: usize = 4 * intake::UNKNOWN;
+/// Most bytes of what was typed before, as the form that signs in brings it along: written for a form a second time, with room
+/// for the other fields.
+const MOST_KEPT: usize = intake::UNKNOWN - (16 << 10);
 /// Cookie with the random value behind the token of the sign-in form.
 const VISITOR: &str = "strongroom_visitor";
 
@@ -76,6 +77,9 @@ pub async fn ended(state: &AppState, parts: Parts, body: Body) -> Response {
     };
     page.form_token = csrf::token(&csrf::visitor_key(&visitor));
     let resend = fields.encoded();
+    if form_urlencoded::byte_serialize(resend.as_bytes()).map(str::len).sum::<usize>() > MOST_KEPT {
+        return Fault::from(caller::too_large()).into_response();
+    }
     let next = fields.next("/");
     let mut response = html(&SignIn {
         page: &page,
@@ -147,7 +151,7 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
     let mut page = Page::of_request(&parts);
     let (visitor, _) = visitor(&parts.headers)?;
     let before = identity::session_secret(&state, &parts.headers);
-    let fields = caller::read(body, MOST).await?;
+    let fields = caller::read(body, intake::UNKNOWN).await?;
     let key = csrf::visitor_key(&visitor);
     csrf::check(&key, &fields.text("form_token"))?;
     let (login, next) = (fields.trimmed("login"), fields.next("/"));

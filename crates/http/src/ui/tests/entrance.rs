@@ -119,3 +119,22 @@ async fn what_was_typed_survives_the_end_of_a_session() {
     let again = browser.post_with(&form, "/sign-in", &fields, &[]).await.expect(200);
     assert!(again.text.contains("action=\"/\""), "{}", again.text);
 }
+
+#[tokio::test]
+async fn what_comes_before_it_is_known_who_asks_has_one_bound() {
+    let farm = Farm::new().await;
+    let browser = farm.browser();
+    let form = browser.get("/sign-in").await.form_token();
+    let with = |length: usize| "a".repeat(length);
+    let sign_in = async |length: usize| {
+        let fields = [("login", "admin"), ("password", "a-wrong-password"), ("resend", &with(length))];
+        browser.post_with(&form, "/sign-in", &fields, &[]).await
+    };
+    sign_in(48 << 10).await.expect(401);
+    sign_in(64 << 10).await.expect(413);
+    // What was typed is kept only where the form that signs in can bring it along.
+    let typed = async |text: String| browser.post_with("", "/items/1/new-folder", &[("name", &text)], &[]).await;
+    typed(with(40 << 10)).await.expect(401);
+    typed("<".repeat(15 << 10)).await.expect(413);
+    typed(with(64 << 10)).await.expect(413);
+}

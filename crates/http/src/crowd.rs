@@ -74,6 +74,13 @@ impl<K: Eq + Hash> Crowd<K> {
     }
 }
 
+impl<K: Eq + Hash> Place<K> {
+    /// Whose place it is; none where nobody is counted.
+    pub fn key(&self) -> Option<&K> {
+        self.key.as_ref()
+    }
+}
+
 impl<K: Eq + Hash> Drop for Place<K> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };

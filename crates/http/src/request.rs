@@ -93,6 +93,15 @@ pub fn costly() -> Result<Option<Place<String>>> {
     place.unwrap_or(Ok(None))
 }
 
+/// The person and the counted address behind the request under way, as far as they are known.
+pub fn senders() -> (Option<String>, Option<IpAddr>) {
+    let known = CURRENT.try_with(|context| {
+        let address = context.0.crowds.get().and_then(|(_, place)| place.as_ref()?.key().copied());
+        (context.principal().map(str::to_owned), address)
+    });
+    known.unwrap_or_default()
+}
+
 fn is_plain(id: &str) -> bool {
     (8..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }

@@ -5,11 +5,13 @@
 //! into memory by [`whole`] and nothing else. Knows no credential: a handler that reads before it knows who asks takes
 //! [`UNKNOWN`] bytes at most.
 
+mod room;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -21,8 +23,10 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use model::{Error, Result};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use room::Taken;
 
 /// Most bytes of a body that is read into memory: forms and JSON.
 pub const FIELDS: usize = 2 << 20;
@@ -46,12 +50,6 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// bytes.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Bytes of all bodies that are being read into memory at a time, in steps of `STEP`; the first step of each counts
-/// not.
-const HELD: usize = 64 << 20;
-const STEP: usize = 16 << 10;
-static ROOM: Semaphore = Semaphore::const_new(HELD / STEP);
-
 /// Why a body is not read to its end.
 #[derive(Clone, Copy, Debug)]
 enum Refused {
@@ -59,6 +57,7 @@ enum Refused {
     Silent,
     TooSlow(u64),
     NoRoom,
+    NoShare,
 }
 
 impl Refused {
@@ -80,6 +79,10 @@ impl Refused {
             Self::NoRoom => {
                 let text = "the server is reading too many forms at the moment: try again in a few seconds";
                 Error::unavailable(text).with_code("busy")
+            }
+            Self::NoShare => {
+                let text = "too many bodies of yours are being read: wait until some have arrived, then try again";
+                Error::exhausted(text).with_code("too_many_requests")
             }
         }
     }
@@ -188,28 +191,19 @@ impl HttpBody for Bounded {
 ///
 /// # Errors
 /// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when too
-/// much is being read.
+/// much is being read; Exhausted with `too_many_requests` when too much of the same person or address is.
 pub async fn whole(mut body: Body, most: usize) -> Result<Bytes> {
     // What is announced need not be waited for.
     if body.size_hint().lower() > most as u64 {
         return Err(Refused::TooLarge(most).error());
     }
-    let (mut bytes, mut room): (BytesMut, Option<SemaphorePermit<'_>>) = (BytesMut::new(), None);
+    let (mut bytes, mut taken) = (BytesMut::new(), Taken::nothing());
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         if bytes.len() + data.len() > most {
             return Err(Refused::TooLarge(most).error());
         }
-        let held = room.as_ref().map_or(1, |room| 1 + room.num_permits()) * STEP;
-        let more = (bytes.len() + data.len()).saturating_sub(held).div_ceil(STEP);
-        if more > 0 {
-            let permit = u32::try_from(more).ok().and_then(|more| ROOM.try_acquire_many(more).ok());
-            let permit = permit.ok_or_else(|| Refused::NoRoom.error())?;
-            match &mut room {
-                Some(room) => room.merge(permit),
-                None => room = Some(permit),
-            }
-        }
+        taken.grow(bytes.len() + data.len()).map_err(Refused::error)?;
         bytes.extend_from_slice(&data);
     }
     Ok(bytes.freeze())
@@ -229,9 +223,24 @@ pub async fn apart<T: Send + 'static>(
     aside(move || read(&bytes)).await?
 }
 
-/// Does work that can take more than a millisecond on a thread of its own.
+/// Turns for work that keeps a processor busy. They are taken in the order in which they are asked for; one processor is left
+/// to what needs none.
+static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(processors().saturating_sub(1).max(1)));
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does work that can take more than a millisecond on a thread of its own, as soon as there is a turn.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let stopped = |error| Error::unavailable("the program is being stopped").with_source(error);
+    let turn = TURNS.acquire().await.map_err(stopped)?;
+    // The turn ends with the work, even when nobody waits for its outcome any more.
+    let done = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        work()
+    });
+    let done = done.await;
     done.map_err(|error| Error::unavailable("the program was stopped while it worked on this").with_source(error))
 }
 

@@ -301,3 +301,60 @@ async fn a_body_is_taken_up_to_its_bound() {
     }
     assert_eq!(whole(Body::from(vec![7; 2]), 1).await.unwrap_err().code(), "too_large");
 }
+
+/// A body whose first bytes have come, read on behalf of somebody, and what lets its end come.
+fn begun(person: &str, bytes: usize) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
+    let (end, ended) = oneshot::channel();
+    let first = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(vec![7; bytes]))]);
+    let last = futures_util::stream::once(async move {
+        let _ = ended.await;
+        Ok(Bytes::from_static(b"!"))
+    });
+    let body = Body::from_stream(futures_util::StreamExt::chain(first, last));
+    let (context, person) = (crate::request::RequestContext::of(&Default::default()), person.to_owned());
+    let reading = context.scope(async move {
+        crate::request::note_principal(&person).unwrap();
+        whole(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code())
+    });
+    (tokio::spawn(reading), end)
+}
+
+#[tokio::test]
+async fn one_person_who_sends_slowly_keeps_nobody_else_from_sending() {
+    let much = FIELDS - 1;
+    let mut held: Vec<_> = (0..8).map(|_| begun("anna", much)).collect();
+    // What came is taken in before the next task has its turn.
+    tokio::task::yield_now().await;
+    let (further, _end) = begun("anna", much);
+    assert_eq!(further.await.unwrap(), Err("too_many_requests"));
+    let (small, end) = begun("anna", 1_000);
+    end.send(()).unwrap();
+    assert_eq!(small.await.unwrap(), Ok(1_001));
+    let (other, end) = begun("bert", much);
+    end.send(()).unwrap();
+    assert_eq!(other.await.unwrap(), Ok(FIELDS));
+    let (first, end) = held.pop().unwrap();
+    end.send(()).unwrap();
+    assert_eq!(first.await.unwrap(), Ok(FIELDS));
+    let (again, end) = begun("anna", much);
+    end.send(()).unwrap();
+    assert_eq!(again.await.unwrap(), Ok(FIELDS));
+}
+
+#[tokio::test]
+async fn costly_work_leaves_a_processor_to_others() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+    let most = super::processors().saturating_sub(1).max(1);
+    let works = (0..4 * super::processors() + 4).map(|_| {
+        super::aside(|| {
+            let at_work = AT_WORK.fetch_add(1, Ordering::SeqCst) + 1;
+            // sleep: work takes a while, so that all that may begin does
+            std::thread::sleep(Duration::from_millis(30));
+            AT_WORK.fetch_sub(1, Ordering::SeqCst);
+            at_work
+        })
+    });
+    let seen = futures_util::future::join_all(works).await.into_iter().map(Result::unwrap).max().unwrap();
+    assert!(seen <= most, "{seen} at a time, although there are {most} turns");
+}

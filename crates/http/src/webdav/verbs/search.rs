@@ -1,6 +1,7 @@
 //! SEARCH: items below an address for which a condition holds (RFC 5323). What the caller may not see is not found.
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ const MOST_SEEN: usize = 20_000;
 const MOST_FOUND: usize = 5_000;
 const MOST_BYTES: usize = 16 << 20;
 const TIME: Duration = Duration::from_secs(5);
+/// How long it looks at items before others have their turn.
+const TURN: Duration = Duration::from_millis(50);
 /// Longest property of a client that is compared; what is longer cannot be.
 const LONGEST_VALUE: usize = 10_000;
 
@@ -149,16 +152,25 @@ impl Hits {
 
     /// Adds those of a page for which the condition holds. Not where requests are answered: comparing takes a while.
     async fn judged(mut self, page: Vec<Details>) -> Result<Self> {
-        let work = move || {
-            for details in page {
-                if self.stop() {
-                    break;
+        let mut page = VecDeque::from(page);
+        while !page.is_empty() {
+            let work = move || {
+                let end = Instant::now() + TURN;
+                while let Some(details) = page.pop_front() {
+                    if self.stop() {
+                        page.clear();
+                    } else {
+                        self.judge(&details);
+                    }
+                    if Instant::now() > end {
+                        break;
+                    }
                 }
-                self.judge(&details);
-            }
-            self
-        };
-        intake::aside(work).await
+                (self, page)
+            };
+            (self, page) = intake::aside(work).await?;
+        }
+        Ok(self)
     }
 
     fn judge(&mut self, details: &Details) {

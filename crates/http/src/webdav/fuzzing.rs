@@ -12,7 +12,7 @@ use super::wire::{headers, href, query};
 pub fn xml(input: &[u8]) {
     let Ok(element) = xml::parse(input) else { return };
     // Each attribute may bring a declaration with it, and an escape is longer than what it stands for.
-    if most_attributes(&element) > 49 || longest_namespace(&element) > 170 {
+    if most_attributes(&element) > 49 || most_declared(&element) > 200 || longest_namespace(&element) > 170 {
         return;
     }
     let Some(written) = element.written(usize::MAX) else { return };
@@ -29,6 +29,11 @@ fn inner(element: &Element, of: fn(&Element) -> usize) -> usize {
 
 fn most_attributes(element: &Element) -> usize {
     element.attributes.len().max(inner(element, most_attributes))
+}
+
+/// Declarations that may be in force once all is written.
+fn most_declared(element: &Element) -> usize {
+    1 + element.attributes.len() + inner(element, most_declared)
 }
 
 fn longest_namespace(element: &Element) -> usize {

@@ -3,6 +3,7 @@
 mod aside;
 mod exact;
 mod hostile;
+mod linear;
 mod listing;
 mod locking;
 mod saving;

@@ -6,10 +6,12 @@ use super::bodies::{self, Asked, PropertyName};
 use super::headers::Depth;
 use super::xml::{self, Element};
 
-/// Most conditions and most properties to sort by of one query, and longest literal: with them the work for one item is bounded.
+/// Most conditions and most properties to sort by of one query, longest literal, and most bytes of all its literals: with them
+/// the work for one item is bounded.
 const MOST_CONDITIONS: usize = 64;
 const MOST_ORDERS: usize = 8;
 const LONGEST_LITERAL: usize = 1_000;
+const MOST_LITERALS: usize = 4_000;
 
 /// A query.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,16 @@ impl Condition {
             Self::Not(one) => one.properties(),
             Self::Compare(name, ..) | Self::Like(name, _) | Self::IsDefined(name) => vec![name],
             Self::IsCollection => Vec::new(),
+        }
+    }
+
+    /// Bytes of all literals in it.
+    fn literals(&self) -> usize {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter().map(Self::literals).sum(),
+            Self::Not(one) => one.literals(),
+            Self::Compare(_, _, literal) | Self::Like(_, literal) => literal.text.len(),
+            Self::IsCollection | Self::IsDefined(_) => 0,
         }
     }
 }
@@ -137,6 +149,9 @@ pub fn read(body: &[u8]) -> Result<Query> {
         Some(given) => Some(condition(only(given)?, &mut conditions)?),
         None => None,
     };
+    if condition.as_ref().is_some_and(|condition| condition.literals() > MOST_LITERALS) {
+        return Err(unsupported(format!("to compare with more than {MOST_LITERALS} bytes in all")));
+    }
     let orders = search.dav("orderby").map(|orders| orders.elements().map(order).collect::<Result<Vec<_>>>());
     let orders = orders.transpose()?.unwrap_or_default();
     if orders.len() > MOST_ORDERS {
@@ -297,6 +312,8 @@ mod tests {
             (body("<D:contains>x</D:contains>", ""), Some("unsupported_query")),
             (body(&eq(&"x".repeat(LONGEST_LITERAL)), ""), None),
             (body(&eq(&"x".repeat(LONGEST_LITERAL + 1)), ""), Some("unsupported_query")),
+            (body(&format!("<D:and>{}</D:and>", eq(&"x".repeat(800)).repeat(5)), ""), None),
+            (body(&format!("<D:and>{}</D:and>", eq(&"x".repeat(801)).repeat(5)), ""), Some("unsupported_query")),
             (body(&any(MOST_CONDITIONS - 1), ""), None),
             (body(&any(MOST_CONDITIONS), ""), Some("unsupported_query")),
             (body(&nested(55), ""), None),

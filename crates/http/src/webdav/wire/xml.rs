@@ -22,6 +22,8 @@ const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 const MOST_ELEMENTS: usize = 10_000;
 /// Most attributes of one element, those that declare namespaces included.
 const MOST_ATTRIBUTES: usize = 100;
+/// Most declarations of namespaces in force at one element: each name is compared with all of them.
+const MOST_DECLARED: usize = 200;
 /// Longest name and longest namespace, in bytes: an answer repeats them for each item.
 const LONGEST_NAME: usize = 1_024;
 /// Deepest nesting.
@@ -58,7 +60,7 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
     let text = std::str::from_utf8(bytes).map_err(|_| bad("it is not UTF-8"))?;
     let mut reader = NsReader::from_str(text.trim_start_matches('\u{feff}'));
     let (mut open, mut root, mut count): (Vec<Element>, Option<Element>, usize) = (Vec::new(), None, 0);
-    let mut known = Namespaces::default();
+    let (mut known, mut declared) = (Namespaces::default(), Vec::new());
     loop {
         let event = reader.read_event().map_err(bad)?;
         let text = match event {
@@ -67,6 +69,7 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
                 if count > MOST_ELEMENTS || open.len() >= DEEPEST {
                     return Err(bad(format!("it has more than {MOST_ELEMENTS} elements, or {DEEPEST} in each other")));
                 }
+                declared.push(declarations(&start, &declared)?);
                 open.push(element(&reader, &start, &mut known)?);
                 continue;
             }
@@ -75,12 +78,14 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
                 if count > MOST_ELEMENTS {
                     return Err(bad(format!("it has more than {MOST_ELEMENTS} elements")));
                 }
+                declarations(&start, &declared)?;
                 let element = element(&reader, &start, &mut known)?;
                 close(element, &mut open, &mut root)?;
                 continue;
             }
             Event::End(_) => {
                 let element = open.pop().ok_or_else(|| bad("an element ends that did not begin"))?;
+                declared.pop();
                 close(element, &mut open, &mut root)?;
                 continue;
             }
@@ -107,6 +112,17 @@ pub fn parse(bytes: &[u8]) -> Result<Element> {
         return Err(bad("it ends before its elements do"));
     }
     root.ok_or_else(|| bad("it has no element"))
+}
+
+/// How many declarations are in force in an element that is inside of others with so many.
+fn declarations(start: &BytesStart<'_>, around: &[usize]) -> Result<usize> {
+    let own = start.attributes().take(MOST_ATTRIBUTES).flatten();
+    let own = own.filter(|attribute| attribute.key.as_namespace_binding().is_some()).count();
+    let all = around.last().copied().unwrap_or(0) + own;
+    if all > MOST_DECLARED {
+        return Err(bad(format!("more than {MOST_DECLARED} declarations of namespaces are in force at an element")));
+    }
+    Ok(all)
 }
 
 fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) -> Result<()> {

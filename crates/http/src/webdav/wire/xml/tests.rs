@@ -46,6 +46,8 @@ fn what_is_not_well_formed_or_dangerous_is_refused() {
     let crowded = format!("<a {}/>", (0..=MOST_ATTRIBUTES).map(|n| format!("b{n}='' ")).collect::<String>());
     let long = "n".repeat(LONGEST_NAME + 1);
     let (far, named) = (format!("<a xmlns='{long}'/>"), format!("<{long}/>"));
+    let declared: String = (0..90).map(|n| format!(" xmlns:p{n}='u'")).collect();
+    let known = format!("<a{declared}>").repeat(3) + "<p0:b/>" + &"</a>".repeat(3);
     let wide = format!("<a>{}</a>", "<b/>".repeat(MOST_ELEMENTS));
     for bad in [
         "",
@@ -72,6 +74,7 @@ fn what_is_not_well_formed_or_dangerous_is_refused() {
         &crowded,
         &deep,
         &wide,
+        &known,
         &far,
         &named,
     ] {

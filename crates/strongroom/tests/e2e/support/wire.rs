@@ -53,15 +53,15 @@ impl Wire {
         Self { host: server.host().to_owned(), http, credential, connections: Mutex::default(), is_narrow: false }
     }
 
+    /// A client that shows nothing.
+    pub fn unknown(server: &Server, http: Http) -> Self {
+        let host = server.host().to_owned();
+        Self { host, http, credential: ("cookie", String::new()), connections: Mutex::default(), is_narrow: false }
+    }
+
     /// A browser of the administrator.
     pub async fn signed_in(server: &Server, http: Http) -> Self {
-        let mut wire = Self {
-            host: server.host().to_owned(),
-            http,
-            credential: ("cookie", String::new()),
-            connections: Mutex::default(),
-            is_narrow: false,
-        };
+        let mut wire = Self::unknown(server, http);
         let form = wire.send("GET", "/sign-in", &[], Self::nothing()).await;
         let cookie = |response: &Response<Incoming>| {
             let fields = response.headers().get_all("set-cookie").iter();
@@ -129,6 +129,17 @@ impl Wire {
 
     /// Sends a request; the answer's body is still to be taken.
     pub async fn send(&self, method: &str, path: &str, fields: &[(&str, &str)], body: Sent) -> Response<Incoming> {
+        self.try_send(method, path, fields, body).await.unwrap()
+    }
+
+    /// The same; an error means that the connection or the stream ended before an answer came.
+    pub async fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        body: Sent,
+    ) -> hyper::Result<Response<Incoming>> {
         self.send_on(self.connect().await, method, path, fields, body).await
     }
 
@@ -139,7 +150,7 @@ impl Wire {
         path: &str,
         fields: &[(&str, &str)],
         body: Sent,
-    ) -> Response<Incoming> {
+    ) -> hyper::Result<Response<Incoming>> {
         let address = match self.http {
             Http::One => path.to_owned(),
             Http::Two => format!("http://{}{path}", self.host),
@@ -160,13 +171,13 @@ impl Wire {
             Http::One => {
                 let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
                 self.connections.lock().unwrap().push(tokio::spawn(connection).abort_handle());
-                sender.send_request(request).await.unwrap()
+                sender.send_request(request).await
             }
             Http::Two => {
                 let executor = TokioExecutor::new();
                 let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, io).await.unwrap();
                 self.connections.lock().unwrap().push(tokio::spawn(connection).abort_handle());
-                sender.send_request(request).await.unwrap()
+                sender.send_request(request).await
             }
         }
     }

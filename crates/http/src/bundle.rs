@@ -99,8 +99,8 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
         if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES {
             return Err(too_large());
         }
-        let mut after = None;
-        while entry.kind != NodeKind::Document {
+        let mut next = (entry.kind != NodeKind::Document).then_some(None);
+        while let Some(after) = next {
             let (_, page) = session.list(&Target::Id(entry.id), Sort::Name, false, after, MAX_PAGE).await?;
             for child in page.items {
                 let path = names.give(&entry.path, &child.name);
@@ -110,10 +110,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
             if paths > MOST_PATHS {
                 return Err(too_large());
             }
-            after = page.next;
-            if after.is_none() || rest.len() > MOST_ENTRIES {
-                break;
-            }
+            next = page.next.filter(|_| rest.len() <= MOST_ENTRIES).map(Some);
         }
         entries.push_back(entry);
     }

@@ -1,5 +1,6 @@
-//! What waits to be taken on one HTTP/2 connection. The program below keeps a piece of an answer until the client has room for
-//! it, asks for no further piece meanwhile, and cannot be told to give up: so a connection knows its answers, and ends.
+//! What waits to be taken on one HTTP/2 connection. The program below keeps a piece of an answer until the client has
+//! room for it, asks for no further piece meanwhile, and cannot be told to give up: so a connection knows its answers,
+//! and ends.
 //!
 //! An answer that is not taken keeps the places of its request. Knows no route.
 

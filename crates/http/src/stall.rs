@@ -2,8 +2,8 @@
 //! BLOB for ever.
 //!
 //! On a connection of its own the system notices: bytes that are not acknowledged, or not wanted, for the limit end the
-//! connection. On a shared HTTP/2 connection only one stream may stand still, so each answer is watched: what it holds is given
-//! back, and its connection ends when that is not all that stands still ([`Line`]).
+//! connection. On a shared HTTP/2 connection only one stream may stand still, so each answer is watched: what it holds
+//! is given back, and its connection ends when that is not all that stands still ([`Line`]).
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

@@ -9,8 +9,8 @@ const EACH: u64 = 2;
 /// Connections that are let in however little there is.
 const FEWEST: u64 = 16;
 
-/// Makes room for `wanted` connections, 0 for as many as the system allows. Returns how many there is room for, and says in the
-/// log when they are fewer.
+/// Makes room for `wanted` connections, 0 for as many as the system allows. Returns how many there is room for, and
+/// says in the log when they are fewer.
 pub fn make_room(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let (soft, hard) = (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX));
@@ -32,8 +32,8 @@ pub fn make_room(wanted: usize) -> usize {
     tracing::warn!(
         open_files = open,
         connections = room,
-        "there is room for fewer connections than the setting connections says, {wanted}: let the service open {needed} \
-         files (LimitNOFILE of systemd, ulimit -n)"
+        "there is room for fewer connections than the setting connections says, {wanted}: let the service open \
+         {needed} files (LimitNOFILE of systemd, ulimit -n)"
     );
     room
 }

@@ -223,8 +223,8 @@ pub async fn apart<T: Send + 'static>(
     aside(move || read(&bytes)).await?
 }
 
-/// Turns for work that keeps a processor busy. They are taken in the order in which they are asked for; one processor is left
-/// to what needs none.
+/// Turns for work that keeps a processor busy. They are taken in the order in which they are asked for; one processor
+/// is left to what needs none.
 static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(processors().saturating_sub(1).max(1)));
 
 fn processors() -> usize {

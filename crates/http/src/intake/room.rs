@@ -1,5 +1,5 @@
-//! The room in memory for bodies that are being read: so much for all, and a share of it for each person and each address, so
-//! that nobody who sends slowly keeps others from sending.
+//! The room in memory for bodies that are being read: so much for all, and a share of it for each person and each
+//! address, so that nobody who sends slowly keeps others from sending.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,8 +10,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Refused;
 use crate::request;
 
-/// Bytes for all bodies, and those of one person or address. They are counted in steps; the first step of each body counts
-/// not.
+/// Bytes for all bodies, and those of one person or address. They are counted in steps; the first step of each body
+/// counts not.
 const HELD: usize = 64 << 20;
 const SHARE: usize = HELD / 4;
 const STEP: usize = 16 << 10;

@@ -29,8 +29,8 @@ pub fn routes() -> OpenApiRouter<AppState> {
 
 /// Download items as a ZIP archive
 ///
-/// Folders with all that the caller may open in them, at most 10,000 items, 8 MiB of paths and 100 GB. The archive is made
-/// while it is sent.
+/// Folders with all that the caller may open in them, at most 10,000 items, 8 MiB of paths and 100 GB. The archive is
+/// made while it is sent.
 /// Documents that went away meanwhile are named in it.
 #[utoipa::path(
     get,

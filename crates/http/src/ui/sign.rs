@@ -20,8 +20,8 @@ use crate::cookies::{self, Cookie};
 use crate::state::AppState;
 use crate::{csrf, error, identity, intake};
 
-/// Most bytes of what was typed before, as the form that signs in brings it along: written for a form a second time, with room
-/// for the other fields.
+/// Most bytes of what was typed before, as the form that signs in brings it along: written for a form a second time,
+/// with room for the other fields.
 const MOST_KEPT: usize = intake::UNKNOWN - (16 << 10);
 /// Cookie with the random value behind the token of the sign-in form.
 const VISITOR: &str = "strongroom_visitor";

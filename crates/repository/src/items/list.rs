@@ -133,8 +133,8 @@ impl Session {
 
     /// A page of what a site, library or folder holds, without what the caller may not see.
     ///
-    /// `limit` is at most [`MAX_PAGE`]; `after` is the `next` of the page before, of the same sorting. A page is shorter where
-    /// paths are so long that they would be more than a mebibyte together.
+    /// `limit` is at most [`MAX_PAGE`]; `after` is the `next` of the page before, of the same sorting. A page is
+    /// shorter where paths are so long that they would be more than a mebibyte together.
     pub async fn list(
         &self,
         target: &Target,

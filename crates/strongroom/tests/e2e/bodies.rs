@@ -1,5 +1,5 @@
-//! Every operation of the real server against bodies and heads that none of them wants, in a memory group of 300 MB where the
-//! system lets a test make one.
+//! Every operation of the real server against bodies and heads that none of them wants, in a memory group of 300 MB
+//! where the system lets a test make one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What is read of requests takes time in proportion to its length, up to the longest that is accepted. Measured is the time of
-//! the processor for this thread alone, for a length and for four times that: what grows with the square takes sixteen times as
-//! long.
+//! What is read of requests takes time in proportion to its length, up to the longest that is accepted. Measured is the
+//! time of the processor for this thread alone, for a length and for four times that: what grows with the square takes
+//! sixteen times as long.
 
 use std::time::Duration;
 

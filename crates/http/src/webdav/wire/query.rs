@@ -6,8 +6,8 @@ use super::bodies::{self, Asked, PropertyName};
 use super::headers::Depth;
 use super::xml::{self, Element};
 
-/// Most conditions and most properties to sort by of one query, longest literal, and most bytes of all its literals: with them
-/// the work for one item is bounded.
+/// Most conditions and most properties to sort by of one query, longest literal, and most bytes of all its literals:
+/// with them the work for one item is bounded.
 const MOST_CONDITIONS: usize = 64;
 const MOST_ORDERS: usize = 8;
 const LONGEST_LITERAL: usize = 1_000;

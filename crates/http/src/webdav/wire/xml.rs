@@ -321,7 +321,8 @@ impl Element {
         Some(out)
     }
 
-    /// Names are written again for each element: without a bound, the text could be thousands of times as long as what came.
+    /// Names are written again for each element: without a bound, the text could be thousands of times as long as what
+    /// came.
     fn write(&self, out: &mut String, most: usize) -> Option<()> {
         begin(out, &self.namespace, &self.name);
         let mut declared: Vec<&str> = Vec::new();

@@ -261,9 +261,8 @@ impl Session {
         detail: &str,
         mut change: impl FnMut(&mut Transaction<'_>, Id, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
-        let located = self.locate(library).await?;
-        let guard = self.guard([(&located, Right::ManageLibraries)])?;
-        located.require_kind(NodeKind::Library)?;
+        let located = self.library(library).await?;
+        let guard = self.guard([(&*located, Right::ManageLibraries)])?;
         let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;

@@ -151,7 +151,7 @@ impl Session {
                 located.require(Right::ViewVersions)?;
                 let (node, rights) = (located.node(), located.rights());
                 let (sees_drafts, drafts) = (located.sees_drafts(node), has_drafts(reader, node)?);
-                let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.caller) };
+                let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.principal.id) };
                 let sight = if located.knows_totals() { Sight::WHOLE } else { Sight::of(rights) };
                 let batch = if sees_drafts { limit + 1 } else { BATCH };
                 let (mut items, mut place) = (Vec::new(), before);

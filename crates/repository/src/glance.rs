@@ -33,9 +33,9 @@ impl Session {
         let (content, folded) = (map.database(collection.database_id)?.clone(), name.folded());
         let found = content.database.read_one(move |reader| glance::look(reader, id, parent, &folded)).await?;
         let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };
-        let (collection, caller) = (glance.collection.clone(), self.principal.id);
-        let folder = Located { map, content, collection, access, caller, chain: way };
-        if !folder.is_within(&self.principal) {
+        let (collection, principal) = (glance.collection.clone(), self.principal.clone());
+        let folder = Located { map, content, collection, access, principal, chain: way };
+        if !folder.is_within() {
             return Ok(None);
         }
         Ok(Some(Seen { folder, glance }))

@@ -20,7 +20,7 @@ pub(crate) struct Located {
     pub(crate) content: Arc<ContentDatabase>,
     pub(crate) collection: CollectionRow,
     pub(crate) access: Arc<Access>,
-    pub(crate) caller: Id,
+    pub(crate) principal: Arc<Principal>,
     /// From the root site to the item itself; never empty.
     pub(crate) chain: Way,
 }
@@ -78,14 +78,18 @@ impl Located {
         self.access.rights(self.node().scope_id)
     }
 
-    /// Returns whether the caller may know what the whole site collection holds: they manage its root site.
+    /// Returns whether the caller may know what the whole site collection holds: they manage its root site, and it exists
+    /// for their credential.
     pub(crate) fn knows_totals(&self) -> bool {
-        self.chain.first().is_some_and(|root| self.access.rights(root.scope_id).has(Right::ManageSite))
+        self.chain.first().is_some_and(|root| {
+            let within = self.principal.limits.reach(std::iter::once(root.id));
+            within && self.access.rights(root.scope_id).has(Right::ManageSite)
+        })
     }
 
     /// Whether the item exists for the caller's credential.
-    pub(crate) fn is_within(&self, principal: &Principal) -> bool {
-        principal.limits.reach(self.chain.iter().map(|node| node.id))
+    pub(crate) fn is_within(&self) -> bool {
+        self.principal.limits.reach(self.chain.iter().map(|node| node.id))
     }
 
     /// Refuses unless the caller has `right` on the item: as if it were not there when they may not even open it.
@@ -112,17 +116,17 @@ impl Located {
 
     /// Whether the caller sees drafts of a document.
     pub(crate) fn sees_drafts(&self, node: &NodeRow) -> bool {
-        sees_drafts(&self.access, self.caller, node)
+        sees_drafts(&self.access, self.principal.id, node)
     }
 
     /// The version of a document that the caller sees: their working copy, the latest draft, or the published one.
     pub(crate) fn visible_version(&self, node: &NodeRow) -> Option<Id> {
-        visible_version(&self.access, self.caller, node)
+        visible_version(&self.access, self.principal.id, node)
     }
 
     /// Whether the caller may know of a child of this item.
     pub(crate) fn may_know(&self, node: &NodeRow) -> bool {
-        knows(&self.access, self.caller, node)
+        knows(&self.access, self.principal.id, node)
     }
 
     /// The version that the caller sees, with the place of its bytes.
@@ -169,7 +173,7 @@ pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodeP
     if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
         ways.keep(Some(&key), version, &located.chain);
     }
-    if !located.may_know(located.node()) || !located.is_within(&finder.principal) {
+    if !located.may_know(located.node()) || !located.is_within() {
         return Err(nothing_at(path));
     }
     Ok(located)
@@ -200,7 +204,7 @@ pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Res
     if finder.keep && new_container {
         finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
     }
-    if !located.may_know(located.node()) || !located.is_within(&finder.principal) {
+    if !located.may_know(located.node()) || !located.is_within() {
         return Err(no_item());
     }
     Ok(located)
@@ -236,7 +240,7 @@ fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) ->
         content: finder.content.clone(),
         collection,
         access,
-        caller: principal.id,
+        principal: principal.clone(),
         chain: Vec::new(),
     })
 }

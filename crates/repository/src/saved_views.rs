@@ -5,6 +5,9 @@ use database::Transaction;
 use database::content::saved_view::{self, SavedViewRow};
 use model::{Error, Id, Name, Result, Right};
 
+use crate::libraries::Library;
+use crate::locate::Located;
+use crate::session::Guard;
 use crate::{Session, Target};
 
 /// Most views of one library, of everybody together or of one person.
@@ -68,8 +71,7 @@ impl Session {
             return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
         }
         let located = self.locate(target).await?;
-        let right = if view.shared { Right::ManageLibraries } else { Right::View };
-        let guard = self.guard([(&located, right)])?;
+        let guard = self.view_guard(&located, view.shared)?;
         let library = located.node().library_id;
         if library.is_none() {
             return Err(Error::conflict("views belong to libraries").with_code("wrong_kind"));
@@ -103,6 +105,14 @@ impl Session {
         located.content.database.write(write).await
     }
 
+    /// The guard for a change of a view: everybody's is decided on the library, one's own on the item that is at hand.
+    fn view_guard(&self, located: &Located, shared: bool) -> Result<Guard> {
+        if shared {
+            return self.guard([(&*Library::around(located)?, Right::ManageLibraries)]);
+        }
+        self.guard([(located, Right::View)])
+    }
+
     /// Removes a view of the library that an item is in (or is).
     pub async fn delete_view(&self, target: &Target, id: Id) -> Result<()> {
         let gone = || Error::not_found("there is no such view");
@@ -111,13 +121,10 @@ impl Session {
         located.require(Right::View)?;
         let row = row.filter(|row| row.library_id == located.node().library_id).ok_or_else(gone)?;
         let shared = row.owner_id.is_none();
-        if shared {
-            located.require(Right::ManageLibraries)?;
-        } else if row.owner_id != caller {
+        if !shared && row.owner_id != caller {
             return Err(gone());
         }
-        let right = if shared { Right::ManageLibraries } else { Right::View };
-        let guard = self.guard([(&located, right)])?;
+        let guard = self.view_guard(&located, shared)?;
         let write = move |transaction: &mut Transaction<'_>| {
             guard.check(transaction)?;
             saved_view::delete(transaction, id)?;

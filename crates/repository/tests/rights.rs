@@ -5,9 +5,10 @@
 mod support;
 
 use bytes::Bytes;
-use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, Versioning};
+use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning};
 use repository::{
-    AuditFilter, Bin, CheckIn, LinkRule, NewLock, OnConflict, Preconditions, Session, Target, Transfer, UploadOptions,
+    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, Target, TokenWish,
+    Transfer, UploadOptions,
 };
 use support::{Farm, at, each_farm, get, names, put, to};
 
@@ -35,6 +36,53 @@ fn told(error: &Error) -> (ErrorKind, &'static str, String) {
 
 fn name(text: &str) -> Name {
     Name::new(text).unwrap()
+}
+
+fn view(text: &str, shared: bool) -> NewView {
+    NewView { name: name(text), query: "sort=size".into(), shared, standard: true }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/part/a.txt", "a").await.unwrap();
+        let view_of_all = admin.save_view(&at("Documents"), view("All", true)).await.unwrap();
+        let (id, _) = farm.person("part").await;
+        admin.break_inheritance(&at("Documents/part"), true).await.unwrap();
+        admin.grant(&at("Documents/part"), id, Role::FULL_CONTROL).await.unwrap();
+        let part = farm.session(id).await;
+        // A token for the folder alone reaches no further, whoever has it.
+        let folder = admin.item(&at("Documents/part")).await.unwrap().id;
+        let owner = admin.principal().id;
+        let scopes = [TokenScope::Read, TokenScope::Write, TokenScope::Manage].into_iter().collect();
+        let wish = TokenWish { scopes, places: vec![folder], ..TokenWish::from("folder") };
+        let token = admin.create_token(owner, wish).await.unwrap();
+        let caller = farm.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
+        let bound = farm.repository.as_caller(caller.principal);
+        for (who, session) in [("part", &part), ("bound", &bound)] {
+            for place in ["Documents/part", "Documents/part/a.txt"] {
+                let saved = session.save_view(&at(place), view("All", true)).await.unwrap_err();
+                let deleted = session.delete_view(&at(place), view_of_all).await.unwrap_err();
+                assert_eq!(
+                    (saved.kind(), deleted.kind()),
+                    (ErrorKind::Forbidden, ErrorKind::Forbidden),
+                    "{who} {place}"
+                );
+                assert!(!session.manages_library(&at(place)).await.unwrap());
+            }
+            let own = session.save_view(&at("Documents/part"), view("Own", false)).await.unwrap();
+            session.delete_view(&at("Documents/part"), own).await.unwrap();
+        }
+        let views = admin.views(&at("Documents")).await.unwrap();
+        assert_eq!(views.iter().map(|view| view.id).collect::<Vec<_>>(), [view_of_all]);
+        // Whoever manages the library does so from within it, too.
+        admin.save_view(&at("Documents/part"), view("All", true)).await.unwrap();
+        admin.delete_view(&at("Documents/part/a.txt"), view_of_all).await.unwrap();
+        assert!(admin.space(&at("Documents/part")).await.is_ok());
+        assert_eq!(bound.space(&at("Documents/part")).await.unwrap_err().kind(), ErrorKind::Forbidden);
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

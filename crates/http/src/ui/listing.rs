@@ -142,6 +142,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
     }
     let changed = chosen.is_some_and(|chosen| !view.shows_the_same(&View::parse(&chosen.query)));
+    let deletable = match chosen {
+        Some(chosen) if !chosen.shared || session.manages_library(&target).await? => Some(chosen.id),
+        _ => None,
+    };
     let chosen = chosen.map(|chosen| chosen.id);
     // Only conditions on own columns need to know them before the rows are read.
     let asks_own = readable && !view.values.is_empty();
@@ -179,10 +183,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         next: next.map(|place| format!("{here}?{}&after={place}", view.query())),
         first,
         tabs: tabs(&visit.page, &here, &saved, chosen, changed),
-        deletable: saved
-            .iter()
-            .find(|saved| Some(saved.id) == chosen)
-            .and_then(|saved| (!saved.shared || item.rights.has(Right::ManageLibraries)).then_some(saved.id)),
+        deletable,
         chips: chips(&visit.page, &here, &view, &found.columns),
         faults,
         filtered: view.filters(),

@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, RawQuery};
 use axum::response::{IntoResponse, Redirect};
-use model::{ColumnKind, Id, Name, Result, Right};
+use model::{ColumnKind, Id, Name, Result};
 use repository::{Column, Item, NewView, Target};
 
 use super::caller::{Fields, Sent, Visit};
@@ -167,11 +167,27 @@ fn read(fields: &Fields) -> View {
     view
 }
 
-fn save_form<'a>(page: &'a Page, place: &Item, view: &View, typed: Option<&Fields>, name: &str) -> Form<'a> {
+/// What is known of the place whose view is saved.
+struct Saving {
+    place: Item,
+    /// Whether the caller may save views for everybody.
+    for_all: bool,
+}
+
+impl Saving {
+    async fn of(visit: &Visit, id: &str) -> Result<Self> {
+        let place = change::find(visit, id).await?;
+        let for_all = visit.session.manages_library(&Target::Id(place.id)).await?;
+        Ok(Self { place, for_all })
+    }
+}
+
+fn save_form<'a>(page: &'a Page, saving: &Saving, view: &View, typed: Option<&Fields>, name: &str) -> Form<'a> {
+    let place = &saving.place;
     let ticked = |name: &str, first: bool| typed.map_or(first, |fields| fields.yes(name));
     let name = typed.map_or_else(|| name.to_owned(), |fields| fields.text("name"));
     let mut fields = vec![Field::line("name", page.s("column.name"), name).required().hint(page.s("view.name-hint"))];
-    if place.rights.has(Right::ManageLibraries) {
+    if saving.for_all {
         fields.push(Field::of("shared", page.s("view.shared"), Input::Tick(ticked("shared", false))));
     }
     fields.push(Field::of("standard", page.s("view.standard"), Input::Tick(ticked("standard", false))));
@@ -191,18 +207,18 @@ fn save_form<'a>(page: &'a Page, place: &Item, view: &View, typed: Option<&Field
 
 /// The form that saves what is shown as a view.
 pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
-    let place = change::find(&visit, &id).await?;
+    let saving = Saving::of(&visit, &id).await?;
     let view = View::parse(&query.unwrap_or_default());
-    let views = visit.session.views(&Target::Id(place.id)).await?;
+    let views = visit.session.views(&Target::Id(saving.place.id)).await?;
     let name = views.iter().find(|saved| saved.id.to_string() == view.saved).map_or("", |saved| saved.name.as_str());
-    Ok(html(&save_form(&visit.page, &place, &view, None, name)))
+    Ok(html(&save_form(&visit.page, &saving, &view, None, name)))
 }
 
 /// Saves a view.
 pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     let Sent { visit, fields } = sent;
-    let place = change::find(&visit, &id).await?;
-    let target = Target::Id(place.id);
+    let saving = Saving::of(&visit, &id).await?;
+    let target = Target::Id(saving.place.id);
     let view = View { saved: String::new(), after: String::new(), ..View::parse(&fields.text("query")) };
     let shared = fields.yes("shared");
     let saved: Result<(Name, Id)> = match Name::new(fields.trimmed("name")) {
@@ -214,10 +230,10 @@ pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
     };
     match saved {
         Ok((name, id)) => {
-            let next = format!("{}?view={id}", address::browse(&place.path));
+            let next = format!("{}?view={id}", address::browse(&saving.place.path));
             Ok(done(&next, &Flash::new("toast.saved", name.as_str())))
         }
-        Err(error) => refuse::again(save_form(&visit.page, &place, &view, Some(&fields), ""), error),
+        Err(error) => refuse::again(save_form(&visit.page, &saving, &view, Some(&fields), ""), error),
     }
 }
 

@@ -223,7 +223,7 @@ pub(crate) fn choose(
 /// Drafts are for those who may edit or publish.
 pub(crate) fn require_draft(located: &Located, number: VersionNumber) -> Result<()> {
     let rights = located.rights();
-    let author = located.node().created_by == located.caller;
+    let author = located.node().created_by == located.principal.id;
     if number.is_major() || author || rights.has(Right::Edit) || rights.has(Right::Publish) {
         return Ok(());
     }

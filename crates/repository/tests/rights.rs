@@ -85,6 +85,61 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
     .await;
 }
 
+async fn make_library(admin: &Session, text: &str, versioning: Versioning) {
+    let settings = LibrarySettings { versioning, ..LibrarySettings::default() };
+    admin.create_library(&at(""), &name(text), settings).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_publishes_nothing_without_the_right_to_publish() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        make_library(&admin, "Plain", Versioning::None).await;
+        make_library(&admin, "Drafts", Versioning::MajorMinor).await;
+        put(&admin, "Drafts/open/seen.txt", "seen").await.unwrap();
+        let (id, writer) =
+            with_rights(&farm, "writer", "Plain", &[Right::View, Right::Add, Right::Edit, Right::Delete]).await;
+        let admin = farm.administrator().await;
+        let role = admin.role_by_name("writer").await.unwrap().id;
+        admin.break_inheritance(&at("Drafts"), true).await.unwrap();
+        admin.grant(&at("Drafts"), id, role).await.unwrap();
+        admin.grant(&at("Plain"), farm.person("reader").await.0, Role::READ).await.unwrap();
+        put(&writer, "Plain/a.txt", "unread").await.unwrap();
+        put(&writer, "Plain/box/b.txt", "unread").await.unwrap();
+        let forced = Transfer { overwrite: true, ..Transfer::default() };
+        for from in ["Plain/a.txt", "Plain/box"] {
+            let moved = writer.move_to(&at(from), &at("Drafts/open"), None).await.unwrap_err();
+            assert_eq!(moved.kind(), ErrorKind::Forbidden, "{from}");
+            assert!(moved.message().contains("copy it"), "{}", moved.message());
+            let moved = writer.move_onto(&at(from), &at("Drafts"), &name("new"), forced.clone()).await.unwrap_err();
+            assert_eq!(moved.kind(), ErrorKind::Forbidden, "{from}");
+            let many = writer.move_many(&[admin.item(&at(from)).await.unwrap().id], &at("Drafts")).await.unwrap();
+            assert_eq!(many[0].error.as_ref().map(Error::kind), Some(ErrorKind::Forbidden), "{from}");
+        }
+        // Copies, and moves over what is there, make drafts.
+        writer.copy_to(&at("Plain/a.txt"), &at("Drafts/open"), None).await.unwrap();
+        writer.copy_onto(&at("Plain/box"), &at("Drafts"), &name("copied"), forced.clone()).await.unwrap();
+        writer.move_onto(&at("Plain/a.txt"), &at("Drafts/open"), &name("seen.txt"), forced).await.unwrap();
+        let (reader, _) = farm.person("looker").await;
+        admin.grant(&at("Drafts"), reader, Role::READ).await.unwrap();
+        let reader = farm.session(reader).await;
+        assert!(names(&reader, "Drafts/open").await.is_empty() && names(&reader, "Drafts/copied").await.is_empty());
+        // Nor from one folder of the same library to another, where others read.
+        admin.publish(&at("Drafts/open/seen.txt"), "").await.unwrap();
+        admin.break_inheritance(&at("Drafts/open"), true).await.unwrap();
+        let refused = writer.move_to(&at("Drafts/open/seen.txt"), &at("Drafts/copied"), None).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Forbidden);
+        put(&writer, "Drafts/open/draft.txt", "draft").await.unwrap();
+        writer.move_to(&at("Drafts/open/draft.txt"), &at("Drafts/copied"), None).await.unwrap();
+        assert!(names(&reader, "Drafts/copied").await.is_empty());
+        // Within what has the same readers nothing changes.
+        admin.create_folder(&at("Drafts/open"), &name("below")).await.unwrap();
+        writer.move_to(&at("Drafts/open/seen.txt"), &at("Drafts/open/below"), None).await.unwrap();
+        admin.move_to(&at("Plain/box"), &at("Drafts"), None).await.unwrap();
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_on_a_part_do_not_reach_the_site_collection() {
     each_farm(|farm| async move {

@@ -25,6 +25,10 @@ statements! {
             SELECT id, scope_id FROM node WHERE id = $1
             UNION ALL SELECT n.id, n.scope_id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT DISTINCT scope_id FROM below";
+    PUBLISHED_SCOPES = "WITH RECURSIVE below (id, scope_id, published_id) AS (
+            SELECT id, scope_id, published_id FROM node WHERE id = $1
+            UNION ALL SELECT n.id, n.scope_id, n.published_id FROM node n JOIN below b ON n.parent_id = b.id)
+        SELECT DISTINCT scope_id FROM below WHERE published_id IS NOT NULL";
     TOTALS = "WITH RECURSIVE below (id) AS (
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
@@ -114,6 +118,11 @@ pub fn set_library(transaction: &mut Transaction<'_>, id: Id, library: Id) -> Re
 /// All permission scopes that items of a subtree have.
 pub fn scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
     reader.query(SCOPES, &params![id], |row| row.get(0))
+}
+
+/// The scopes of all documents of a subtree that have a published version.
+pub fn published_scopes(reader: &mut Reader<'_>, id: Id) -> Result<Vec<Id>> {
+    reader.query(PUBLISHED_SCOPES, &params![id], |row| row.get(0))
 }
 
 /// Bytes of all versions in a subtree, and the number of documents that have any.

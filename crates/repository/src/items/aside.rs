@@ -199,8 +199,8 @@ impl Way {
         let aside_name = Name::new(aside.name.clone())?;
         // Names are unique: the file gives way for a moment.
         node::place(transaction, row.id, self.guard.next_id(), &row.name, &row.folded)?;
-        put_below(transaction, aside, &place, &self.name)?;
-        put_below(transaction, row, &stood, &aside_name)?;
+        put_below(transaction, checked, aside, &place, &self.name)?;
+        put_below(transaction, checked, row, &stood, &aside_name)?;
         displaced::remove(transaction, aside.id)?;
         self.overwrite(transaction, checked, aside.id, &saved, Onto::Document)?;
         if let Some(before) = before {

@@ -3,11 +3,11 @@
 use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, scope, tree};
 use database::{Reader, Transaction};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp, Versioning};
 
 use super::aside::refuse_litter;
 use crate::access::Access;
-use crate::documents::{explain, held_by_another, held_parent, held_within};
+use crate::documents::{explain, held_by_another, held_parent, held_within, library_of};
 use crate::locate::Located;
 use crate::session::{Checked, Child, Guard};
 use crate::view::Item;
@@ -95,7 +95,7 @@ impl Session {
             refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
             guard.require_unlocked(transaction, &checked, &parent)?;
-            put_below(transaction, &row, &parent, &name)?;
+            put_below(transaction, &checked, &row, &parent, &name)?;
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
@@ -115,9 +115,19 @@ pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
     lock::delete_below(transaction, row.id)
 }
 
-/// Puts an item with everything below it into another folder.
-pub(super) fn put_below(transaction: &mut Transaction<'_>, row: &NodeRow, to: &NodeRow, name: &Name) -> Result<()> {
+/// Puts an item with everything below it into another folder, unless that would publish what the caller may not publish.
+pub(super) fn put_below(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    row: &NodeRow,
+    to: &NodeRow,
+    name: &Name,
+) -> Result<()> {
     let owned = scope::of_node(transaction, row.id)?.is_some();
+    let scope_after = if owned { row.scope_id } else { to.scope_id };
+    if row.library_id != to.library_id || row.scope_id != scope_after {
+        refuse_publishing(transaction, checked, row, to, scope_after)?;
+    }
     node::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
     if !owned && row.scope_id != to.scope_id {
         tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
@@ -127,6 +137,32 @@ pub(super) fn put_below(transaction: &mut Transaction<'_>, row: &NodeRow, to: &N
     }
     if owned || row.kind != NodeKind::Document {
         collection::change_tree(transaction, row.collection_id)?;
+    }
+    Ok(())
+}
+
+/// Refuses to bring published documents before other readers where drafts are kept and the caller may not publish. A copy
+/// arrives as a draft; an item that is moved keeps its versions, and those that are published are for all.
+fn refuse_publishing(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    row: &NodeRow,
+    to: &NodeRow,
+    scope_after: Id,
+) -> Result<()> {
+    if library_of(transaction, to)?.versioning != Versioning::MajorMinor {
+        return Ok(());
+    }
+    for scope in tree::published_scopes(transaction, row.id)? {
+        let after = if scope == row.scope_id { scope_after } else { scope };
+        let is_seen_as_before = row.library_id == to.library_id && after == scope;
+        if !is_seen_as_before && !checked.access.rights(after).has(Right::Publish) {
+            return Err(Error::forbidden(format!(
+                "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy it, \
+                 and the copy is a draft",
+                row.name, to.name
+            )));
+        }
     }
     Ok(())
 }

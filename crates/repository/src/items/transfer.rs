@@ -170,7 +170,7 @@ impl Way {
             leave(transaction, &self.guard, &checked, &row)?;
             displaced::remove(transaction, row.id)?;
         }
-        put_below(transaction, &row, &parent, &self.name)?;
+        put_below(transaction, &checked, &row, &parent, &self.name)?;
         self.done(transaction, "item.move", row.id, replaced)
     }
 

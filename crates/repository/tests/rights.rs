@@ -141,6 +141,50 @@ async fn moving_publishes_nothing_without_the_right_to_publish() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_others_made_is_not_erased_by_moving_it_over_another_document() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        make_library(&admin, "Plain", Versioning::None).await;
+        let (_, alice) = with_rights(&farm, "alice", "Plain", &[Right::View, Right::Add, Right::Edit]).await;
+        put(&admin, "Plain/of bob.txt", "bob's").await.unwrap();
+        put(&admin, "Plain/other.txt", "other").await.unwrap();
+        put(&alice, "Plain/of bob.txt", "alice's").await.unwrap();
+        let forced = Transfer { overwrite: true, ..Transfer::default() };
+        let (plain, other) = (at("Plain"), name("other.txt"));
+        let erased = alice.move_onto(&at("Plain/of bob.txt"), &plain, &other, forced.clone()).await.unwrap_err();
+        assert_eq!((erased.kind(), erased.lack().map(|lack| lack.right)), (ErrorKind::Forbidden, Some(Right::Delete)));
+        assert_eq!(get(&admin, "Plain/other.txt").await.unwrap(), "other");
+        // Who may delete it finds it in the bin.
+        put(&admin, "Plain/third.txt", "third").await.unwrap();
+        let root = admin.item(&at("")).await.unwrap().id;
+        admin.move_onto(&at("Plain/of bob.txt"), &plain, &name("third.txt"), forced.clone()).await.unwrap();
+        assert_eq!(admin.recycled(root, Bin::Mine, None, 10).await.unwrap().items.len(), 1);
+        // A file that was made for the save is gone into it.
+        put(&alice, "Plain/new.tmp", "saved").await.unwrap();
+        alice.move_onto(&at("Plain/new.tmp"), &plain, &other, forced).await.unwrap();
+        assert_eq!(get(&admin, "Plain/other.txt").await.unwrap(), "saved");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_made_and_somebody_emptied_goes_to_the_bin() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        make_library(&admin, "Plain", Versioning::None).await;
+        let rights = [Right::View, Right::Add, Right::Edit, Right::Delete];
+        let (_, alice) = with_rights(&farm, "alice", "Plain", &rights).await;
+        put(&admin, "Plain/a.txt", "bob's").await.unwrap();
+        put(&alice, "Plain/a.txt", "").await.unwrap();
+        alice.rename(&at("Plain/a.txt"), &name("a.tmp")).await.unwrap();
+        alice.delete_file(&at("Plain/a.tmp"), Preconditions::default()).await.unwrap();
+        let root = admin.item(&at("")).await.unwrap().id;
+        assert_eq!(admin.recycled(root, Bin::Site, None, 10).await.unwrap().items.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rights_on_a_part_do_not_reach_the_site_collection() {
     each_farm(|farm| async move {
         let admin = farm.administrator().await;

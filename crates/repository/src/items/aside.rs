@@ -85,7 +85,7 @@ fn is_no_document(transaction: &mut Transaction<'_>, guard: &Guard, row: &NodeRo
         return Ok(true);
     }
     let passing = is_passing(&row.name) || in_passing_folder(transaction, row.parent_id)?;
-    if !passing || only.created_by != guard.caller() {
+    if !passing || !is_all_by(row, &only, guard.caller()) {
         return Ok(false);
     }
     Ok(only.size == 0 || is_kept(transaction, guard, row.id, only.blob_id)?)
@@ -96,6 +96,12 @@ fn only_version(reader: &mut Reader<'_>, row: &NodeRow) -> Result<Option<Version
     let mut versions = version::list(reader, row.id, None, 2)?;
     let only = versions.pop().filter(|_| versions.is_empty() && row.working_id.is_none());
     Ok(only)
+}
+
+/// Whether somebody made a document and what is in it. Where no versions are kept, the author of the only one may have written
+/// over what others made.
+fn is_all_by(row: &NodeRow, only: &VersionRow, person: Id) -> bool {
+    row.created_by == person && only.created_by == person
 }
 
 /// Whether another document that the caller may edit has the same bytes: what others have, or what was deleted, does not count.
@@ -177,7 +183,10 @@ impl Way {
         }
         let since = Timestamp::now().before(ONE_SAVE);
         let only = only_version(reader, row)?;
-        Ok(only.is_some_and(|only| only.created_by == self.guard.caller() && only.created_at > since))
+        let fresh = |only: VersionRow| {
+            is_all_by(row, &only, self.guard.caller()) && row.created_at > since && only.created_at > since
+        };
+        Ok(only.is_some_and(fresh))
     }
 
     /// The document that was put aside comes back to its name with what was saved as its next version; the file of the save takes

@@ -1,32 +1,45 @@
-//! Places in listings as one opaque word, alike for pages and REST: sealed, since what lies at the end of a page may be
-//! hidden.
+//! Places in listings as one opaque word, alike for pages and REST: sealed for the caller and the listing, so that nobody
+//! compares what they choose themselves with what a page ended at.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Error, Id, Result, Timestamp};
-use repository::{Session, SortKey};
+use repository::{Filter, Session, Sort, SortKey};
 
 use crate::protocol::cursor;
 
 /// Longest word that is looked at.
 const LONGEST: usize = 8_192;
 
-/// Seals the place.
-pub async fn seal(session: &Session, place: &SortKey) -> Result<String> {
-    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&write(place)).await?))
+/// The listing that a place is in.
+#[derive(Debug)]
+pub struct Listing<'a> {
+    /// What is listed.
+    pub item: Id,
+    /// The order.
+    pub sort: Sort,
+    /// Whether it is turned round.
+    pub descending: bool,
+    /// What is left out.
+    pub filter: &'a Filter,
 }
 
-/// Opens what [`seal`] made; anything else is an error with the code `invalid_cursor`.
-pub async fn open(session: &Session, text: &str) -> Result<SortKey> {
+/// Seals the place.
+pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> Result<String> {
+    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&format!("{listing:?}"), &write(place)).await?))
+}
+
+/// Opens what [`seal`] made for the same caller and listing; anything else is an error with the code `invalid_cursor`.
+pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
     let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
-    match session.open_place(&sealed.unwrap_or_default()).await? {
+    match session.open_place(&format!("{listing:?}"), &sealed.unwrap_or_default()).await? {
         Some(place) => read(&place),
         None => Err(bad()),
     }
 }
 
 fn bad() -> Error {
-    Error::invalid("the cursor is not one that this server gave; start again at the first page")
+    Error::invalid("the cursor is not one that this server gave you for this listing; start again at the first page")
         .with_code("invalid_cursor")
 }
 

@@ -1,5 +1,6 @@
-//! Places in listings, sealed: where a page ends may lie behind an item of which the reader may not know, or at the
-//! size of a draft that they do not see. Every server of the farm opens what another has sealed.
+//! Places in listings, sealed: where a page ends may be at the size of a draft that the reader does not see. Whoever got
+//! a place goes on there, in the same listing, and nobody anywhere else. Every server of the farm opens what another has
+//! sealed.
 
 use database::configuration::farm;
 use database::{Reader, Transaction};
@@ -10,7 +11,6 @@ use crate::{Repository, Session, seal};
 
 /// The setting that keeps the key, in hexadecimal. It guards nothing that is stored.
 const SETTING: &str = "place-key";
-const SUBJECT: &str = "place";
 /// All places of a similar length are sealed to the same length.
 const PADDED_TO: usize = 128;
 /// Ends the place; zeros follow.
@@ -21,14 +21,20 @@ const END: u8 = 0x80;
 pub(crate) struct PlaceKey(OnceCell<[u8; seal::KEY]>);
 
 impl Session {
-    /// Seals a place in a listing, which the reader hands back to go on there.
-    pub async fn seal_place(&self, place: &str) -> Result<Vec<u8>> {
-        seal::seal_by_key(self.repository.place_key().await?, SUBJECT, &plain_of(place))
+    /// Seals a place in a listing for the caller, who hands it back to go on there. `listing` says what is listed, in
+    /// which order, and what is left out.
+    pub async fn seal_place(&self, listing: &str, place: &str) -> Result<Vec<u8>> {
+        seal::seal_by_key(self.repository.place_key().await?, &self.place_of(listing), &plain_of(place))
     }
 
-    /// Opens what [`Session::seal_place`] made; none for anything else.
-    pub async fn open_place(&self, sealed: &[u8]) -> Result<Option<String>> {
-        Ok(seal::open_by_key(self.repository.place_key().await?, SUBJECT, sealed).and_then(text_of))
+    /// Opens what [`Session::seal_place`] made for the same caller and listing; none for anything else.
+    pub async fn open_place(&self, listing: &str, sealed: &[u8]) -> Result<Option<String>> {
+        let subject = self.place_of(listing);
+        Ok(seal::open_by_key(self.repository.place_key().await?, &subject, sealed).and_then(text_of))
+    }
+
+    fn place_of(&self, listing: &str) -> String {
+        format!("place of {} in {listing}", self.principal.id)
     }
 }
 

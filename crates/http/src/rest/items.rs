@@ -3,8 +3,8 @@
 use axum::Json as Reply;
 use axum::extract::OriginalUri;
 use axum::http::{HeaderMap, StatusCode};
-use model::{LibrarySettings, Name, Result};
-use repository::{Session, Sort, SortKey, Target};
+use model::{LibrarySettings, Name};
+use repository::{Filter, Session, Sort, Target};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -14,7 +14,7 @@ use super::wire::Once;
 use super::wire::content::Recycled;
 use super::wire::item::{self, ItemJson, Naming};
 use super::wire::library::NewLibrary;
-use super::wire::list::{List, cursor_of_other_list, limit};
+use super::wire::list::{List, limit};
 use super::{conditions, extract};
 use crate::error::Answer;
 use crate::identity::Authenticated;
@@ -270,29 +270,16 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
         Some("descending") => true,
         Some(_) => return Err(bad("order is one of ascending, descending").into()),
     };
+    let filter = Filter::default();
+    let listing = |item| place::Listing { item, sort, descending, filter: &filter };
     let after = match query.cursor.as_deref() {
-        Some(text) => Some(read_place(session, text, sort).await?),
+        Some(text) => Some(place::open(session, &listing(session.item(target).await?.id), text).await?),
         None => None,
     };
-    let (_, page) = session.list(target, sort, descending, after, limit(query.limit)?).await?;
+    let (folder, page) = session.list(target, sort, descending, after, limit(query.limit)?).await?;
     let next = match &page.next {
-        Some(next) => Some(place::seal(session, next).await?),
+        Some(next) => Some(place::seal(session, &listing(folder.id), next).await?),
         None => None,
     };
     Ok(Reply(List { items: item::items(session, page.items).await?, next }))
-}
-
-/// The place of a cursor, which must be one of the same order.
-async fn read_place(session: &Session, text: &str, sort: Sort) -> Result<SortKey> {
-    let place = place::open(session, text).await?;
-    let fits = match (&place, sort) {
-        (SortKey::Container(_), _) => true,
-        (SortKey::Name(_), sort) => sort == Sort::Name,
-        (SortKey::Modified(..), sort) => sort == Sort::Modified,
-        (SortKey::Size(..), sort) => sort == Sort::Size,
-        (SortKey::Person(..), sort) => sort == Sort::Person,
-        (SortKey::Type(..), sort) => sort == Sort::Type,
-        (_, sort) => matches!(sort, Sort::Column(_)),
-    };
-    if fits { Ok(place) } else { Err(cursor_of_other_list()) }
 }

@@ -151,7 +151,9 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let asks_own = readable && !view.values.is_empty();
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
-    let after = if view.after.is_empty() { None } else { Some(place::open(session, &view.after).await?) };
+    let kept = filter.clone();
+    let listing = place::Listing { item: item.id, sort: view.sort, descending: view.descending, filter: &kept };
+    let after = if view.after.is_empty() { None } else { Some(place::open(session, &listing, &view.after).await?) };
     let first = after.is_none();
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MOST_COLUMNS, filter };
@@ -163,7 +165,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         None => None,
     };
     let next = match &found.page.next {
-        Some(place) => Some(place::seal(session, place).await?),
+        Some(place) => Some(place::seal(session, &listing, place).await?),
         None => None,
     };
     let shown = view.shown(&found.columns);

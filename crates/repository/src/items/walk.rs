@@ -1,4 +1,5 @@
-//! The walk behind a page of a listing: containers first, then documents along one index, group after group.
+//! The walk behind a page of a listing: containers first, then documents along one index, group after group. A page ends
+//! behind an item that the caller may know: an end behind a hidden one would compare it with whatever the caller adds.
 
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,8 @@ impl<'a> Listing<'a> {
             return Ok(Page { items, next: None });
         };
         let end = Instant::now() + TIME;
+        // The last item that the caller may know, and whether the walk came to one at all.
+        let (mut known, mut went_on) = (place.clone(), false);
         loop {
             // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
             let wanted = if self.filter.values.is_empty() { limit - items.len() + 1 } else { MAX_PAGE };
@@ -54,19 +57,21 @@ impl<'a> Listing<'a> {
             let rows = self.rows(reader, &place, wanted)?;
             let exhausted = rows.len() < wanted;
             let passes = self.filter.judge(reader, self.located.node().library_id, &rows)?;
-            let mut last = None;
-            for (row, passes) in rows.iter().zip(passes) {
-                let shown = passes && self.located.may_know(row);
-                if shown && items.len() == limit {
-                    let next = last.map_or(Ok(place.clone()), |row| self.key(reader, &place, row))?;
+            let mut last_known = None;
+            for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
+                if passes && items.len() == limit {
+                    let next = last_known.map_or(Ok(known), |row| self.key(reader, &place, row))?;
                     return Ok(Page { items, next: Some(next) });
                 }
-                last = Some(row);
-                if shown {
+                last_known = Some(row);
+                if passes {
                     items.push(self.located.child(reader, row, self.path)?);
                 }
             }
-            if let Some(row) = last {
+            if let Some(row) = last_known {
+                (known, went_on) = (self.key(reader, &place, row)?, true);
+            }
+            if let Some(row) = rows.last() {
                 place = self.key(reader, &place, row)?;
             }
             if exhausted {
@@ -75,8 +80,8 @@ impl<'a> Listing<'a> {
                     None => return Ok(Page { items, next: None }),
                 }
             }
-            if !self.filter.is_empty() && Instant::now() > end {
-                return Ok(Page { items, next: Some(place) });
+            if !self.filter.is_empty() && went_on && Instant::now() > end {
+                return Ok(Page { items, next: Some(known) });
             }
         }
     }

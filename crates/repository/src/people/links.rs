@@ -1,4 +1,5 @@
-//! Passwords of links to documents: hashed like those of accounts, and tried as rarely.
+//! Passwords of links to documents: hashed like those of accounts. Each network has a budget of its own for each link, and
+//! none is shared with strangers elsewhere: whoever guesses has the secret of the link already.
 
 use database::{Reader, Transaction};
 use model::{Error, Id, Result, Timestamp};
@@ -39,7 +40,7 @@ impl Repository {
         client: &Client,
     ) -> Result<bool> {
         let address = client.address;
-        let subjects = [Subject::link(link), Subject::link_pair(link, address), Subject::address(address)];
+        let subjects = [Subject::link_pair(link, address), Subject::address(address)];
         // Before a turn is waited for, and again after it: a refusal takes no turn from others and writes nothing.
         self.refuse_waiting(&subjects).await?;
         let turn = self.inner.identities.hasher.turn().await?;

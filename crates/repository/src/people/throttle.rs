@@ -77,11 +77,6 @@ impl Subject {
         Self { key: format!("link pair {link} {}", network(address)), free: FREE_OF_PAIR, pace: Pace::Doubling }
     }
 
-    /// All passwords that are tried on one link to a document.
-    pub(crate) fn link(link: Id) -> Self {
-        Self { key: format!("link {link}"), free: FREE_OF_LOGIN, pace: Pace::Renewed(LOGIN_RENEWS) }
-    }
-
     /// Failures that still count, and the part of the time to the next forgiveness that has passed, in microseconds.
     fn failures(&self, attempts: Attempts, now: Timestamp) -> (i64, i64) {
         let age = now.micros().saturating_sub(attempts.changed_at.micros()).max(0);

@@ -6,6 +6,7 @@ use crate::people::Client;
 on_each_engine! {
     a_person_signs_in_while_thousands_guess,
     one_network_has_one_budget_for_all_names,
+    strangers_elsewhere_do_not_lock_a_link,
     devices_end_with_their_account,
 }
 
@@ -16,6 +17,25 @@ fn with_device(address: &str, device: &str) -> Client {
 /// From an address of its own for each number.
 fn stranger(number: usize) -> Client {
     client(&format!("198.18.{}.{}", number / 250, number % 250 + 1))
+}
+
+async fn strangers_elsewhere_do_not_lock_a_link(farm: Farm) {
+    let (link, stored) = (farm.repository.next_id(), farm.repository.link_password("open sesame").await.unwrap());
+    let attempt = async |password: &str, from: &Client| {
+        farm.repository.try_link_password(link, &stored, password, from).await
+    };
+    for number in 0..101 {
+        assert!(!attempt("guess", &stranger(number)).await.unwrap(), "{number}");
+    }
+    assert!(attempt("open sesame", &client("10.0.0.1")).await.unwrap());
+    // From one network soon only time helps, with the right password too.
+    for _ in 0..5 {
+        assert!(!attempt("guess", &client("10.0.0.2")).await.unwrap());
+    }
+    for password in ["guess", "open sesame"] {
+        assert_eq!(code(attempt(password, &client("10.0.0.2")).await), "too_many_attempts");
+    }
+    farm.close().await;
 }
 
 async fn a_person_signs_in_while_thousands_guess(farm: Farm) {

@@ -110,16 +110,22 @@ impl Session {
 
     /// Grants a role to a user or group on an item that has its own permissions.
     ///
-    /// Errors: `Conflict` with code `inherits` when the item inherits; `Forbidden` when the role allows more than the caller has.
+    /// Errors: `Conflict` with code `inherits` when the item inherits; `Forbidden` when the role allows more than the caller has,
+    /// and with code `fresh_sign_in_needed` for who administers the farm, on a root site.
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         let map = self.map().await?;
         let wanted = map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
         let name = self.name_of(principal).await?;
         let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
+        let asking = self.clone();
         self.change_permissions(target, move |transaction, guard, located| {
             let rights = located.rights();
             if !rights.contains(wanted.rights) {
                 return Err(too_great(&wanted.name));
+            }
+            // An administrator has all rights everywhere: whoever found their session must not hand them out for good.
+            if asking.principal().everywhere && located.node().id == located.collection.id {
+                asking.require_fresh("give a role on a whole site collection")?;
             }
             let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
             let grant = GrantRow {

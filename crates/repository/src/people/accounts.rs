@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
-use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp};
+use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
 use super::throttle;
 use super::{Account, Client, text};
@@ -43,12 +43,15 @@ impl Session {
     /// Makes an account.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Invalid for a text outside its limits; Conflict with code
-    /// `login_taken`.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for a password or an administrator;
+    /// Invalid for a text outside its limits; Conflict with code `login_taken`.
     pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
         self.require_farm_administrator("create accounts")?;
         if new.farm_administrator {
             self.require_fresh("make an administrator")?;
+        }
+        if new.password.is_some() {
+            self.require_fresh("give an account a password")?;
         }
         let login = LoginName::new(&new.login)?;
         let shown = if new.display_name.trim().is_empty() { login.as_str() } else { &new.display_name };
@@ -100,7 +103,9 @@ impl Session {
     /// # Errors
     /// Forbidden for others than farm administrators and the user; NotFound.
     pub async fn account(&self, id: Id) -> Result<Account> {
-        self.require_self_or_administrator(id, "see another account")?;
+        if id != self.principal.id {
+            self.require_farm_administrator("see another account")?;
+        }
         let found = self.repository.inner.configuration.read(move |reader| account::find(reader, id)).await?;
         found.ok_or_else(|| missing(id))
     }
@@ -120,8 +125,8 @@ impl Session {
     /// Changes an account and returns it as it is then.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid; Conflict with code `login_taken`, or with code
-    /// `last_administrator` when the farm would have no administrator left.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for making an administrator and for
+    /// enabling; NotFound; Invalid; Conflict with code `login_taken`, or with code `last_administrator` when the farm would have no administrator left.
     pub async fn update_account(&self, id: Id, change: AccountChange) -> Result<Account> {
         self.require_farm_administrator("change accounts")?;
         let login = change.login.as_deref().map(LoginName::new).transpose()?;
@@ -146,6 +151,9 @@ impl Session {
                 asking.require_fresh("make an administrator")?;
             }
             after.disabled = change.disabled.unwrap_or(after.disabled);
+            if before.disabled && !after.disabled {
+                asking.require_fresh("enable an account")?;
+            }
             after.deleted &= after.disabled;
             store(tx, &before, &after)?;
             record(tx, actor, "account.change", id, &difference(&before, &after))?;
@@ -194,6 +202,7 @@ impl Session {
     /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`; Invalid
     /// with code `invalid_password` or `easy_password`.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
+        self.require_own_account("change the password")?;
         // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
         let _alone = self.repository.inner.identities.changes.turn(self.principal.id).await;
         let checked = self.repository.authenticate(&self.principal.login, old, client, true).await?;
@@ -206,15 +215,36 @@ impl Session {
     }
 
     /// Sets the caller's own language and theme.
+    ///
+    /// # Errors
+    /// Forbidden with code `token_scope` for a token that is for less than the account.
     pub async fn set_preferences(&self, preferences: Preferences) -> Result<()> {
+        self.require_own_account("change language and colours")?;
         let preferences = Preferences::new(&preferences.language, preferences.theme)?;
         let id = self.principal.id;
         let set = move |tx: &mut Transaction| account::set_preferences(tx, id, &preferences).map(drop);
         self.repository.inner.configuration.write(set).await
     }
 
+    /// Refuses unless the account is the caller's own, with a credential for all of it, or the caller administers the farm.
     pub(super) fn require_self_or_administrator(&self, account: Id, what: &str) -> Result<()> {
-        if account == self.principal.id { Ok(()) } else { self.require_farm_administrator(what) }
+        if account == self.principal.id {
+            self.require_own_account(what)
+        } else {
+            self.require_farm_administrator(what)
+        }
+    }
+
+    /// Refuses a token that is for less than its owner's account: sessions, tokens and settings have no place, and nobody
+    /// gives them away who makes a token to read a folder.
+    fn require_own_account(&self, what: &str) -> Result<()> {
+        let limits = &self.principal.limits;
+        let whole = limits.places.is_empty() && limits.scopes.has(TokenScope::Manage);
+        if whole || self.principal.farm_administrator {
+            return Ok(());
+        }
+        Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope manage"))
+            .with_code("token_scope"))
     }
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {

@@ -60,7 +60,7 @@ impl Repository {
         Ok(right)
     }
 
-    async fn refuse_waiting(&self, subjects: &[Subject; 3]) -> Result<()> {
+    async fn refuse_waiting(&self, subjects: &[Subject; 2]) -> Result<()> {
         let (subjects, now) = (subjects.clone(), Timestamp::now());
         let look = move |reader: &mut Reader| throttle::waiting(reader, &subjects, now);
         self.inner.configuration.read(look).await?.map_or(Ok(()), |wait| Err(throttle::refusal(wait)))

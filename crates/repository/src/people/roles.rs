@@ -60,12 +60,12 @@ impl Session {
     /// Changes name and rights; `None` leaves one as it is. Takes effect on the next request of all who have the role.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid for a bad name and, with code `built_in`, for a role
-    /// that came with the farm; Conflict with code `name_taken`.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for more rights; NotFound; Invalid for
+    /// a bad name and, with code `built_in`, for a role that came with the farm; Conflict with code `name_taken`.
     pub async fn update_role(&self, id: Id, name: Option<&str>, rights: Option<Rights>) -> Result<Role> {
         self.require_farm_administrator("change roles")?;
         let name = name.map(Name::new).transpose()?;
-        let actor = self.principal.id;
+        let (actor, asking) = (self.principal.id, self.clone());
         let update = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;
             let before = changeable(tx, id)?;
@@ -75,6 +75,9 @@ impl Session {
             };
             refuse_taken(tx, &name, id)?;
             let rights = rights.unwrap_or(before.rights);
+            if !before.rights.contains(rights) {
+                asking.require_fresh("give a role more rights")?;
+            }
             role::update(tx, id, &name, rights)?;
             let detail =
                 format!("{} becomes {name}, rights {} become {}", before.name, words(before.rights), words(rights));

@@ -25,7 +25,7 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators.
     pub async fn web_sessions(&self, account: Id) -> Result<Vec<WebSession>> {
-        self.require_self_or_administrator(account, "list sessions of another account")?;
+        self.require_self_or_administrator(account, "list sessions")?;
         let now = Timestamp::now();
         let list = move |reader: &mut database::Reader| {
             web_session::list(reader, account, now, now.before(SESSION_IDLE), MOST_SESSIONS)
@@ -49,7 +49,7 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators; NotFound.
     pub async fn end_web_session(&self, account: Id, id: Id) -> Result<()> {
-        self.require_self_or_administrator(account, "end sessions of another account")?;
+        self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
         let end = move |tx: &mut Transaction| {
             if web_session::remove(tx, account, id)? == 0 {
@@ -65,7 +65,7 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators.
     pub async fn end_all_web_sessions(&self, account: Id) -> Result<()> {
-        self.require_self_or_administrator(account, "end sessions of another account")?;
+        self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
         let end = move |tx: &mut Transaction| {
             web_session::remove_all(tx, account)?;

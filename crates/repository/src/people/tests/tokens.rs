@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Name, Proof, Right, Timestamp, TokenScope, TokenScopes};
+use model::{Id, Name, Preferences, Proof, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
 
 use super::{Farm, PASSWORD, TokenWish, client, code, on_each_engine, person};
 use crate::{AccountChange, NewAccount, Session, Target};
@@ -13,6 +13,7 @@ on_each_engine! {
     scopes_take_rights_away,
     outside_of_its_places_nothing_exists,
     every_token_ends,
+    a_token_for_a_part_has_nothing_of_the_account,
 }
 
 async fn session_of(farm: &Farm, secret: &str) -> Session {
@@ -27,12 +28,32 @@ fn at(path: &str) -> Target {
     Target::path(path).unwrap()
 }
 
+/// A new group that has a role on a folder, and that role.
+async fn powers(farm: &Farm) -> (Id, Id) {
+    let name = format!("power {}", farm.repository.next_id());
+    let admin = farm.administrator().await;
+    let group = admin.create_group(&name, "").await.unwrap().id;
+    let role = admin.create_role(&name, [Right::View].into_iter().collect()).await.unwrap().id;
+    // A role that was made is known to whoever asks afterwards.
+    let admin = farm.administrator().await;
+    let folder = admin.create_folder(&at("Documents"), &Name::new(name).unwrap()).await.unwrap().id;
+    admin.break_inheritance(&folder.into(), false).await.unwrap();
+    admin.grant(&folder.into(), group, role).await.unwrap();
+    (group, role)
+}
+
 /// What needs a fresh proof, each tried once.
 async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
     let me = session.principal().id;
     let ann = farm.administrator().await.account_by_login("ann").await.unwrap().id;
     let administrator = NewAccount { farm_administrator: true, ..person(&format!("new{}", farm.repository.next_id())) };
     let promoted = AccountChange { farm_administrator: Some(true), ..AccountChange::default() };
+    let with_password = person(&format!("new{}", farm.repository.next_id()));
+    let out = farm.account(&format!("out{}", farm.repository.next_id())).await.id;
+    let switched = |disabled| AccountChange { disabled: Some(disabled), ..AccountChange::default() };
+    farm.administrator().await.update_account(out, switched(true)).await.unwrap();
+    let (group, role) = powers(farm).await;
+    let all = Some(Rights::ALL);
     let secrets = [("secret".to_owned(), "x".to_owned())].into();
     vec![
         code(session.create_token(me, "mine".into()).await),
@@ -40,6 +61,11 @@ async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
         code(session.set_password(ann, PASSWORD).await),
         code(session.create_account(administrator).await),
         code(session.update_account(ann, promoted).await),
+        code(session.create_account(with_password).await),
+        code(session.update_account(out, switched(false)).await),
+        code(session.add_member(group, ann).await),
+        code(session.update_role(role, None, all).await),
+        code(session.grant(&at(""), ann, Role::READ).await),
         code(session.change_store("none", &Default::default(), &secrets).await),
     ]
 }
@@ -52,7 +78,15 @@ async fn a_token_never_makes_tokens_or_passwords(farm: Farm) {
     let outcomes = sensitive(&farm, &robot).await;
     assert!(outcomes.iter().all(|outcome| *outcome == "fresh_sign_in_needed"), "{outcomes:?}");
     // What is not sensitive it may do as its owner may.
-    robot.create_account(person("eve")).await.unwrap();
+    let eve = NewAccount { password: None, ..person("eve") };
+    let eve = robot.create_account(eve).await.unwrap().id;
+    let group = robot.create_group("without a role", "").await.unwrap().id;
+    robot.add_member(group, eve).await.unwrap();
+    let disabled = AccountChange { disabled: Some(true), ..AccountChange::default() };
+    robot.update_account(eve, disabled).await.unwrap();
+    let (_, role) = powers(&farm).await;
+    let robot = session_of(&farm, &token.secret).await;
+    robot.update_role(role, Some("renamed"), Some(Rights::NONE)).await.unwrap();
     robot.revoke_token(ann, admin.create_token(ann, "x".into()).await.unwrap().token.id).await.unwrap();
     farm.close().await;
 }
@@ -184,5 +218,38 @@ async fn every_token_ends(farm: Farm) {
     let token = admin.create_token(ann, "ann's".into()).await.unwrap();
     admin.set_password(ann, "another good password").await.unwrap();
     assert!(farm.repository.caller_from_token(&token.secret).await.unwrap().is_some());
+    farm.close().await;
+}
+
+async fn a_token_for_a_part_has_nothing_of_the_account(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let admin = farm.administrator().await;
+    admin.grant(&at(""), ann, Role::FULL_CONTROL).await.unwrap();
+    let folder = admin.create_folder(&at("Documents"), &Name::new("inside").unwrap()).await.unwrap().id;
+    let own = farm.caller(ann).await;
+    farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await.unwrap();
+    let other = own.create_token(ann, "other".into()).await.unwrap().token.id;
+    let session = own.web_sessions(ann).await.unwrap()[0].id;
+    let content = [TokenScope::Read, TokenScope::Write, TokenScope::Manage];
+    for (some, places) in [(&content[..1], vec![]), (&content[..2], vec![]), (&content[..], vec![folder])] {
+        let wish = TokenWish { scopes: scopes(some), places, ..TokenWish::from("part") };
+        let part = session_of(&farm, &own.create_token(ann, wish).await.unwrap().secret).await;
+        let outcomes = [
+            code(part.tokens(ann).await),
+            code(part.web_sessions(ann).await),
+            code(part.revoke_token(ann, other).await),
+            code(part.end_web_session(ann, session).await),
+            code(part.end_all_web_sessions(ann).await),
+            code(part.set_preferences(Preferences::default()).await),
+            code(part.change_own_password(PASSWORD, "another good password", &client("10.0.0.1")).await),
+        ];
+        assert_eq!(outcomes, ["token_scope"; 7], "{some:?}");
+        assert_eq!(part.account(ann).await.unwrap().login, "ann");
+    }
+    let wish = TokenWish { scopes: scopes(&content), ..TokenWish::from("whole") };
+    let whole = session_of(&farm, &own.create_token(ann, wish).await.unwrap().secret).await;
+    whole.set_preferences(Preferences::default()).await.unwrap();
+    whole.revoke_token(ann, other).await.unwrap();
+    whole.end_web_session(ann, session).await.unwrap();
     farm.close().await;
 }

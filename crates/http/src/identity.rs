@@ -88,7 +88,7 @@ pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Call
     };
     let client = client(parts);
     let caller = match credentials::parse(field.as_bytes())? {
-        Credentials::Bearer(token) => state.repository().caller_from_token(&token).await?,
+        Credentials::Bearer(token) => state.repository().caller_from_token(&token, client.address).await?,
         Credentials::Basic { login, secret } => {
             require_private_line(state, parts)?;
             from_basic(state, &login, &secret, &client).await?
@@ -104,7 +104,7 @@ pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Call
 /// In the place of a password there may be a token of the same user.
 async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client) -> Result<Option<Caller>> {
     if secret.starts_with("srt_") {
-        let caller = state.repository().caller_from_token(secret).await?;
+        let caller = state.repository().caller_from_token(secret, client.address).await?;
         return Ok(caller.filter(|caller| caller.principal.login == login.to_lowercase()));
     }
     state.repository().caller_from_password(login, secret, client).await

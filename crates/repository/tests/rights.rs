@@ -7,8 +7,8 @@ mod support;
 use bytes::Bytes;
 use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning};
 use repository::{
-    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, Target, TokenWish,
-    Transfer, UploadOptions,
+    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, Target,
+    TokenWish, Transfer, UploadOptions,
 };
 use support::{Farm, at, each_farm, get, names, put, to};
 
@@ -58,7 +58,12 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
         let scopes = [TokenScope::Read, TokenScope::Write, TokenScope::Manage].into_iter().collect();
         let wish = TokenWish { scopes, places: vec![folder], ..TokenWish::from("folder") };
         let token = admin.create_token(owner, wish).await.unwrap();
-        let caller = farm.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
+        let caller = farm
+            .repository
+            .caller_from_token(&token.secret, std::net::Ipv4Addr::LOCALHOST.into())
+            .await
+            .unwrap()
+            .unwrap();
         let bound = farm.repository.as_caller(caller.principal);
         for (who, session) in [("part", &part), ("bound", &bound)] {
             for place in ["Documents/part", "Documents/part/a.txt"] {

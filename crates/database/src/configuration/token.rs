@@ -2,22 +2,22 @@
 //!
 //! Knows the hashes of the secrets only.
 
-use model::{Id, Result, Timestamp, TokenScopes};
+use model::{Error, Id, Network, Result, Timestamp, TokenScopes};
 
 use super::account::{Identity, identity};
 use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
-    INSERT_TOKEN = "INSERT INTO access_token (id, account_id, name, hash, created_at, expires_at, used_at, scopes) \
-        VALUES ($1, $2, $3, $4, $5, $6, NULL, $7)";
+    INSERT_TOKEN = "INSERT INTO access_token (id, account_id, name, hash, created_at, expires_at, used_at, scopes, \
+        networks) VALUES ($1, $2, $3, $4, $5, $6, NULL, $7, $8)";
     INSERT_PLACE = "INSERT INTO token_place (token_id, node_id) VALUES ($1, $2)";
     LIST_PLACES = "SELECT node_id FROM token_place WHERE token_id = $1 ORDER BY node_id";
     FIND_TOKEN_IDENTITY = "SELECT a.id, a.login, a.display_name, a.farm_administrator, a.password_version, a.language, \
-        a.theme, f.directory_version, t.id, t.expires_at, t.used_at, t.scopes, \
+        a.theme, f.directory_version, t.id, t.expires_at, t.used_at, t.scopes, t.networks, \
         EXISTS (SELECT 1 FROM token_place p WHERE p.token_id = t.id) \
         FROM access_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f \
         WHERE t.hash = $1 AND NOT a.disabled";
-    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at, scopes FROM access_token WHERE account_id = $1 \
+    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at, scopes, networks FROM access_token WHERE account_id = $1 \
         ORDER BY id LIMIT $2";
     COUNT_TOKENS = "SELECT COUNT(*) FROM access_token WHERE account_id = $1";
     TOUCH_TOKEN = "UPDATE access_token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $3)";
@@ -42,6 +42,8 @@ pub struct Token {
     pub scopes: Option<TokenScopes>,
     /// The only sites, libraries and folders that exist for it; none for all.
     pub places: Vec<Id>,
+    /// The only networks from which it works; none for all.
+    pub networks: Vec<Network>,
 }
 
 /// A token that was shown, with the identity behind it.
@@ -56,6 +58,8 @@ pub struct TokenIdentity {
     pub used_at: Option<Timestamp>,
     /// What it may do.
     pub scopes: Option<TokenScopes>,
+    /// The only networks from which it works; none for all.
+    pub networks: Vec<Network>,
     /// Whether it has places, see [`places`].
     pub has_places: bool,
 }
@@ -71,7 +75,8 @@ pub fn insert(tx: &mut Transaction, account: Id, token: &Token, hash: &[u8]) -> 
             hash,
             token.created_at,
             token.expires_at,
-            token.scopes.map(TokenScopes::bits)
+            token.scopes.map(TokenScopes::bits),
+            token.networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         ],
     )?;
     for place in &token.places {
@@ -89,7 +94,8 @@ pub fn find_identity(reader: &mut Reader, hash: &[u8]) -> Result<Option<TokenIde
             expires_at: row.get(9)?,
             used_at: row.get(10)?,
             scopes: scopes(row, 11)?,
-            has_places: row.get(12)?,
+            networks: networks(row, 12)?,
+            has_places: row.get(13)?,
         })
     })
 }
@@ -137,7 +143,15 @@ fn token(row: &Row) -> Result<Token> {
         used_at: row.get(4)?,
         scopes: scopes(row, 5)?,
         places: Vec::new(),
+        networks: networks(row, 6)?,
     })
+}
+
+/// What cannot be read must not open a token to everywhere.
+fn networks(row: &Row, column: usize) -> Result<Vec<Network>> {
+    let text: String = row.get(column)?;
+    let read = |word: &str| word.parse().map_err(|e: Error| Error::corrupt("a network of a token").with_source(e));
+    text.split_whitespace().map(read).collect()
 }
 
 fn scopes(row: &Row, column: usize) -> Result<Option<TokenScopes>> {

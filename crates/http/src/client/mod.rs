@@ -8,8 +8,7 @@ use std::str::FromStr;
 use axum::extract::{ConnectInfo, Request};
 use axum::http::uri::Authority;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Uri, header};
-use ipnet::IpNet;
-use model::{Error, Result};
+use model::{Error, Network, Result};
 
 use crate::proxy::Announced;
 use crate::request::REQUEST_ID;
@@ -49,7 +48,7 @@ impl FromStr for AddressSource {
 /// Which proxies are believed, and what they tell.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
-    networks: Vec<IpNet>,
+    networks: Vec<Network>,
     /// Where the client's address stands.
     pub source: AddressSource,
 }
@@ -72,15 +71,12 @@ impl Trust {
 
     /// Whether this is the address of a trusted proxy.
     pub fn has(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.networks.iter().any(|network| network.contains(&address))
+        self.networks.iter().any(|network| network.contains(address))
     }
 }
 
-fn network(text: &str) -> Result<IpNet> {
-    let text = text.trim();
-    let found = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-    found.map(|found: IpNet| found.trunc()).ok_or_else(|| {
+fn network(text: &str) -> Result<Network> {
+    text.parse().map_err(|_| {
         Error::invalid(format!(
             "\"{}\" in trusted_proxies is no address or network: write such as 10.0.0.5, 10.0.0.0/24 or 2001:db8::/64",
             text.escape_debug()

@@ -34,6 +34,7 @@ struct TokenRow {
     token: Token,
     scopes: String,
     places: String,
+    networks: String,
 }
 
 /// A session, with its browser in words.
@@ -53,7 +54,9 @@ impl TokenRow {
             0 => String::new(),
             count => page.n("account.places-count", count as u64),
         };
-        Self { token, scopes, places }
+        let networks = token.networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let networks = if networks.is_empty() { networks } else { page.f1("account.from-networks", networks) };
+        Self { token, scopes, places, networks }
     }
 }
 
@@ -175,6 +178,7 @@ struct Typed {
     days: String,
     scopes: Vec<String>,
     places: String,
+    networks: String,
 }
 
 impl Typed {
@@ -184,6 +188,7 @@ impl Typed {
             days: fields.text("days"),
             scopes: fields.all("scope").map(str::to_owned).collect(),
             places: fields.text("places"),
+            networks: fields.text("networks"),
         }
     }
 
@@ -200,7 +205,8 @@ impl Typed {
         for path in paths.take(21) {
             places.push(session.item(&Target::path(path)?).await?.id);
         }
-        Ok(TokenWish { name: self.name.clone(), expires_at, scopes, places })
+        let networks = self.networks.split_whitespace().map(str::parse).collect::<Result<_>>()?;
+        Ok(TokenWish { name: self.name.clone(), expires_at, scopes, places, networks })
     }
 }
 
@@ -217,6 +223,9 @@ async fn token_form<'a>(page: &'a Page, session: &Session, typed: &Typed) -> Res
     });
     let mut places = Field::of("places", page.s("account.places"), Input::Lines).hint(page.s("account.places-hint"));
     places.value.clone_from(&typed.places);
+    let hint = page.s("account.networks-hint");
+    let mut networks = Field::of("networks", page.s("account.networks"), Input::Lines).hint(hint);
+    networks.value.clone_from(&typed.networks);
     Ok(Form {
         page,
         title: page.s("account.new-token").into(),
@@ -227,6 +236,7 @@ async fn token_form<'a>(page: &'a Page, session: &Session, typed: &Typed) -> Res
             Field::of("scope", page.s("account.scopes"), Input::Ticks(scopes.collect())),
             Field::of("days", page.s("account.valid"), Input::Select(days.collect())),
             places,
+            networks,
         ],
         submit: page.s("action.create").into(),
         danger: false,

@@ -3,6 +3,7 @@
 //! Sessions and tokens run for every request: one short read of the configuration database, in which everything that can
 //! revoke the credential is looked at. What is unknown, expired, revoked or disabled gives the same answer: nobody.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use database::configuration::account::{self, Identity};
 use database::configuration::{group, token, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, Limits, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
+use model::{Error, Id, Limits, Network, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
 
 use super::secret::{self, SecretKind};
 use super::{Client, Identities};
@@ -60,11 +61,17 @@ pub(super) struct Held {
     id: Id,
     expires_at: Option<Timestamp>,
     used_at: Option<Timestamp>,
+    /// The only networks from which it is good; none for all.
+    networks: Vec<Network>,
 }
 
 impl Held {
     fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    fn is_good_from(&self, address: IpAddr) -> bool {
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(address))
     }
 }
 
@@ -76,6 +83,7 @@ struct Shown {
     limits: Limits,
     /// Whether there are places among the limits, which are still to be found.
     has_places: bool,
+    networks: Vec<Network>,
     id: Id,
     expires_at: Option<Timestamp>,
     used_at: Option<Timestamp>,
@@ -92,12 +100,13 @@ impl Repository {
         Ok(caller)
     }
 
-    /// Who holds the token with this secret; nobody when it is unknown, expired or its account disabled.
+    /// Who holds the token with this secret and shows it from this address; nobody when it is unknown, expired, not for that
+    /// network, or its account disabled.
     ///
     /// # Errors
     /// Unavailable or Corrupt from the configuration database.
-    pub async fn caller_from_token(&self, secret: &str) -> Result<Option<Caller>> {
-        let caller = self.token_at(secret, Timestamp::now()).await?;
+    pub async fn caller_from_token(&self, secret: &str, address: IpAddr) -> Result<Option<Caller>> {
+        let caller = self.token_at(secret, address, Timestamp::now()).await?;
         count("token", caller.is_some());
         Ok(caller)
     }
@@ -163,6 +172,7 @@ impl Repository {
                 proof: Proof::Session(found.proved_at),
                 limits: Limits::NONE,
                 has_places: false,
+                networks: Vec::new(),
                 id: found.session,
                 expires_at: Some(found.expires_at),
                 used_at: Some(found.seen_at),
@@ -178,7 +188,7 @@ impl Repository {
         Ok(Some(held.caller.clone()))
     }
 
-    pub(super) async fn token_at(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>> {
+    pub(super) async fn token_at(&self, secret: &str, address: IpAddr, now: Timestamp) -> Result<Option<Caller>> {
         let Some(hash) = secret::hash(SecretKind::Token, secret) else { return Ok(None) };
         let find = move |reader: &mut Reader| {
             let found = token::find_identity(reader, &hash)?;
@@ -187,13 +197,17 @@ impl Repository {
                 proof: Proof::Token,
                 limits: Limits { scopes: found.scopes.unwrap_or(TokenScopes::ALL), places: Vec::new() },
                 has_places: found.has_places,
+                networks: found.networks,
                 id: found.token,
                 expires_at: found.expires_at,
                 used_at: found.used_at,
                 identity: found.identity,
             }))
         };
-        let Some(held) = self.held(hash, find).await?.filter(|held| !held.has_expired(now)) else { return Ok(None) };
+        let Some(held) = self.held(hash, find).await? else { return Ok(None) };
+        if held.has_expired(now) || !held.is_good_from(address) {
+            return Ok(None);
+        }
         self.touch(held.id, held.used_at, now, token::touch);
         Ok(Some(held.caller.clone()))
     }
@@ -268,7 +282,7 @@ impl Shown {
         let preferences = std::mem::take(&mut self.identity.preferences);
         let principal = member(self.identity, groups, self.limits, self.proof);
         let caller = Caller { principal, credential: self.credential, preferences };
-        Held { caller, id: self.id, expires_at: self.expires_at, used_at: self.used_at }
+        Held { caller, id: self.id, expires_at: self.expires_at, used_at: self.used_at, networks: self.networks }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::configuration::{account, event, farm, token};
 use database::{Reader, Transaction};
-use model::{Error, Id, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
+use model::{Error, Id, Network, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
 
 use super::accounts::missing;
 use super::secret::{self, SecretKind};
@@ -13,6 +13,9 @@ use crate::Session;
 
 /// Most tokens of one account.
 const MOST_TOKENS: usize = 100;
+
+/// Most networks of one token.
+const MOST_NETWORKS: usize = 20;
 
 /// Most sites, libraries and folders of one token.
 const MOST_PLACES: usize = 20;
@@ -33,12 +36,20 @@ pub struct TokenWish {
     pub scopes: TokenScopes,
     /// The only sites, libraries and folders that exist for it; empty for all.
     pub places: Vec<Id>,
+    /// The only networks from which it works; empty for all.
+    pub networks: Vec<Network>,
 }
 
 /// All that its owner may do, for as long as the farm allows.
 impl From<&str> for TokenWish {
     fn from(name: &str) -> Self {
-        Self { name: name.to_owned(), expires_at: None, scopes: TokenScopes::ALL, places: Vec::new() }
+        Self {
+            name: name.to_owned(),
+            expires_at: None,
+            scopes: TokenScopes::ALL,
+            places: Vec::new(),
+            networks: Vec::new(),
+        }
     }
 }
 
@@ -58,10 +69,14 @@ impl Session {
     /// whose proof is old; NotFound, also for a place; Invalid for a bad name, an end that is past or too late, and for places or
     /// scopes that make no sense; Exhausted with code `too_many_tokens` when there are 100 already.
     pub async fn create_token(&self, account: Id, wish: TokenWish) -> Result<NewToken> {
-        self.require_self_or_administrator(account, "create tokens for another account")?;
+        self.require_self_or_administrator(account, "create tokens")?;
         self.require_fresh("make a token")?;
         let now = Timestamp::now();
         let name = text::display_name("the name of a token", &wish.name)?;
+        if wish.networks.len() > MOST_NETWORKS {
+            let text = format!("a token has at most {MOST_NETWORKS} networks");
+            return Err(Error::invalid(text).with_code("too_many_networks"));
+        }
         let (expires_at, places) = (self.end_of(wish.expires_at, now).await?, self.places_of(&wish).await?);
         let token = Token {
             id: self.repository.inner.ids.next(),
@@ -71,6 +86,7 @@ impl Session {
             used_at: None,
             scopes: Some(wish.scopes),
             places,
+            networks: wish.networks,
         };
         let (secret, hash) = secret::new(SecretKind::Token)?;
         let (created, actor) = (token.clone(), self.principal.id);
@@ -97,13 +113,14 @@ impl Session {
                 0 => String::new(),
                 count => format!(", {}", model::counted(count as u64, "place")),
             };
+            let networks: String = token.networks.iter().map(|network| format!(", from {network}")).collect();
             record(
                 tx,
                 actor,
                 "token.create",
                 account,
                 token.id,
-                &format!("{} ({}{places})", token.name, words.join(", ")),
+                &format!("{} ({}{places}{networks})", token.name, words.join(", ")),
             )
         };
         self.repository.inner.configuration.write(create).await?;
@@ -187,7 +204,7 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators.
     pub async fn tokens(&self, account: Id) -> Result<Vec<Token>> {
-        self.require_self_or_administrator(account, "list tokens of another account")?;
+        self.require_self_or_administrator(account, "list tokens")?;
         self.repository.inner.configuration.read(move |reader| token::list(reader, account, MOST_TOKENS)).await
     }
 
@@ -196,7 +213,7 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators; NotFound.
     pub async fn revoke_token(&self, account: Id, id: Id) -> Result<()> {
-        self.require_self_or_administrator(account, "revoke tokens of another account")?;
+        self.require_self_or_administrator(account, "revoke tokens")?;
         let actor = self.principal.id;
         let revoke = move |tx: &mut Transaction| {
             if token::remove(tx, account, id)? == 0 {

@@ -67,7 +67,12 @@ impl Farm {
     /// A session with the person's present groups and rights.
     pub async fn session(&self, account: Id) -> Session {
         let token = self.administrator().await.create_token(account, "test".into()).await.unwrap();
-        let caller = self.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
+        let caller = self
+            .repository
+            .caller_from_token(&token.secret, std::net::Ipv4Addr::LOCALHOST.into())
+            .await
+            .unwrap()
+            .unwrap();
         self.repository.as_caller(caller.principal)
     }
 }

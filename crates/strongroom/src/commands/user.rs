@@ -122,6 +122,9 @@ enum TokenAction {
         /// Path of a site, library or folder outside of which nothing exists for it; may be repeated [default: everywhere]
         #[arg(long = "place", value_name = "PATH")]
         places: Vec<String>,
+        /// Network from which alone it works, such as 10.0.0.0/24; may be repeated [default: from everywhere]
+        #[arg(long = "network", value_name = "NETWORK")]
+        networks: Vec<String>,
     },
     /// Show, or set, the days after which every new token ends
     Longest {
@@ -249,7 +252,7 @@ async fn update(session: &Session, login: &str, change: AccountChange) -> Result
 
 async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)> {
     match action {
-        TokenAction::Create { login, name, days, scopes, places } => {
+        TokenAction::Create { login, name, days, scopes, places, networks } => {
             let account = session.account_by_login(&login).await?;
             let length = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
             let expires_at = length.map(|length| Timestamp::now().after(length));
@@ -262,7 +265,8 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
             for path in &places {
                 found.push(session.item(&Target::path(path)?).await?.id);
             }
-            let wish = TokenWish { name, expires_at, scopes, places: found };
+            let networks = networks.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+            let wish = TokenWish { name, expires_at, scopes, places: found, networks };
             let new = session.create_token(account.id, wish).await?;
             let mut value = token_json(&new.token);
             value["secret"] = json!(new.secret);
@@ -291,7 +295,8 @@ async fn token(session: &Session, action: TokenAction) -> Result<(Value, String)
                         format!("{} in {}", scope_words(scopes).join(","), model::counted(count as u64, "place"))
                     }
                 };
-                [token.id.to_string(), token.name.clone(), may, end, used]
+                let from: String = token.networks.iter().map(|network| format!(" from {network}")).collect();
+                [token.id.to_string(), token.name.clone(), may + &from, end, used]
             };
             let rows: Vec<_> = tokens.iter().map(row).collect();
             Ok((tokens.iter().map(token_json).collect(), table(["ID", "NAME", "MAY", "ENDS", "LAST USED"], &rows)))
@@ -355,5 +360,6 @@ fn token_json(token: &Token) -> Value {
         "scopes": scope_words(token.scopes.unwrap_or(TokenScopes::ALL)),
         "made_before_scopes": token.scopes.is_none(),
         "places": token.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "networks": token.networks.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -123,3 +123,24 @@ async fn a_proxy_may_announce_clients_in_front_of_each_connection() {
     let server = farm.start();
     assert_eq!(failures(&farm, &server).await, ["203.0.113.8", "203.0.113.7", "127.0.0.1"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_for_a_network_works_from_there_alone() {
+    let settings =
+        "trusted_proxies = ['127.0.0.1', '10.0.0.0/8']\nclient_address = 'x-forwarded-for'\nbehind_tls_proxy = true\n";
+    let (farm, server) = start(settings).await;
+    let made = farm.json(&["user", "token", "create", "admin", "near", "--network", "203.0.113.0/24"]);
+    let token = made["secret"].as_str().unwrap();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    for (chain, expected) in [
+        ("203.0.113.7", StatusCode::OK),
+        ("198.51.100.1, 203.0.113.7, 10.0.0.2", StatusCode::OK),
+        ("198.51.100.1", StatusCode::UNAUTHORIZED),
+        // What the client says of itself stands on the left.
+        ("203.0.113.7, 198.51.100.1", StatusCode::UNAUTHORIZED),
+    ] {
+        let ask = || http.get(format!("{}/api/v1/me", server.address)).header("x-forwarded-for", chain);
+        assert_eq!(ask().bearer_auth(token).send().await.unwrap().status(), expected, "{chain}");
+        assert_eq!(ask().basic_auth("admin", Some(token)).send().await.unwrap().status(), expected, "{chain}");
+    }
+}

@@ -150,6 +150,8 @@ pub struct TokenJson {
     pub made_before_scopes: bool,
     /// Identifiers of the only sites, libraries and folders that exist for it; empty for all.
     pub places: Vec<String>,
+    /// The only networks from which it works; empty for all.
+    pub networks: Vec<String>,
 }
 
 impl From<Token> for TokenJson {
@@ -163,6 +165,7 @@ impl From<Token> for TokenJson {
             scopes: token.scopes.unwrap_or(TokenScopes::ALL).iter().map(TokenScope::as_str).collect(),
             made_before_scopes: token.scopes.is_none(),
             places: token.places.iter().map(ToString::to_string).collect(),
+            networks: token.networks.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -195,6 +198,10 @@ pub struct TokenForm {
     #[serde(default)]
     #[schema(value_type = Vec<super::rules::Identifier>, max_items = 20)]
     pub places: Vec<String>,
+    /// Up to 20 networks, each an address or `ADDRESS/BITS`, from which alone it works; from everywhere when empty.
+    #[serde(default)]
+    #[schema(value_type = Vec<super::rules::NetworkText>, max_items = 20)]
+    pub networks: Vec<String>,
 }
 
 impl TokenForm {
@@ -208,7 +215,8 @@ impl TokenForm {
         };
         let places = self.places.iter().map(|id| id.parse()).collect::<Result<_>>()?;
         let expires_at = self.expires_at.as_deref().map(time::parse).transpose()?;
-        Ok(TokenWish { name: self.name, expires_at, scopes, places })
+        let networks = self.networks.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+        Ok(TokenWish { name: self.name, expires_at, scopes, places, networks })
     }
 }
 

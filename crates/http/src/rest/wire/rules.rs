@@ -41,6 +41,27 @@ macro_rules! invisible {
     };
 }
 
+/// A part of an IPv4 address.
+macro_rules! octet {
+    () => {
+        "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+    };
+}
+
+/// A part of an IPv6 address.
+macro_rules! group {
+    () => {
+        "[0-9A-Fa-f]{1,4}"
+    };
+}
+
+/// How many bits of an IPv6 address count.
+macro_rules! bits {
+    () => {
+        "(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
+    };
+}
+
 /// A name: it has a character that can be seen, begins and ends with none that is blank, and does not end with a dot.
 macro_rules! name {
     () => {
@@ -166,6 +187,12 @@ rules! {
     ViewQuery => of_length(0, 4_000).pattern(Some(concat!("^[^", control!(), "]*$")));
     /// The number of a version, such as `2.0`.
     VersionText => text().pattern(Some(r"^[0-9]{1,9}\.[0-9]{1,9}$"));
+    /// An address, or `ADDRESS/BITS`.
+    NetworkText => text().pattern(Some(concat!(
+        "^(?:(?:", octet!(), r"\.){3}", octet!(), "(?:/(?:3[0-2]|[12]?[0-9]))?|",
+        "(?:", group!(), ":){7}", group!(), bits!(), "|(?:", group!(), ":){1,6}:", group!(), bits!(),
+        "|(?:", group!(), ":){1,7}:", bits!(), ")$"
+    )));
     /// BLAKE3-256 in hexadecimal digits.
     DigestText => text().pattern(Some("^[0-9A-Fa-f]{64}$"));
     /// A place in a list, as `next` of the page before.
@@ -260,7 +287,9 @@ pub fn of_path(path: &str, word: &str) -> Option<RefOr<Schema>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ColumnKind, Digest, Id, LoginName, Name, Preferences, Result, SitePath, TierBasis, VersionNumber};
+    use model::{
+        ColumnKind, Digest, Id, LoginName, Name, Network, Preferences, Result, SitePath, TierBasis, VersionNumber,
+    };
     use proptest::strategy::{Strategy, ValueTree};
     use proptest::string::string_regex;
     use proptest::test_runner::TestRunner;
@@ -294,6 +323,7 @@ mod tests {
         fits::<VersionText>(|text| text.parse::<VersionNumber>().map(drop));
         fits::<DigestText>(|text| text.parse::<Digest>().map(drop));
         fits::<LanguageTag>(|text| Preferences::new(text, Theme::System).map(drop));
+        fits::<NetworkText>(|text| text.parse::<Network>().map(drop));
         fits::<CursorText>(|_| Ok(()));
     }
 

@@ -178,7 +178,7 @@ async fn people_and_tokens_are_administered() {
         .await
         .expect(200);
     let secret = shown.text.split("id=\"token-secret\">").nth(1).unwrap().split('<').next().unwrap();
-    assert!(farm.repository.caller_from_token(secret).await.unwrap().is_some());
+    assert!(farm.repository.caller_from_token(secret, std::net::Ipv4Addr::LOCALHOST.into()).await.unwrap().is_some());
     assert!(!carla.get("/account").await.text.contains(secret), "a token is shown once");
     let change = [("old", PASSWORD), ("new", "another good one"), ("again", "another good one")];
     carla.post("/account/password", "/account/password", &[("old", "wrong"), change[1], change[2]]).await.expect(403);
@@ -218,7 +218,8 @@ async fn a_page_says_who_has_it_open_and_an_administrator_ends_that() {
     browser.upload(&format!("/items/{folder}/upload"), "a.txt", "text/plain", "one").await.expect(303);
     let document = id_of(&farm, "Documents/plans/a.txt").await;
     let token = admin.create_token(anna, "test".into()).await.unwrap();
-    let caller = farm.repository.caller_from_token(&token.secret).await.unwrap().unwrap();
+    let caller =
+        farm.repository.caller_from_token(&token.secret, std::net::Ipv4Addr::LOCALHOST.into()).await.unwrap().unwrap();
     let anna = farm.repository.as_caller(caller.principal);
     let says = "Open for edit by anna";
     let open = async |path: &str| browser.get(path).await.expect(200).text.contains(says);

@@ -9,6 +9,7 @@ mod sign_in;
 mod strangers;
 mod tokens;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use database::Engine;
@@ -21,6 +22,8 @@ use crate::{FarmFilter, Options, Repository, Session};
 
 const ADMIN_PASSWORD: &str = "the-admin-password";
 const PASSWORD: &str = "a-good-password";
+/// From where tokens are shown.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A new farm with one server.
 struct Farm {

@@ -1,7 +1,7 @@
 //! What is taken away is gone at the next request, also on another server of the farm.
 
 use super::super::{Account, AccountChange};
-use super::{Farm, PASSWORD, client, code, on_each_engine};
+use super::{Farm, HERE, PASSWORD, client, code, on_each_engine};
 use crate::Repository;
 
 on_each_engine! {
@@ -16,7 +16,7 @@ on_each_engine! {
 async fn accepted(server: &Repository, session: &str, token: &str, login: &str, password: &str) -> [bool; 3] {
     [
         server.caller_from_session(session).await.unwrap().is_some(),
-        server.caller_from_token(token).await.unwrap().is_some(),
+        server.caller_from_token(token, HERE).await.unwrap().is_some(),
         server.caller_from_password(login, password, &client("10.0.0.1")).await.unwrap().is_some(),
     ]
 }
@@ -113,8 +113,8 @@ async fn membership_counts_from_the_next_request_on(farm: Farm) {
     let token = admin.create_token(ann, "robot".into()).await.unwrap().secret;
     let sales = admin.create_group("Sales", "").await.unwrap().id;
     let is_in = async || {
-        let here = farm.repository.caller_from_token(&token).await.unwrap().unwrap().principal;
-        assert_eq!(here, other.caller_from_token(&token).await.unwrap().unwrap().principal);
+        let here = farm.repository.caller_from_token(&token, HERE).await.unwrap().unwrap().principal;
+        assert_eq!(here, other.caller_from_token(&token, HERE).await.unwrap().unwrap().principal);
         here.groups.contains(&sales)
     };
     assert!(!is_in().await);

@@ -7,7 +7,7 @@ use model::{Id, Preferences, Principal, Theme, Timestamp};
 use super::super::identity::SESSION_IDLE;
 use super::super::sign_in::SESSION_LENGTH;
 use super::super::{AccountChange, Credential, TokenWish};
-use super::{ADMIN_PASSWORD, Farm, PASSWORD, client, code, on_each_engine};
+use super::{ADMIN_PASSWORD, Farm, HERE, PASSWORD, client, code, on_each_engine};
 
 on_each_engine! {
     a_session_begins_and_ends,
@@ -129,19 +129,19 @@ async fn tokens_end_by_themselves(farm: Farm) {
         .await
         .unwrap();
     let just_before = end.before(Duration::from_micros(1));
-    let caller = farm.repository.token_at(&token.secret, just_before).await.unwrap().unwrap();
+    let caller = farm.repository.token_at(&token.secret, HERE, just_before).await.unwrap().unwrap();
     assert_eq!((caller.principal.id, caller.credential), (ann, Credential::Token { id: token.token.id }));
-    assert_eq!(farm.repository.token_at(&token.secret, end).await.unwrap(), None);
+    assert_eq!(farm.repository.token_at(&token.secret, HERE, end).await.unwrap(), None);
     assert_eq!(farm.repository.caller_from_session(&token.secret).await.unwrap(), None);
     let past =
         session.create_token(ann, TokenWish { expires_at: Some(Timestamp::now()), ..TokenWish::from("late") }).await;
     assert_eq!(code(past), "invalid");
 
     session.revoke_token(ann, token.token.id).await.unwrap();
-    assert_eq!(farm.repository.token_at(&token.secret, just_before).await.unwrap(), None);
+    assert_eq!(farm.repository.token_at(&token.secret, HERE, just_before).await.unwrap(), None);
     assert_eq!(code(session.revoke_token(ann, token.token.id).await), "not_found");
     for bad in ["", "srt_", "srt_0", &"é".repeat(40), &token.secret.to_uppercase()] {
-        assert_eq!(farm.repository.caller_from_token(bad).await.unwrap(), None);
+        assert_eq!(farm.repository.caller_from_token(bad, HERE).await.unwrap(), None);
     }
     farm.close().await;
 }
@@ -152,7 +152,7 @@ async fn the_time_of_last_use_is_stored(farm: Farm) {
     let token = session.create_token(ann, "robot".into()).await.unwrap();
     let now = Timestamp::now();
     let used = async |at: Timestamp| {
-        farm.repository.token_at(&token.secret, at).await.unwrap().unwrap();
+        farm.repository.token_at(&token.secret, HERE, at).await.unwrap().unwrap();
         session.tokens(ann).await.unwrap()[0].used_at
     };
     // It is written beside the request, so it may take a moment until it is seen.

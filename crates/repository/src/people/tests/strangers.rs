@@ -21,9 +21,8 @@ fn stranger(number: usize) -> Client {
 
 async fn strangers_elsewhere_do_not_lock_a_link(farm: Farm) {
     let (link, stored) = (farm.repository.next_id(), farm.repository.link_password("open sesame").await.unwrap());
-    let attempt = async |password: &str, from: &Client| {
-        farm.repository.try_link_password(link, &stored, password, from).await
-    };
+    let attempt =
+        async |password: &str, from: &Client| farm.repository.try_link_password(link, &stored, password, from).await;
     for number in 0..101 {
         assert!(!attempt("guess", &stranger(number)).await.unwrap(), "{number}");
     }

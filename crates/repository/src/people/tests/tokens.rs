@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::{Id, Name, Preferences, Proof, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
 
-use super::{Farm, PASSWORD, TokenWish, client, code, on_each_engine, person};
+use super::{Farm, HERE, PASSWORD, TokenWish, client, code, on_each_engine, person};
 use crate::{AccountChange, NewAccount, Session, Target};
 
 on_each_engine! {
@@ -13,11 +13,12 @@ on_each_engine! {
     scopes_take_rights_away,
     outside_of_its_places_nothing_exists,
     every_token_ends,
+    a_token_works_from_its_networks_alone,
     a_token_for_a_part_has_nothing_of_the_account,
 }
 
 async fn session_of(farm: &Farm, secret: &str) -> Session {
-    farm.repository.as_caller(farm.repository.caller_from_token(secret).await.unwrap().unwrap().principal)
+    farm.repository.as_caller(farm.repository.caller_from_token(secret, HERE).await.unwrap().unwrap().principal)
 }
 
 fn scopes(scopes: &[TokenScope]) -> TokenScopes {
@@ -217,7 +218,7 @@ async fn every_token_ends(farm: Farm) {
     // A token outlives a password.
     let token = admin.create_token(ann, "ann's".into()).await.unwrap();
     admin.set_password(ann, "another good password").await.unwrap();
-    assert!(farm.repository.caller_from_token(&token.secret).await.unwrap().is_some());
+    assert!(farm.repository.caller_from_token(&token.secret, HERE).await.unwrap().is_some());
     farm.close().await;
 }
 
@@ -251,5 +252,30 @@ async fn a_token_for_a_part_has_nothing_of_the_account(farm: Farm) {
     whole.set_preferences(Preferences::default()).await.unwrap();
     whole.revoke_token(ann, other).await.unwrap();
     whole.end_web_session(ann, session).await.unwrap();
+    farm.close().await;
+}
+
+async fn a_token_works_from_its_networks_alone(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let own = farm.caller(ann).await;
+    let networks = ["10.1.0.0/16", "2001:db8::/64"].map(|text| text.parse().unwrap()).to_vec();
+    let made =
+        own.create_token(ann, TokenWish { networks: networks.clone(), ..TokenWish::from("near") }).await.unwrap();
+    assert_eq!(own.tokens(ann).await.unwrap()[0].networks, networks);
+    // In this order, so that what one address was told is in memory for the next.
+    for (address, good) in [
+        ("10.2.0.1", false),
+        ("10.1.255.1", true),
+        ("10.2.0.1", false),
+        ("::ffff:10.1.0.9", true),
+        ("2001:db8::7", true),
+        ("2001:db8:0:1::7", false),
+    ] {
+        let found = farm.repository.caller_from_token(&made.secret, address.parse().unwrap()).await.unwrap();
+        assert_eq!(found.is_some(), good, "{address}");
+    }
+    let many = vec![networks[0]; 21];
+    let refused = own.create_token(ann, TokenWish { networks: many, ..TokenWish::from("many") }).await;
+    assert_eq!(code(refused), "too_many_networks");
     farm.close().await;
 }

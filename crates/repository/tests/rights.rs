@@ -7,7 +7,7 @@ mod support;
 use bytes::Bytes;
 use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning};
 use repository::{
-    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, Target,
+    AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, SiteChange, Target,
     TokenWish, Transfer, UploadOptions,
 };
 use support::{Farm, at, each_farm, get, names, put, to};
@@ -86,6 +86,38 @@ async fn full_control_of_a_folder_does_not_reach_the_views_of_its_library() {
         admin.delete_view(&at("Documents/part/a.txt"), view_of_all).await.unwrap();
         assert!(admin.space(&at("Documents/part")).await.is_ok());
         assert_eq!(bound.space(&at("Documents/part")).await.unwrap_err().kind(), ErrorKind::Forbidden);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_change_of_a_site_collection_that_is_refused_nothing_is_done() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        let (owner, _) = farm.person("owner").await;
+        admin.grant(&at(""), owner, Role::FULL_CONTROL).await.unwrap();
+        let owner = farm.session(owner).await;
+        let root = admin.item(&at("")).await.unwrap().id;
+        let before = admin.site_collection(root).await.unwrap();
+        let change = |title: &str, quota| SiteChange {
+            title: Some(title.to_owned()),
+            accent: Some(Accent::ALL[3]),
+            quota_bytes: Some(Some(quota)),
+            audit_reads: Some(true),
+        };
+        for (who, change) in [
+            (&admin, change(" ", 5)),
+            (&admin, change("a\u{7}", 5)),
+            (&admin, change("New", u64::MAX)),
+            (&owner, change("New", 5)),
+        ] {
+            assert!(who.change_site_collection(root, change).await.is_err());
+        }
+        assert_eq!(format!("{:?}", admin.site_collection(root).await.unwrap()), format!("{before:?}"));
+        admin.change_site_collection(root, change("New", 5_000)).await.unwrap();
+        let after = admin.site_collection(root).await.unwrap();
+        assert_eq!((after.title.as_str(), after.usage.unwrap().quota_bytes), ("New", Some(5_000)));
+        assert_eq!(admin.item(&at("")).await.unwrap().name, "New");
     })
     .await;
 }

@@ -12,7 +12,6 @@ use crate::protocol::cursor;
 const LONGEST: usize = 8_192;
 
 /// The listing that a place is in.
-#[derive(Debug)]
 pub struct Listing<'a> {
     /// What is listed.
     pub item: Id,
@@ -24,15 +23,23 @@ pub struct Listing<'a> {
     pub filter: &'a Filter,
 }
 
+impl Listing<'_> {
+    /// The same text for the same listing.
+    fn name(&self) -> String {
+        let Self { item, sort, descending, filter } = self;
+        format!("{item} {sort:?} {descending} {filter:?}")
+    }
+}
+
 /// Seals the place.
 pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> Result<String> {
-    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&format!("{listing:?}"), &write(place)).await?))
+    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&listing.name(), &write(place)).await?))
 }
 
 /// Opens what [`seal`] made for the same caller and listing; anything else is an error with the code `invalid_cursor`.
 pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
     let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
-    match session.open_place(&format!("{listing:?}"), &sealed.unwrap_or_default()).await? {
+    match session.open_place(&listing.name(), &sealed.unwrap_or_default()).await? {
         Some(place) => read(&place),
         None => Err(bad()),
     }

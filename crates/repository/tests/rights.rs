@@ -146,7 +146,7 @@ async fn moving_publishes_nothing_without_the_right_to_publish() {
         let forced = Transfer { overwrite: true, ..Transfer::default() };
         for from in ["Plain/a.txt", "Plain/box"] {
             let moved = writer.move_to(&at(from), &at("Drafts/open"), None).await.unwrap_err();
-            assert_eq!(moved.kind(), ErrorKind::Forbidden, "{from}");
+            assert_eq!(moved.code(), "would_publish", "{from}");
             assert!(moved.message().contains("copy it"), "{}", moved.message());
             let moved = writer.move_onto(&at(from), &at("Drafts"), &name("new"), forced.clone()).await.unwrap_err();
             assert_eq!(moved.kind(), ErrorKind::Forbidden, "{from}");

@@ -161,7 +161,9 @@ fn refuse_publishing(
                 "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy it, \
                  and the copy is a draft",
                 row.name, to.name
-            )));
+            ))
+            .with_code("would_publish")
+            .naming(&[row.name.as_str(), to.name.as_str()]));
         }
     }
     Ok(())

@@ -17,8 +17,8 @@ statements! {
         EXISTS (SELECT 1 FROM token_place p WHERE p.token_id = t.id) \
         FROM access_token t JOIN account a ON a.id = t.account_id CROSS JOIN farm f \
         WHERE t.hash = $1 AND NOT a.disabled";
-    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at, scopes, networks FROM access_token WHERE account_id = $1 \
-        ORDER BY id LIMIT $2";
+    LIST_TOKENS = "SELECT id, name, created_at, expires_at, used_at, scopes, networks FROM access_token \
+        WHERE account_id = $1 ORDER BY id LIMIT $2";
     COUNT_TOKENS = "SELECT COUNT(*) FROM access_token WHERE account_id = $1";
     TOUCH_TOKEN = "UPDATE access_token SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $3)";
     DELETE_TOKEN = "DELETE FROM access_token WHERE account_id = $1 AND id = $2";

@@ -14,6 +14,9 @@ use crate::rest::tests::{Farm, Reply};
 
 /// A part of each hidden name.
 pub const NAME: &str = "canary-7f3a9c";
+/// Begins the number of a request that names itself what is hidden, or is made by who sees it: a refusal is logged with
+/// what was asked for.
+pub const NAMES_IT: &str = "names-it-itself-";
 /// The size of a hidden document; nothing else has it.
 pub const SIZE: usize = 7_313_377;
 
@@ -101,7 +104,8 @@ impl Line {
 
 impl Subscriber for Logs {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        ["http_edge", "repository", "database", "blobs", "search"]
+        // "http" is that of requests and of what was wrong with them; the rest are rooms.
+        ["http", "repository", "database", "blobs", "search", "maintenance", "model"]
             .iter()
             .any(|ours| metadata.target().starts_with(ours))
     }
@@ -135,12 +139,26 @@ impl Subscriber for Logs {
 /// From here on all lines of the logs are searched, at every level.
 pub fn watch_logs() {
     static BEGIN: Once = Once::new();
-    BEGIN.call_once(|| drop(tracing::subscriber::set_global_default(Logs)));
+    BEGIN.call_once(|| tracing::subscriber::set_global_default(Logs).unwrap());
 }
 
-/// What was found in the logs.
+/// What was found in the logs, without what requests named themselves.
 pub fn logged() -> Vec<String> {
-    LOGGED.lock().unwrap().clone()
+    LOGGED.lock().unwrap().iter().filter(|line| !line.contains(NAMES_IT)).cloned().collect()
+}
+
+#[tokio::test]
+async fn a_line_of_the_log_that_tells_of_what_is_hidden_is_found() {
+    watch_logs();
+    let farm = Farm::new().await;
+    let number = format!("{NAMES_IT}control");
+    let url = format!("/api/v1/items/by-path?path={NAME}-control");
+    farm.send("GET", &url, &[("x-request-id", &number)], "").await.expect(404);
+    let lines: Vec<String> = LOGGED.lock().unwrap().iter().filter(|line| line.contains(&number)).cloned().collect();
+    assert!(lines.iter().any(|line| line.starts_with("http ") && line.contains("-control")), "{lines:?}");
+    assert!(!logged().iter().any(|line| line.contains(&number)));
+    tracing::debug!(target: "http", number, "the size {SIZE} is hidden");
+    assert_eq!(LOGGED.lock().unwrap().iter().filter(|line| line.contains(&number)).count(), lines.len() + 1);
 }
 
 /// Identifiers of what is hidden, each with what it is.

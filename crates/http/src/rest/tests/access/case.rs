@@ -50,6 +50,7 @@ impl Case {
             ("latest", "2.0".into()),
             ("view", "999999".into()),
             ("link", "999999".into()),
+            ("absent", "999999".into()),
             ("of-library", "library".into()),
             ("digest", "ab".repeat(32)),
             ("path", format!("Documents/case-{n}/a.txt")),
@@ -63,7 +64,7 @@ impl Case {
         ] {
             case.words.insert(word, value);
         }
-        for word in ["main", "database", "collection", "directory", "migrate"] {
+        for word in ["main", "database", "collection", "directory", "migrate", "collect"] {
             case.words.insert(word, word.into());
         }
         let fields: String = row.fields.iter().map(|(_, value)| *value).collect();

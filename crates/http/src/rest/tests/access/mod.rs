@@ -142,6 +142,27 @@ async fn every_route_has_a_row() {
     compare(&served(&farm.router), &rows.iter().map(|row| (row.method.to_lowercase(), plain(row.route))).collect());
 }
 
+/// What needs no credentials answers everybody alike, whatever they show, and tells nothing of what is hidden.
+#[tokio::test]
+async fn open_routes_answer_everybody_alike() {
+    let farm = Farm::new().await;
+    let ground = Ground::lay(&farm).await;
+    let door = Door::Rest.open(&farm, &ground.people).await;
+    let open = "GET /healthz | | 200\nGET /readyz | | 200\nGET /api/openapi.json | | 200\nGET /metrics | | 200\n\
+        GET /favicon.ico | | 200\nGET /sign-in | | 200";
+    let mut faults = Faults::default();
+    for row in table::rows(open) {
+        let case = Case::prepare(&farm, &ground, &row, 1).await;
+        for column in &ground.people.columns {
+            let (status, reply) = door.ask(&farm, &case, &row, column).await;
+            // Whoever has signed in is led on.
+            let led_on = row.route == "/sign-in" && status == 303;
+            faults.judge(&row, column, if led_on { status } else { row.status }, status, &reply);
+        }
+    }
+    faults.report("open routes");
+}
+
 #[tokio::test]
 async fn the_matrix_holds_first_part() {
     run(Door::Rest, REST, 0, 3).await;

@@ -5,6 +5,7 @@ mod hostile;
 mod links;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::table::{self, plain};
 use super::{Door, Farm, compare, run};
@@ -37,6 +38,62 @@ async fn every_page_has_a_row() {
     let served = served_pages(&farm.router);
     assert!(served.len() > 80, "the debug text of the router is not read any more: {served:?}");
     compare(&served, &rows);
+}
+
+/// What only says how much comes at once or from where on, or is of a form that is in [`OPEN`].
+const OTHERS: [&str; 6] = ["after", "before", "form_token", "next", "resend", "resend_to"];
+
+/// The source files of the pages, without their tests.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "fuzzing.rs" {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push(text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned());
+        }
+    }
+}
+
+/// Names of fields that are read from a form.
+fn form_fields(source: &str, found: &mut BTreeSet<String>) {
+    for reading in [".text(\"", ".trimmed(\"", ".yes(\"", ".all(\"", ".id(\"", ".ids(\""] {
+        let names = source.split(reading).skip(1).map(|rest| rest.split('"').next().unwrap());
+        // What has a dot is a text of the page.
+        found.extend(names.filter(|name| !name.contains('.')).map(str::to_owned));
+    }
+}
+
+/// Names of the parameters of a query that is read into a structure of the same file.
+fn parameters(source: &str, found: &mut BTreeSet<String>) {
+    for name in source.split("Query<").skip(1).map(|rest| rest.split('>').next().unwrap()) {
+        let Some((_, body)) = source.split_once(&format!("struct {name} {{")) else { continue };
+        let lines = body.split("\n}").next().unwrap().lines().map(|line| line.trim().trim_start_matches("pub "));
+        let fields = lines.filter(|line| !line.starts_with(['/', '#'])).filter_map(|line| line.split_once(": "));
+        found.extend(fields.map(|(field, _)| field.to_owned()));
+    }
+}
+
+#[test]
+fn every_field_of_a_form_and_every_parameter_of_a_page_is_in_a_row() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ui"), &mut files);
+    let (mut fields, mut asked) = (BTreeSet::new(), BTreeSet::new());
+    for source in &files {
+        form_fields(source, &mut fields);
+        parameters(source, &mut asked);
+    }
+    assert!(fields.len() > 50 && asked.len() > 10, "{fields:?} {asked:?}");
+    let rows = table::rows(table::read(PAGES));
+    let has = |text: &str, name: &str| text.split(['?', '&']).any(|pair| pair.split('=').next() == Some(name));
+    let is_other = |name: &&String| OTHERS.contains(&name.as_str());
+    let in_body = |name: &&String| rows.iter().any(|row| has(row.body, name));
+    let in_query = |name: &&String| rows.iter().any(|row| has(row.query, name));
+    let missing: Vec<&String> = fields.iter().filter(|name| !is_other(name) && !in_body(name)).collect();
+    let unasked: Vec<&String> = asked.iter().filter(|name| !is_other(name) && !in_query(name)).collect();
+    assert!(missing.is_empty() && unasked.is_empty(), "without a row: fields {missing:?}, parameters {unasked:?}");
 }
 
 #[tokio::test]

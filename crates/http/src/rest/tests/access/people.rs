@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use model::{Id, Limits, Right, Rights, Role, Timestamp, TokenScope, TokenScopes};
-use repository::{AccountChange, NewAccount, Session, TokenWish};
+use repository::{AccountChange, LinkRule, NewAccount, NewLink, Session, TokenWish};
 
 use super::ground::Node;
 use super::table::{Need, Row};
-use crate::rest::tests::Farm;
+use crate::rest::tests::{Farm, PASSWORD};
 
 /// One who asks, by one credential.
 pub struct Column {
@@ -16,6 +16,10 @@ pub struct Column {
     pub token: Option<String>,
     /// The session that is shown to pages, and to the others when there is no token.
     pub session: Option<String>,
+    /// The login that is shown with a password to programs' protocols.
+    pub login: Option<String>,
+    /// Whose the credential is, or was.
+    pub account: Id,
     /// Whether the credential is nobody's.
     pub is_out: bool,
     /// Whether what is hidden is not hidden from this one.
@@ -63,6 +67,11 @@ impl Column {
             }
             Need::Farm => (!self.administers).then_some(403),
             Need::Fresh => (!self.fresh).then_some(403),
+            Need::Proof => (self.holder && !self.fresh).then_some(403),
+            Need::Own => {
+                let whole = self.within.is_none() && self.limits.scopes.has(TokenScope::Manage);
+                (!whole && !self.administers).then_some(403)
+            }
             Need::Holder(status) => (!self.holder).then_some(status),
         }
     }
@@ -139,6 +148,8 @@ impl Maker<'_> {
             name: name.to_owned(),
             token: None,
             session: None,
+            login: None,
+            account: Id::new(1),
             is_out: false,
             sees_all: false,
             grants: Vec::new(),
@@ -154,6 +165,7 @@ impl Maker<'_> {
     async fn person(&mut self, name: &str, grant: Option<(Node, Rights, Id)>) -> Id {
         let account = self.account(name).await;
         let mut column = Self::blank(name);
+        column.account = account;
         column.token = Some(self.token(account, wish(&[], Vec::new())).await);
         column.session = Some(self.session(account, 0).await);
         if let Some((node, rights, role)) = grant {
@@ -217,6 +229,7 @@ impl Maker<'_> {
         self.admin.grant(&self.root.into(), account, Role::FULL_CONTROL).await.unwrap();
         let wish = wish(scopes, within.map(|(_, id)| id).into_iter().collect());
         let mut column = Self::blank(name);
+        column.account = account;
         column.limits.scopes = wish.scopes;
         column.token = Some(self.token(account, wish).await);
         column.grants.push((Node::Root, Rights::ALL));
@@ -224,9 +237,42 @@ impl Maker<'_> {
         self.columns.push(column);
     }
 
+    /// Somebody who shows login and password with each request, and the administrator who does.
+    async fn by_password(&mut self) {
+        let reader = NewAccount { login: "basic".into(), password: Some(PASSWORD.into()), ..NewAccount::default() };
+        let mut column = Self::blank("basic");
+        column.account = self.admin.create_account(reader).await.unwrap().id;
+        self.admin.grant(&self.root.into(), column.account, Role::CONTRIBUTE).await.unwrap();
+        column.login = Some("basic".into());
+        column.grants.push((Node::Root, Role::built_in()[2].rights));
+        self.columns.push(column);
+        self.administrator("farm-basic", None, 0).await;
+        let column = self.columns.last_mut().unwrap();
+        (column.session, column.login) = (None, Some("admin".into()));
+    }
+
+    /// Whoever has a link that works, and shows its secret as if it were a token or a session.
+    async fn holder_of_a_link(&mut self) {
+        let body = serde_json::json!({"path": "open", "title": "Open"});
+        let open = self.farm.json("POST", "/api/v1/site-collections", body).await.expect(201).json();
+        let open: Id = open["id"].as_str().unwrap().parse().unwrap();
+        let url = format!("/api/v1/items/{open}/libraries");
+        self.farm.json("POST", &url, serde_json::json!({"name": "Given"})).await.expect(201);
+        self.farm.put("open/Given/given.txt", "given").await.expect(201);
+        self.admin.set_link_rule(open, Some(LinkRule { most_days: 7 })).await.unwrap();
+        let document: Id = self.farm.id("open/Given/given.txt").await.parse().unwrap();
+        let new = NewLink { days: 7, password: None, most_downloads: None };
+        let (_, secret) = self.admin.share(&document.into(), new).await.unwrap();
+        let mut column = Self::blank("link");
+        column.is_out = true;
+        (column.token, column.session) = (Some(secret.clone()), Some(secret));
+        self.columns.push(column);
+    }
+
     async fn administrator(&mut self, name: &str, token: Option<TokenWish>, minutes: u64) {
         let account = self.admin.principal().id;
         let mut column = Self::blank(name);
+        column.account = account;
         column.holder = true;
         column.sees_all = true;
         column.grants.push((Node::Root, Rights::ALL));
@@ -289,6 +335,7 @@ impl People {
         maker.limited("token-place", &content, Some((Node::Documents, documents))).await;
         let reader = maker.account("granted").await;
         maker.admin.grant(&root.into(), reader, Role::READ).await.unwrap();
+        maker.by_password().await;
         // Whoever has something on the root site has it here too.
         maker.admin.break_inheritance(&sub.into(), true).await.unwrap();
         for (suffix, node) in [("-sub", Node::Sub), ("-folder", Node::Folder), ("-item", Node::Leaf)] {
@@ -302,6 +349,7 @@ impl People {
         maker.administrator("farm-only", Some(wish(&[TokenScope::Farm], Vec::new())), 0).await;
         maker.administrator("farm-token", Some(wish(&[], Vec::new())), 0).await;
         maker.administrator("farm-stale", None, 11).await;
+        maker.holder_of_a_link().await;
         maker.administrator("farm", None, 0).await;
         Self { columns: maker.columns, admin: maker.admin, nobody, role, reader, local: maker.local }
     }

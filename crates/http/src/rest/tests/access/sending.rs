@@ -7,7 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::case::Case;
 use super::people::{Column, People};
 use super::table::Row;
-use super::{Farm, Reply};
+use super::{Farm, Reply, canary};
+use crate::rest::tests::PASSWORD;
 
 /// Stands for an answer that leads to the page which signs in.
 const SENT_TO_SIGN_IN: u16 = 490;
@@ -18,6 +19,16 @@ const PROPPATCH: &str =
 const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:allprop/></D:select>\
     <D:from><D:scope><D:href></D:href></D:scope></D:from></D:basicsearch></D:searchrequest>";
 const VERSIONS: &str = "<D:version-tree xmlns:D='DAV:'><D:prop><D:version-name/></D:prop></D:version-tree>";
+
+const PROPNAME: &str = "<D:propfind xmlns:D='DAV:'><D:propname/></D:propfind>";
+const PROP: &str = "<D:propfind xmlns:D='DAV:'><D:prop><D:displayname/><D:getcontentlength/><D:getetag/><D:lockdiscovery/>\
+    <D:quota-used-bytes/><x xmlns='u'/></D:prop></D:propfind>";
+
+/// A search for what is hidden, by its name or size.
+fn search_for(by: &str, property: &str, literal: &str) -> String {
+    let wanted = format!("<D:{by}><D:prop><D:{property}/></D:prop><D:literal>{literal}</D:literal></D:{by}>");
+    SEARCH.replace("</D:basicsearch>", &format!("<D:where>{wanted}</D:where></D:basicsearch>"))
+}
 
 fn lock_body(scope: &str) -> String {
     format!(
@@ -70,9 +81,9 @@ impl Opened {
         format!("{:?}", self.door)
     }
 
-    /// Whether a column can come through this door: pages take no tokens.
+    /// Whether a column can come through this door: pages take no tokens and no passwords.
     pub fn takes(&self, column: &Column) -> bool {
-        self.door != Door::Pages || column.session.is_some() || column.token.is_none()
+        self.door != Door::Pages || column.session.is_some() || column.token.is_none() && column.login.is_none()
     }
 
     /// The status that a column gets here. What a form brought is kept on the page that signs in; a file is not.
@@ -91,7 +102,8 @@ impl Opened {
 
     /// The same with another body.
     pub async fn ask_with(&self, farm: &Farm, case: &Case, row: &Row, column: &Column, body: &str) -> (u16, Reply) {
-        let mut url = case.fill(&format!("{}{}", row.route, row.query)).replace(' ', "%20");
+        let route = row.route.replace("{id=self}", &column.account.to_string());
+        let mut url = case.fill(&format!("{route}{}", row.query)).replace(' ', "%20");
         assert!(!url.contains('{'), "{url} speaks of what the case does not make");
         let mut fields: Vec<(&str, String)> = Vec::new();
         match (&column.token, &column.session) {
@@ -99,6 +111,8 @@ impl Opened {
             (_, Some(session)) => fields.push(("cookie", cookie(session))),
             _ => {}
         }
+        let shown = column.login.as_ref().map(|login| STANDARD.encode(format!("{login}:{PASSWORD}")));
+        fields.extend(shown.map(|pair| ("authorization", format!("Basic {pair}"))));
         for (name, value) in &row.fields {
             let value = case.fill(value);
             fields.push((name, if *name == "destination" { format!("/dav/{value}") } else { value }));
@@ -111,6 +125,11 @@ impl Opened {
                 body = dav_body(body);
             }
             Door::Pages => body = self.form(row, column, body, &mut fields),
+        }
+        let names = |text: &str| canary::is_in(text.as_bytes());
+        let names_it = names(&url) || names(&body) || fields.iter().any(|(_, value)| names(value));
+        if names_it || column.sees_all {
+            fields.push(("x-request-id", format!("{}matrix", canary::NAMES_IT)));
         }
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let reply = farm.send_as("", row.method, &url, &fields, Body::from(body)).await;
@@ -174,6 +193,10 @@ fn dav_body(body: String) -> String {
         "PROPFIND" => PROPFIND.to_owned(),
         "PROPPATCH" => PROPPATCH.to_owned(),
         "SEARCH" => SEARCH.to_owned(),
+        "PROPNAME" => PROPNAME.to_owned(),
+        "PROP" => PROP.to_owned(),
+        "SEARCH-NAME" => search_for("like", "displayname", &format!("%{}%", canary::NAME)),
+        "SEARCH-SIZE" => search_for("eq", "getcontentlength", &canary::SIZE.to_string()),
         "VERSIONS" => VERSIONS.to_owned(),
         "EXCLUSIVE" => lock_body("exclusive"),
         "SHARED" => lock_body("shared"),

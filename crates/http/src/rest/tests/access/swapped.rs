@@ -26,7 +26,31 @@ const ITEMS: [&str; 14] = [
     "entry",
 ];
 /// Words that stand for something else with an identifier.
-const OTHERS: [&str; 9] = ["user", "group", "role", "member", "token", "session", "column", "type", "principal"];
+const OTHERS: [&str; 19] = [
+    "user",
+    "group",
+    "role",
+    "member",
+    "token",
+    "session",
+    "column",
+    "type",
+    "principal",
+    "shared",
+    "private",
+    "view",
+    "link",
+    "lock",
+    "upload",
+    "job",
+    "store",
+    "closed",
+    "digest",
+];
+/// Words for what belongs to one library, item or account, and is nothing under another one.
+const BELONGING: [&str; 7] = ["column", "type", "shared", "private", "lock", "token", "session"];
+/// Those who may do everything on both, and hear no more for it.
+const MIGHTY: [&str; 2] = ["farm", "full"];
 /// Those who try: one who may do everything on the root site, and two who may do less.
 const TRYING: [&str; 3] = ["full", "contribute", "read"];
 
@@ -91,7 +115,7 @@ impl Trial<'_> {
         if reply.status.is_server_error() {
             self.faults.others.push(format!("{} with {id} as {word} answers {status}", row.told()));
         }
-        if let Some(told) = canary::told(&reply) {
+        if let Some(told) = canary::told(&reply).filter(|_| !column.sees_all) {
             self.faults.others.push(format!("{} with {id} as {word} by {} {told}", row.told(), column.name));
         }
         if status < 400 && !row.only_reads() {
@@ -124,6 +148,46 @@ impl Trial<'_> {
                 }
             }
         }
+    }
+
+    /// What belongs to another library, item or account is like nothing, also to who may do everything with it there.
+    async fn belongings(&mut self, row: &Row) {
+        let text = format!("{}{}{}", row.route, row.query, row.body);
+        let speaks_of = |word: &&str| text.contains(&format!("{{{word}}}")) || text.contains(&format!("={word}}}"));
+        for word in BELONGING.into_iter().filter(speaks_of) {
+            self.n += 2;
+            let mut case = Case::prepare(self.farm, self.ground, row, self.n).await;
+            let foreign = Case::prepare(self.farm, self.ground, row, self.n - 1).await.word(word).to_owned();
+            let elsewhere = self.elsewhere(word).await;
+            for name in MIGHTY {
+                let column = self.ground.people.columns.iter().find(|column| column.name == name).unwrap();
+                let absent = self.ask(&mut case, row, column, word, "999999").await;
+                for id in [Some(&foreign), elsewhere.as_ref()].into_iter().flatten() {
+                    let found = self.ask(&mut case, row, column, word, id).await;
+                    if found != absent {
+                        let fault = format!("{found}\n    and with nothing:\n{absent}");
+                        self.faults.others.push(format!("{} with another's {word} by {name}:\n{fault}", row.told()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same of a library in another site collection.
+    async fn elsewhere(&self, word: &str) -> Option<String> {
+        let body = serde_json::json!({"name": format!("other {}", self.n), "kind": "text", "shared": word == "shared"});
+        let (tail, fields) = match word {
+            "column" => ("columns", &["name", "kind"][..]),
+            "type" => ("content-types", &["name"][..]),
+            "shared" | "private" => ("views", &["name", "shared"][..]),
+            _ => return None,
+        };
+        let library = self.farm.id(&format!("sites/{}/Elsewhere", canary::NAME)).await;
+        let body: serde_json::Map<_, _> =
+            fields.iter().map(|field| ((*field).to_owned(), body[*field].clone())).collect();
+        let made = self.farm.json("POST", &format!("/api/v1/items/{library}/{tail}"), body.into()).await;
+        assert!(made.status.is_success(), "{}", made.text());
+        Some(made.json()["id"].as_str().unwrap().to_owned())
     }
 
     async fn row(&mut self, row: &Row) {
@@ -187,6 +251,22 @@ async fn hidden_names_are_like_free_ones() {
     swap_paths(Door::Rest, REST).await;
     swap_paths(Door::Pages, "pages.txt").await;
     swap_paths(Door::Dav, "webdav.txt").await;
+}
+
+#[tokio::test]
+async fn what_belongs_elsewhere_is_nothing_to_the_mighty() {
+    for (door, table) in [(Door::Rest, REST), (Door::Pages, "pages.txt")] {
+        let farm = Farm::with(|options| options.converter = Some("/bin/false".into())).await;
+        let ground = Ground::lay(&farm).await;
+        let door = door.open(&farm, &ground.people).await;
+        let name = format!("belongings of {}", door.name());
+        let mut trial = Trial { farm: &farm, ground: &ground, door, faults: Faults::default(), n: 0 };
+        for row in &table::rows(table::read(table)) {
+            trial.belongings(row).await;
+        }
+        assert!(trial.faults.cells > 20, "{}", trial.faults.cells);
+        trial.faults.report(&name);
+    }
 }
 
 #[tokio::test]

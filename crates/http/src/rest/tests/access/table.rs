@@ -39,6 +39,10 @@ pub enum Need {
     Farm,
     /// A fresh proof.
     Fresh,
+    /// A fresh proof, of who administers the farm.
+    Proof,
+    /// A credential for all of one's own account.
+    Own,
     /// To be the administrator who prepared the case.
     Holder(u16),
 }
@@ -118,6 +122,8 @@ fn need(text: &str, line: &str) -> Need {
         None => match word {
             "farm" => Need::Farm,
             "fresh" => Need::Fresh,
+            "proof" => Need::Proof,
+            "own" => Need::Own,
             "holder" => Need::Holder(lacking),
             other => panic!("{other} is not understood: {line}"),
         },

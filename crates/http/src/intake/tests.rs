@@ -114,7 +114,8 @@ async fn serve() -> Target {
     let (report, address) = oneshot::channel();
     let options = crate::Options::new("127.0.0.1:0".parse().unwrap());
     let ready = move |address| report.send(address).unwrap();
-    tokio::spawn(crate::serve(farm.repository.clone(), options, ready, std::future::pending()));
+    let listener = crate::bind(&options).unwrap();
+    tokio::spawn(crate::serve(farm.repository.clone(), listener, options, ready, std::future::pending()));
     let of_webdav = ["PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "UNLOCK", "REPORT", "SEARCH", "COPY", "MOVE", "PUT"];
     let mut routes: Vec<(String, String)> =
         routes.into_iter().filter(|(_, path)| !path.contains("__private__")).collect();

@@ -190,8 +190,9 @@ pub fn deletions(input: &[u8]) {
     fs::write(&path, &bytes).expect("a scratch file");
     let read = |from| {
         let mut found = Vec::new();
-        let end = log::read(&path, from, |offset, digest| found.push((offset, digest))).expect("a readable file");
-        (found, end)
+        let read = log::read(&path, from, |offset, digest| found.push((offset, digest))).expect("a readable file");
+        assert!(!read.unread, "the disk gives all of it");
+        (found, read.to)
     };
     let (all, end) = read(0);
     assert!(end == bytes.len() as u64 / 64 * 64 && all.len() as u64 <= end / 64);

@@ -294,7 +294,7 @@ impl Inner {
         let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
         self.catalog.refresh()?;
         let mut outcomes: HashMap<Digest, Result<()>> = HashMap::with_capacity(digests.len());
-        let mut dead: BTreeMap<u64, (Arc<Segment>, Vec<(u64, Digest)>)> = BTreeMap::new();
+        let mut dead: BTreeMap<u64, InSegment> = BTreeMap::new();
         for digest in digests {
             let found = self.catalog.find_all(&digest).map(|found| {
                 for (segment, slot) in found {
@@ -321,6 +321,9 @@ impl Inner {
         self.delete_all(vec![digest])?.into_iter().try_for_each(|(_, outcome)| outcome)
     }
 }
+
+/// Records of a segment: where each is, and of which BLOB.
+type InSegment = (Arc<Segment>, Vec<(u64, Digest)>);
 
 enum Found {
     Good(Place),

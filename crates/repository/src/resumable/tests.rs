@@ -1,6 +1,5 @@
 //! Tests of what is forgotten, and of two requests at once.
 
-
 use super::*;
 use crate::{Options, Target};
 

@@ -150,7 +150,7 @@ async fn rules_of_retention_keep_the_backup_that_was_just_taken_whatever_the_clo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_locks_tokens_and_unfinished_uploads_are_there_again_with_the_clock() {
+async fn keys_locks_links_tokens_and_unfinished_uploads_are_there_again_with_the_clock() {
     let mut farm = Farm::on(Engine::Sqlite).await;
     let server = farm.start();
     let token = farm.token();
@@ -164,6 +164,14 @@ async fn keys_locks_tokens_and_unfinished_uploads_are_there_again_with_the_clock
     let locks = format!("/api/v1/items/{item}/locks");
     let lock = client.send_json(Method::POST, &locks, &serde_json::json!({ "seconds": 3_600 })).await.unwrap();
     assert!(lock.status.is_success(), "{}", lock.text());
+    let site =
+        read(&client, "/api/v1/items/by-path?path=Documents").await["site_collection"].as_str().unwrap().to_owned();
+    let rule = format!("/api/v1/site-collections/{site}/link-rule");
+    let allowed = client.send_json(Method::PUT, &rule, &serde_json::json!({ "most_days": 7 })).await.unwrap();
+    assert!(allowed.status.is_success(), "{}", allowed.text());
+    let links = format!("/api/v1/items/{item}/links");
+    let link = client.send_json(Method::POST, &links, &serde_json::json!({ "days": 7 })).await.unwrap();
+    assert!(link.status.is_success(), "{}", link.text());
     // The Base64 of `Documents/big.bin`.
     let tus =
         [("tus-resumable", "1.0.0"), ("upload-length", "1000"), ("upload-metadata", "path RG9jdW1lbnRzL2JpZy5iaW4=")];
@@ -177,6 +185,7 @@ async fn keys_locks_tokens_and_unfinished_uploads_are_there_again_with_the_clock
         let server = farm.start();
         let other = server.client(&farm.token_named(&format!("at{days}")));
         // Signing in, locking and starting are what removes rows that have ended.
+        assert_eq!(read(&other, &links).await["items"][0]["ended"], days > 0, "the link at {days} days");
         let name = format!("other{days}.bin");
         assert!(other.put(&name, bytes(3, 2_000)).await.unwrap().status.is_success());
         let item = id(&read(&other, &format!("/api/v1/items/by-path?path=Documents/{name}")).await);
@@ -193,6 +202,7 @@ async fn keys_locks_tokens_and_unfinished_uploads_are_there_again_with_the_clock
     assert!(again.status.is_success(), "{}", again.text());
     let once = read(&client, "/api/v1/items/by-path?path=Documents/once.bin").await;
     assert_eq!(once["version"], "1.0", "the repeated request changed nothing");
+    assert_eq!(read(&client, &links).await["items"][0]["ended"], false, "the link is open again");
     assert_eq!(waiting(&client, &locks).await, 1, "the lock holds");
     assert_eq!(client.put("locked.bin", bytes(4, 2_000)).await.unwrap().status.as_u16(), 423);
     let state = client.send_with(Method::HEAD, &upload, &tus[..1], Vec::new()).await.unwrap();

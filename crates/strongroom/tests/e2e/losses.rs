@@ -318,3 +318,25 @@ async fn who_reads_or_moves_a_lost_blob_puts_it_on_record_like_a_check() {
     assert_eq!((status, report["faults"].as_array().unwrap().len()), (1, 5), "{report:#}");
     assert_eq!(states(), expected(&all));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_tells_of_garbled_bytes_where_no_blob_lies() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    assert!(client.put("kept.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    let (segment, at) = file_with(&farm.data.join("blobs"), &bytes(1, 100_000));
+    let mut content = std::fs::read(&segment).unwrap();
+    // In the padding behind what the segment says of itself, before its first record.
+    let place = 300;
+    assert!(at > place);
+    content[place] ^= 1;
+    std::fs::write(&segment, &content).unwrap();
+    let (_, report) = check(&farm, &[]);
+    assert_eq!(report["garbled_places"], 1, "{report:#}");
+    assert_eq!(report["faults"], json!([]), "{report:#}");
+    let server = farm.start();
+    assert!(server.client(&farm.token_named("another")).get("kept.bin").await.unwrap().body == bytes(1, 100_000));
+    assert!(server.stop().success());
+}

@@ -264,7 +264,7 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
     for error in ["EIO", "EBADMSG"] {
         let (mut nth, mut fired) = (0, 0);
         loop {
-            nth += 1 + nth;
+            nth = 2 * nth + 1;
             let mut copy = template.copy();
             copy.fail(error, nth);
             match copy.farm.try_start() {

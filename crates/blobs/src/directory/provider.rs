@@ -134,8 +134,13 @@ impl Inner {
 
     /// Looks for an undamaged and durable copy of these bytes among the segments that this process knows.
     fn compare(&self, digest: &Digest, pieces: &[Bytes]) -> Result<Found> {
+        let found = match self.catalog.find_all(digest) {
+            // An index that cannot be read keeps nobody from storing: the bytes are stored once more.
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Found::Damaged(Vec::new())),
+            found => found?,
+        };
         let mut damaged = Vec::new();
-        for (segment, slot) in self.catalog.find_all(digest)? {
+        for (segment, slot) in found {
             // Another process may have deleted it since we last looked. Where that cannot be told, the bytes are stored once more.
             match segment.refresh_deletions() {
                 Err(error) if error.kind() == ErrorKind::Corrupt => continue,

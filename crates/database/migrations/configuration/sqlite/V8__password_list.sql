@@ -1,6 +1,6 @@
 -- Passwords that nobody may have, as a coded set of their SHA-1 sums in parts. The list in use is the complete one.
 CREATE TABLE password_list (
-    id INTEGER PRIMARY KEY,
+    id INTEGER NOT NULL PRIMARY KEY,
     entries INTEGER NOT NULL,
     bits INTEGER NOT NULL CHECK (bits BETWEEN 0 AND 20),
     made_at INTEGER NOT NULL,

@@ -41,7 +41,7 @@ async fn every_page_has_a_row() {
 }
 
 /// What only says how much comes at once or from where on, or is of a form that is in [`OPEN`].
-const OTHERS: [&str; 6] = ["after", "before", "form_token", "next", "resend", "resend_to"];
+const OTHERS: [&str; 7] = ["after", "before", "form_token", "new_password", "next", "resend", "resend_to"];
 
 /// The source files of the pages, without their tests.
 fn sources(folder: &Path, found: &mut Vec<String>) {

@@ -48,6 +48,8 @@ pub const FARM_ACTIONS: [&str; 44] = [
     "job.pause",
     "job.resume",
     "job.start",
+    "passwords.import",
+    "passwords.remove",
     "role.change",
     "role.create",
     "role.delete",

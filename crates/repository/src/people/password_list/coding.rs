@@ -8,6 +8,8 @@ use model::{Error, Result};
 
 /// Bits of a distance that are written as they are; also how rarely the set is wrong, as a power of two.
 const RICE_BITS: u32 = 16;
+/// Most numbers of a set; what is read as more was not written by [`encode`].
+const MOST: u64 = 1 << 32;
 
 /// Codes a set; the numbers come in any order and may repeat.
 pub(super) fn encode(numbers: &[u64]) -> Vec<u8> {
@@ -52,7 +54,7 @@ pub(super) fn holds(coded: &[u8], entries: u64, number: u64) -> Result<bool> {
 
 /// The place of a number among those of a set with so many.
 fn place(number: u64, entries: u64) -> u64 {
-    let places = u128::from(entries) << RICE_BITS;
+    let places = u128::from(entries.min(MOST)) << RICE_BITS;
     ((u128::from(number) * places) >> 64) as u64
 }
 

@@ -21,7 +21,7 @@ const CLOCKS_APART: Duration = Duration::from_secs(3_600);
 const OF_JOB: usize = 50;
 
 /// Everything that the audit log of the farm can say.
-pub const FARM_ACTIONS: [&str; 44] = [
+pub const FARM_ACTIONS: [&str; 46] = [
     "account.change",
     "account.create",
     "account.delete",

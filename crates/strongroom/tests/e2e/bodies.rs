@@ -175,7 +175,8 @@ async fn described(server: &Server) -> BTreeSet<Operation> {
 
 /// All pages.
 fn pages() -> BTreeSet<Operation> {
-    let rows = PAGES.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    // What is indented goes on with the row above it.
+    let rows = PAGES.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', ' ']));
     let operations = rows.map(|row| {
         let (method, address) = row.split('|').next().unwrap().trim().split_once(' ').unwrap();
         let path = address.split('?').next().unwrap();

@@ -115,6 +115,11 @@ impl Catalog {
         }
     }
 
+    /// Closes the files of segments that stayed open for readers.
+    pub fn close_files(&self) {
+        self.segments().iter().for_each(|segment| segment.close());
+    }
+
     /// Learns what other processes did: new segments, segments that they sealed or compacted away, records that they wrote, deletions.
     pub fn refresh(&self) -> Result<()> {
         for _ in 0..ROUNDS {

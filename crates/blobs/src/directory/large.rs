@@ -169,12 +169,12 @@ impl LargeFile {
             return None;
         }
         let chunks = self.chunks_around(&range);
-        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
-        let is_there = match &self.bytes {
-            Access::Opened(file) => read_now(file, &mut buffer, chunks.start),
-            Access::Named => read_now(&File::open(&self.path).ok()?, &mut buffer, chunks.start),
+        let length = (chunks.end - chunks.start) as usize;
+        let buffer = match &self.bytes {
+            Access::Opened(file) => read_now(file, length, chunks.start)?,
+            Access::Named => read_now(&File::open(&self.path).ok()?, length, chunks.start)?,
         };
-        is_there.then(|| self.checked(&chunks, range, buffer).ok())?
+        self.checked(&chunks, range, buffer).ok()
     }
 
     /// Stored bytes, from the disk if need be. Blocks.

@@ -65,6 +65,7 @@ impl DirectoryProvider {
                 move || {
                     let reads = catalog.reads.load(Ordering::Relaxed);
                     if std::mem::replace(&mut seen, reads) == reads {
+                        catalog.close_files();
                         large.clear();
                     }
                 }

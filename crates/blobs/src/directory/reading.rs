@@ -40,10 +40,11 @@ impl RecordSource {
             return None;
         }
         let (begin, end) = (HEADER, HEADER + size as usize);
-        let mut bytes = vec![0; end + table_length(size) as usize];
-        if !read_now(&File::open(segment.path()).ok()?, &mut bytes, offset) {
-            return None;
-        }
+        let length = end + table_length(size) as usize;
+        let bytes = match segment.kept_open() {
+            Some(file) => read_now(&file, length, offset)?,
+            None => read_now(&File::open(segment.path()).ok()?, length, offset)?,
+        };
         let header = RecordHeader::decode(&bytes, segment.id, offset)?;
         let fits = header.digest == digest && header.extent.length() == size && !header.extent.is_encoded();
         let intact = fits && chunks_are_intact(&digest, &bytes[begin..end], &bytes[end..]);
@@ -142,9 +143,9 @@ impl Pieces {
     /// Bytes of a range that are in memory and are what they must be.
     fn resident(&self, range: Range<u64>) -> Option<Bytes> {
         let (range, chunks) = self.places(range);
-        let mut buffer = vec![0; (chunks.end - chunks.start) as usize];
-        let is_there = read_now(&self.file, &mut buffer, self.offset + HEADER as u64 + chunks.start);
-        is_there.then(|| self.checked(&range, &chunks, buffer).ok())?
+        let length = (chunks.end - chunks.start) as usize;
+        let buffer = read_now(&self.file, length, self.offset + HEADER as u64 + chunks.start)?;
+        self.checked(&range, &chunks, buffer).ok()
     }
 
     fn checked(&self, range: &Range<u64>, chunks: &Range<u64>, buffer: Vec<u8>) -> Result<Bytes> {

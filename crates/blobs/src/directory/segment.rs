@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{Digest, Error, Result};
 
@@ -24,6 +25,8 @@ pub struct Segment {
     deletions: PathBuf,
     contents: RwLock<Contents>,
     dead: Mutex<Dead>,
+    /// The file, while it is read often.
+    open: RwLock<Option<Arc<Open>>>,
     /// Whether it may hold more than is known, since the disk could not give all of it.
     is_partial: AtomicBool,
 }
@@ -34,6 +37,42 @@ pub enum Contents {
     Growing { slots: HashMap<Digest, Slot>, read_to: u64, own: bool },
     /// Never written again.
     Sealed(IndexFile),
+}
+
+/// Files of segments that stay open at most, in the whole process.
+const MOST_OPEN: usize = 64;
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// An open file that counts.
+pub struct Open(File);
+
+impl Open {
+    fn new(path: &Path) -> Option<Self> {
+        let room =
+            OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| (open < MOST_OPEN).then_some(open + 1));
+        room.ok()?;
+        match File::open(path) {
+            Ok(file) => Some(Self(file)),
+            Err(_) => {
+                OPEN.fetch_sub(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+}
+
+impl Deref for Open {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -53,6 +92,7 @@ impl Segment {
             deletions: layout.deletions(id),
             contents: RwLock::new(contents),
             dead: Mutex::default(),
+            open: RwLock::default(),
             is_partial: AtomicBool::new(false),
         }
     }
@@ -63,6 +103,21 @@ impl Segment {
 
     pub fn path(&self) -> &PathBuf {
         &self.path
+    }
+
+    /// The file, which stays open for the next reader until [`Self::close`]; none when too many are open or it is gone.
+    pub fn kept_open(&self) -> Option<Arc<Open>> {
+        if let Some(open) = &*self.open.read().unwrap_or_else(PoisonError::into_inner) {
+            return Some(open.clone());
+        }
+        let open = Arc::new(Open::new(&self.path)?);
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(open.clone());
+        Some(open)
+    }
+
+    /// Lets the file go once nobody reads it any more.
+    pub fn close(&self) {
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The live record of a digest. Reads the index file of a sealed segment.

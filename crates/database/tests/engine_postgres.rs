@@ -288,19 +288,21 @@ async fn several_processes_may_upgrade_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_answers_too_slowly_gives_up_short_reads_and_nothing_else() {
+    // sleep: the server is slow, the test waits for nothing
     const LONG: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(300)");
+    // sleep: as above
     const SHORT: Sql = Sql::new("SELECT count(*) FROM thing, pg_sleep(2)");
     let address = fresh_postgres().await;
     drop(with_things(&address).await);
     let options = Options { statement: Duration::from_millis(500), connections: 2, ..Options::default() };
     let db = try_open(&address, &options).await.unwrap();
-    let sleep = |sql: Sql| move |r: &mut Reader<'_>| r.find(sql, &[], |row| row.get::<i64>(0));
-    for refused in [db.read(sleep(LONG)).await, db.read_one(sleep(LONG)).await] {
+    let slowly = |sql: Sql| move |r: &mut Reader<'_>| r.find(sql, &[], |row| row.get::<i64>(0));
+    for refused in [db.read(slowly(LONG)).await, db.read_one(slowly(LONG)).await] {
         let error = refused.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "cancelled"), "{error:?}");
         assert_eq!(size(&db, 1).await, 0, "the connection serves on");
     }
-    assert_eq!(db.read_long(sleep(SHORT)).await.unwrap(), Some(2));
+    assert_eq!(db.read_long(slowly(SHORT)).await.unwrap(), Some(2));
     let written = db.write(|t| {
         t.query(SHORT, &[], |row| row.get::<i64>(0))?;
         t.execute(ADD, &params![1i64])

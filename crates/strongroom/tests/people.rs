@@ -97,7 +97,7 @@ async fn accounts_and_tokens_count_at_the_next_request_of_a_running_server() {
 fn without_a_server_people_are_managed_all_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
-    assert!(fault(data, &["user", "list"]).contains("strongroom serve"));
+    assert!(fault(data, &["user", "list"]).contains("there is no farm in"));
     drop(Server::start(data));
 
     json(data, &["user", "add", "ann", "--without-password", "--email", "ann@example.org"]);

@@ -38,7 +38,7 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
-/// Whether a server compares checksums of pages. A SQLite file is asked in another way.
+/// Asks whether a server compares checksums of pages. A SQLite file is asked in another way.
 pub(crate) const CHECKSUMS: Sql = Sql::each("SELECT false", "SELECT current_setting('data_checksums') = 'on'");
 
 /// A number that is another one after somebody committed a change.

@@ -46,7 +46,7 @@ pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
 pub struct Progress {
     /// Byte from which on they are read the next time.
     pub to: u64,
-    /// Whether there are some behind it that the disk does not give now. Those are read the next time, too.
+    /// Says that the disk does not give some notes behind it now. Those are read the next time, too.
     pub unread: bool,
 }
 

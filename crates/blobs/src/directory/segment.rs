@@ -79,7 +79,7 @@ impl Drop for Open {
 struct Dead {
     offsets: HashSet<u64>,
     read_to: u64,
-    /// Whether the disk does not give some notes now, so that a record may be deleted though nothing says so.
+    /// Says that the disk does not give some notes now: a record may be deleted though nothing says so.
     unread: bool,
 }
 

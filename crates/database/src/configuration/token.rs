@@ -147,7 +147,7 @@ fn token(row: &Row) -> Result<Token> {
     })
 }
 
-/// What cannot be read must not open a token to everywhere.
+/// An unreadable list must not open a token to everywhere.
 fn networks(row: &Row, column: usize) -> Result<Vec<Network>> {
     let text: String = row.get(column)?;
     let read = |word: &str| word.parse().map_err(|e: Error| Error::corrupt("a network of a token").with_source(e));

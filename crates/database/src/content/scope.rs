@@ -72,7 +72,7 @@ pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
     })
 }
 
-/// Whether a user or group has a role on anything that is in its place.
+/// Returns whether a user or group has a role on anything that is not in a recycle bin.
 pub fn is_granted_anything(reader: &mut Reader<'_>, principal: Id) -> Result<bool> {
     Ok(reader.find(IS_GRANTED, &params![principal], |row| row.get::<i64>(0))?.is_some())
 }

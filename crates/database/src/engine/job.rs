@@ -52,7 +52,7 @@ pub(crate) struct Write {
     answer: oneshot::Sender<Result<Returned>>,
 }
 
-/// What a read asks of the server.
+/// Kinds of reads, by what they ask of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One statement.

@@ -5,6 +5,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use database::Engine;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
 
 use crate::support::{Farm, Server};
 
@@ -34,6 +39,26 @@ fn is_served(stream: &mut TcpStream) -> bool {
         && &first == b"HTTP/1.1 200"
 }
 
+/// A request on a connection that lasts, and its answer: a pool of connections would open a second one when it likes.
+async fn on(
+    connection: &mut SendRequest<Full<Bytes>>,
+    method: &str,
+    path: &str,
+    token: &str,
+    body: Vec<u8>,
+) -> (StatusCode, Bytes) {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/api/v1/content/Documents/{path}"))
+        .header("host", "x")
+        .header("authorization", format!("Bearer {token}"))
+        .body(Full::from(body))
+        .unwrap();
+    connection.ready().await.unwrap();
+    let answer = connection.send_request(request).await.unwrap();
+    (answer.status(), answer.into_body().collect().await.unwrap().to_bytes())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_soft_limit_rises_to_what_connections_need() {
     let (_farm, server) = under("256:4096").await;
@@ -47,8 +72,11 @@ async fn connections_end_before_files_do() {
     assert_eq!(soft(&server), 768);
     let said = server.said();
     assert!(said.contains("fewer connections") && said.contains("LimitNOFILE"), "{said}");
-    let client = server.client(&farm.token());
-    assert!(client.put("before.txt", b"before".to_vec()).await.unwrap().status.is_success());
+    let token = farm.token();
+    let stream = tokio::net::TcpStream::connect(server.host()).await.unwrap();
+    let (mut kept, driver) = handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(driver);
+    assert!(on(&mut kept, "PUT", "before.txt", &token, b"before".to_vec()).await.0.is_success());
     // As many as are let in, and more.
     let mut all: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(server.host()).unwrap()).collect();
     let served = all.iter_mut().filter_map(|stream| is_served(stream).then_some(())).count();
@@ -56,8 +84,8 @@ async fn connections_end_before_files_do() {
     // On a connection that was there, documents and databases can still be opened.
     for number in 0..10 {
         let path = format!("{number}.txt");
-        assert!(client.put(&path, vec![7; 100_000]).await.unwrap().status.is_success());
-        assert_eq!(client.get(&path).await.unwrap().body.len(), 100_000);
+        assert!(on(&mut kept, "PUT", &path, &token, vec![7; 100_000]).await.0.is_success());
+        assert_eq!(on(&mut kept, "GET", &path, &token, Vec::new()).await.1.len(), 100_000);
     }
     assert!(!server.said().contains("Too many open files"), "{}", server.said());
 }

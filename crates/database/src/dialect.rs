@@ -39,7 +39,6 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
 );
 
 /// Asks whether a server compares checksums of pages. A SQLite file is asked in another way.
-pub(crate) const CHECKSUMS: Sql = Sql::each("SELECT false", "SELECT current_setting('data_checksums') = 'on'");
 
 /// A number that is another one after somebody committed a change.
 pub(crate) const LOG_END: Sql = Sql::each(

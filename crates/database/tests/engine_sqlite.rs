@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use database::{Options, Sql};
+use database::{Looked, Options, Sql, params};
 use model::{Error, ErrorKind, Result};
 
 use rig::{CREATE, assert_success, child_directory, count, in_child, insert, is_root, open, try_open};
@@ -191,6 +191,38 @@ async fn a_look_through_what_the_disk_cannot_read_finds_no_damage() {
     let error = db.look_through(None).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "database_unreadable"), "{error:?}");
     assert!(db.damage().is_some_and(|damage| damage.of_disk), "{:?}", db.damage());
+}
+
+#[tokio::test]
+async fn looks_that_have_a_limit_reach_the_last_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.db");
+    let db = open(&path).await;
+    const TABLE: Sql = Sql::new("CREATE TABLE z_last (a TEXT)");
+    const ROW: Sql = Sql::new("INSERT INTO z_last VALUES ($1)");
+    let text = format!("z_last {}", "x".repeat(20_000));
+    db.write(|t| t.execute(CREATE, &[])).await.unwrap();
+    db.write(|t| t.execute(TABLE, &[])).await.unwrap();
+    db.write(move |t| t.execute(ROW, &params![text.clone()])).await.unwrap();
+    db.close().await;
+    // A page within the text of the last table.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(7).position(|window| window == b"z_last ").unwrap();
+    bytes[at + 5_000] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let db = open(&path).await;
+    // Without any time each look reaches one table.
+    let mut looks = 0;
+    let error = loop {
+        match db.look_through(Some(Duration::ZERO)).await {
+            Ok(looked) => assert_eq!(looked, Looked::Partly),
+            Err(error) => break error,
+        }
+        looks += 1;
+        assert!(looks < 20, "the last table is never reached");
+    };
+    assert_eq!(error.code(), "database_corrupt", "{error:?}");
+    assert!(looks > 0, "one look reached everything");
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ impl Entry {
 
 fn too_large() -> Error {
     Error::exhausted(
-        "an archive has at most 10,000 documents and folders, 8 MiB of names and 100 GB: take fewer at a time",
+        "an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: take fewer at a time",
     )
     .with_code("archive_too_large")
 }
@@ -96,7 +96,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
     }
     while let Some(entry) = rest.pop_front() {
         bytes = bytes.saturating_add(entry.size);
-        if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES {
+        if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES || paths > MOST_PATHS {
             return Err(too_large());
         }
         let mut next = (entry.kind != NodeKind::Document).then_some(None);

@@ -57,7 +57,7 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
     for (database, handle) in databases {
         match handle.look_through(Some(at_most)).await {
             Ok(looked) => tracing::debug!(database, ?looked, "looked a database through"),
-            Err(error) => tracing::error!(database, error = error.report(), "a database was looked through"),
+            Err(error) => tracing::error!(database, error = error.report(), "a database is damaged or cannot be read"),
         }
     }
     Ok(())

@@ -280,7 +280,7 @@ impl Repository {
 fn no_farm(directory: &Path) -> Error {
     Error::not_found(format!(
         "there is no farm in {}, and nothing was made there: look whether its disk is mounted and whether this is the \
-         data directory of the farm; `strongroom serve` makes a new farm",
+         data directory of the farm",
         directory.display()
     ))
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
-use database::{Engine, Reader};
+use database::Reader;
 use futures_util::future::join_all;
 use model::{ErrorKind, Id, Result, Timestamp, counted};
 
-use crate::attach::DISK_FAILS;
 use crate::gauge::Reading;
 use crate::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::map::ContentDatabase;
@@ -152,11 +151,12 @@ impl Session {
             let subject = HealthSubject::Database(content.row.name.clone());
             let name = &content.row.name;
             let damage = content.database.damage();
-            let of_disk = match damage {
-                Some(damage) => damage.of_disk.then(|| damage.report.clone()),
-                None => content.database.is_disk_failing().then(|| DISK_FAILS.to_owned()),
-            };
-            if let Some(told) = of_disk {
+            if damage.is_none() && content.database.is_disk_failing() {
+                let message = "Its disk reported an error within the last minute. Look at the disk and at the log of the server.";
+                findings.push(critical("database-damaged", &subject, message.to_owned(), told!("database-disk")));
+                continue;
+            }
+            if let Some(told) = damage.filter(|damage| damage.of_disk).map(|damage| damage.report.clone()) {
                 let message = format!(
                     "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
                      backed up. Look at the disk before anything is restored."
@@ -391,7 +391,7 @@ async fn look_at_database(
         let told = told!("database-fragmented", free >> 20, bytes >> 20);
         findings.push(warning("database-fragmented", &subject, message, told));
     }
-    if content.database.engine() == Engine::Sqlite && !content.database.has_checksums().await? {
+    if content.database.has_checksums().await? == Some(false) {
         let name = &content.row.name;
         let message = format!(
             "Its pages have no checksums, so that damage may be read as good content: `strongroom site database compact {name}` \

@@ -1,6 +1,5 @@
-//! Places in listings, sealed: where a page ends may be at the size of a draft that the reader does not see. Whoever got
-//! a place goes on there, in the same listing, and nobody anywhere else. Every server of the farm opens what another has
-//! sealed.
+//! Places in listings, sealed: where a page ends may be at the size of a draft that the reader does not see. A place works
+//! only for the caller and the listing that it was sealed for. Every server of the farm opens what another has sealed.
 
 use database::configuration::farm;
 use database::{Reader, Transaction};

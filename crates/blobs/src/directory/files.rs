@@ -14,11 +14,11 @@ pub fn failed(doing: &str, path: &Path, error: impl Into<io::Error>) -> Error {
     let error = error.into();
     let (kind, advice) = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            (ErrorKind::Exhausted, "the disk is full: free space or move the store")
+            (ErrorKind::Exhausted, "the disk is full: free space there")
         }
         io::ErrorKind::FileTooLarge => (ErrorKind::Exhausted, "the file system does not take files of this length"),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            (ErrorKind::Unavailable, "the server must be allowed to read and write the BLOB store")
+            (ErrorKind::Unavailable, "the server must be allowed to read and write there")
         }
         _ => (ErrorKind::Unavailable, "check the disk"),
     };

@@ -124,7 +124,7 @@ pub fn holding(reader: &mut Reader<'_>, alive_after: Timestamp) -> Result<Vec<Ba
     reader.query(HOLDING, &params![alive_after], read)
 }
 
-/// The point in time of the latest backup that is kept, of those that began up to `now`; and of any, whatever its clock said.
-pub fn last_kept(reader: &mut Reader<'_>, now: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
-    Ok(reader.find(LAST_KEPT, &params![now], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
+/// Start of the latest kept backup that began at or before `until`, and of the latest kept backup of all.
+pub fn last_kept(reader: &mut Reader<'_>, until: Timestamp) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+    Ok(reader.find(LAST_KEPT, &params![until], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default())
 }

@@ -72,7 +72,7 @@ fn list(row: &Row) -> Result<PasswordList> {
     Ok(PasswordList {
         id: row.get(0)?,
         entries: row.get::<i64>(1)? as u64,
-        bits: row.get::<i64>(2)?.clamp(0, 63) as u32,
+        bits: row.get::<i64>(2)?.clamp(0, 20) as u32,
         made_at: row.get(3)?,
     })
 }

@@ -152,9 +152,9 @@ pub fn remove_all(tx: &mut Transaction, account: Id) -> Result<u64> {
     tx.execute(DELETE_SESSIONS, &params![account])
 }
 
-/// Removes sessions that ended at `now` or before, of all accounts.
-pub fn purge(tx: &mut Transaction, now: Timestamp) -> Result<u64> {
-    tx.execute(DELETE_EXPIRED_SESSIONS, &params![now])
+/// Removes sessions that ended at `limit` or before, of all accounts.
+pub fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<u64> {
+    tx.execute(DELETE_EXPIRED_SESSIONS, &params![limit])
 }
 
 /// Keeps the newest `keep` sessions of an account.

@@ -72,7 +72,8 @@ pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
     })
 }
 
-/// Returns whether a user or group has a role on anything that is not in a recycle bin.
+/// Returns whether a user or group has a role anywhere in this database. Roles on items in recycle bins count: a
+/// restoration brings them back.
 pub fn is_granted_anything(reader: &mut Reader<'_>, principal: Id) -> Result<bool> {
     Ok(reader.find(IS_GRANTED, &params![principal], |row| row.get::<i64>(0))?.is_some())
 }

@@ -69,7 +69,7 @@ impl Alone {
         Ok(None)
     }
 
-    /// Gives the right on and keeps the connection for whoever wants it next. One that is only dropped ends with its connection.
+    /// Releases the right and keeps the connection for the next caller. Dropping it instead closes the connection.
     pub async fn release(self) {
         const UNLOCK: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 0))";
         if let Held::Session { client, purpose, spare } = self.0

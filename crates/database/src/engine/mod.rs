@@ -58,7 +58,7 @@ struct Troubles {
     disk: Mutex<Option<Instant>>,
 }
 
-/// Why nothing that a database says is missing is believed.
+/// Damage of a database that was found. From then on its "not found" is not trusted.
 #[derive(Clone, Debug)]
 pub struct Damage {
     /// What the engine said, for administrators: it names places.
@@ -75,10 +75,7 @@ pub enum Looked {
     /// As much as there was time for.
     Partly,
     /// Nothing: its server has programs for that.
-    ByServer {
-        /// Whether the server compares the checksums of pages when it reads them.
-        checksums: bool,
-    },
+    ByServer,
 }
 
 enum Backend {
@@ -160,11 +157,12 @@ impl Database {
             && matches!(error.code(), DAMAGED | UNREADABLE)
         {
             self.1.damage.get_or_init(|| {
-                tracing::error!(
-                    error = error.report(),
-                    "a database is damaged; nothing that it says is missing is believed"
-                );
-                Damage { report: error.report(), of_disk: error.code() == UNREADABLE }
+                let (report, of_disk) = (error.report(), error.code() == UNREADABLE);
+                match of_disk {
+                    true => tracing::error!(error = report, "the disk does not give all of a database"),
+                    false => tracing::error!(error = report, "a database is damaged"),
+                }
+                Damage { report, of_disk }
             });
         }
         if outcome.as_ref().is_err_and(|error| self.is_of_the_disk(error)) {
@@ -191,26 +189,25 @@ impl Database {
     }
 
     /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is damaged. Others
-    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A PostgreSQL server is
-    /// only asked whether it compares checksums.
+    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A look that has a limit
+    /// begins with the table behind the one where the last such look ended.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` when the disk does not give a page.
+    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` or `disk_error` when the disk does not
+    /// give a page.
     pub async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.noted(sqlite.look_through(at_most).await),
-            Backend::Postgres(_) => Ok(Looked::ByServer { checksums: self.has_checksums().await? }),
+            Backend::Postgres(_) => Ok(Looked::ByServer),
         }
     }
 
-    /// Whether pages have checksums that are compared when they are read.
-    pub async fn has_checksums(&self) -> Result<bool> {
+    /// Whether the pages of an SQLite file have checksums that are compared when they are read; none for PostgreSQL, whose
+    /// server decides that.
+    pub async fn has_checksums(&self) -> Result<Option<bool>> {
         match &*self.0 {
-            Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await),
-            Backend::Postgres(_) => {
-                let ask = |reader: &mut Reader<'_>| reader.find(dialect::CHECKSUMS, &[], |row| row.get::<bool>(0));
-                Ok(self.read_one(ask).await?.unwrap_or_default())
-            }
+            Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await).map(Some),
+            Backend::Postgres(_) => Ok(None),
         }
     }
 

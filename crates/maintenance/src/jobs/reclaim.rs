@@ -19,10 +19,12 @@ use super::ticket::{Flow, Ticket};
 
 /// Copies of one page.
 const PAGE: usize = 256;
-/// Deletions that a store is asked for at once, behind one look whether this process may still delete.
+/// Most copies that one request to a store deletes. Before each request the right to delete is asked for again.
 const GROUP: usize = 64;
-/// Deletions that were begun and are taken up at once: as many wait in vain for a store that is silent.
-const AT_ONCE: usize = 16;
+/// Copies of one page of deletions that are resumed. Few, since a silent store makes the whole page wait.
+const RESUMED_AT_ONCE: usize = 16;
+/// One byte longer than a digest, so behind every row of a store.
+const BEHIND_ALL_DIGESTS: [u8; 33] = [0xff; 33];
 
 /// How long it is remembered that a copy was deleted: longer than any upload lasts from the end of its bytes to its transaction.
 const REMEMBERED: Duration = Duration::from_secs(3600);
@@ -163,7 +165,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
         loop {
             // What cannot be deleted now is met again the next time.
             let from = after.clone();
-            let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, AT_ONCE)).await?;
+            let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, RESUMED_AT_ONCE)).await?;
             let Some(last) = begun.last() else { break };
             after = (last.store_id, last.digest.as_bytes().to_vec());
             begun.retain(|row| !silent.contains(&row.store_id));
@@ -181,7 +183,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
             }
             // A store that does not delete now is asked for nothing more, and keeps no other one waiting.
             if silent.contains(&after.0) {
-                after.1 = vec![0xff; 33];
+                after.1 = BEHIND_ALL_DIGESTS.to_vec();
             }
         }
     }

@@ -44,7 +44,8 @@ impl Session {
     ///
     /// # Errors
     /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` for a password or an administrator;
-    /// Invalid for a text outside its limits; Conflict with code `login_taken`.
+    /// Invalid for a text outside its limits and with code `invalid_password`, `easy_password` or `listed_password`; Conflict
+    /// with code `login_taken`.
     pub async fn create_account(&self, new: NewAccount) -> Result<Account> {
         self.require_farm_administrator("create accounts")?;
         if new.farm_administrator {
@@ -186,8 +187,8 @@ impl Session {
     /// Sets the password of an account, which ends its sessions and forgets failed attempts. Tokens go on working.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password` or `easy_password`;
-    /// Forbidden with code `leaked_password`.
+    /// Forbidden for others than farm administrators; NotFound; Invalid with code `invalid_password`, `easy_password` or
+    /// `listed_password`.
     pub async fn set_password(&self, id: Id, new: &str) -> Result<()> {
         self.require_farm_administrator("set another's password")?;
         self.require_fresh("set a password")?;
@@ -200,7 +201,8 @@ impl Session {
     ///
     /// # Errors
     /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`; Invalid
-    /// with code `invalid_password` or `easy_password`.
+    /// with code `invalid_password`, `easy_password` or `listed_password`; Forbidden with code `token_scope` for a token that
+    /// is for less than the account.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
@@ -231,26 +233,26 @@ impl Session {
         if account == self.principal.id {
             self.require_own_account(what)
         } else {
-            self.require_farm_administrator(what)
+            self.require_farm_administrator(&format!("{what} of another account"))
         }
     }
 
-    /// Refuses a token that is for less than its owner's account: sessions, tokens and settings have no place, and nobody
-    /// gives them away who makes a token to read a folder.
+    /// Refuses a token that is for less than its owner's account. Sessions, tokens and settings lie in no place, so a token
+    /// needs no places, and the scope `manage`, or `farm` for an administrator of the farm.
     fn require_own_account(&self, what: &str) -> Result<()> {
         let limits = &self.principal.limits;
         let whole = limits.places.is_empty() && limits.scopes.has(TokenScope::Manage);
         if whole || self.principal.farm_administrator {
             return Ok(());
         }
-        Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope manage"))
+        Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope manage or farm"))
             .with_code("token_scope"))
     }
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {
         let own = [account.login.as_str(), &account.display_name, &account.email];
         let hash = self.repository.inner.identities.hasher.hash_new(new, &own).await?;
-        self.repository.refuse_listed(new).await?;
+        self.repository.refuse_listed_new(new).await?;
         Ok(hash)
     }
 

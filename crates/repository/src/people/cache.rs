@@ -110,7 +110,7 @@ pub(crate) struct Verified {
 pub(crate) struct VerifiedPasswords {
     key: [u8; 32],
     kept: Mutex<HashMap<[u8; 32], (Verified, Instant)>>,
-    turns: [tokio::sync::Mutex<()>; 64],
+    turns: Turns,
 }
 
 impl VerifiedPasswords {
@@ -118,7 +118,7 @@ impl VerifiedPasswords {
     pub(crate) fn new() -> Result<Self> {
         let mut key = [0u8; 32];
         super::secret::fill_random(&mut key)?;
-        Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
+        Ok(Self { key, kept: Mutex::default(), turns: Turns::default() })
     }
 
     /// What a login and a password are kept under.
@@ -149,11 +149,11 @@ impl VerifiedPasswords {
 
     /// Lets one request at a time verify the same password; the others find it in the cache afterwards.
     pub(crate) async fn turn(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
+        self.turns.at(usize::from(digest[0])).await
     }
 }
 
-/// Lets one request of a person at a time do what takes long.
+/// Lets one request of a person, or for a password, at a time do what takes long. Persons may share a turn.
 pub(crate) struct Turns([tokio::sync::Mutex<()>; 64]);
 
 impl Default for Turns {
@@ -163,10 +163,13 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits until no other request of this person, nor of a few others, has its turn.
+    /// Waits until no other request of this person has its turn.
     pub(crate) async fn turn(&self, person: Id) -> tokio::sync::MutexGuard<'_, ()> {
-        let place = person.get().unsigned_abs() % self.0.len() as u64;
-        self.0[usize::try_from(place).unwrap_or(0)].lock().await
+        self.at(person.get().unsigned_abs() as usize).await
+    }
+
+    async fn at(&self, number: usize) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0[number % self.0.len()].lock().await
     }
 }
 

@@ -72,9 +72,9 @@ impl Whereabouts {
     }
 }
 
-/// Forgets who has not come back for long.
-pub(crate) fn purge(tx: &mut Transaction, now: Timestamp) -> Result<()> {
-    known_device::purge(tx, now.before(DEVICE_LIFE))?;
+/// Forgets devices and addresses that were not seen since [`DEVICE_LIFE`] before `limit`.
+pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
+    known_device::purge(tx, limit.before(DEVICE_LIFE))?;
     Ok(())
 }
 

@@ -126,7 +126,7 @@ impl Session {
         self.repository.inner.configuration.write(add).await
     }
 
-    /// Whether a user or group has a role anywhere in the farm.
+    /// Returns whether a user or group has a role anywhere in the farm, recycle bins included.
     async fn is_granted_anything(&self, principal: Id) -> Result<bool> {
         let map = self.map().await?;
         map.require_all()?;

@@ -69,7 +69,7 @@ impl Repository {
     /// Gives an account a new password in the place of one that nobody may have any more, with which it cannot sign in.
     ///
     /// # Errors
-    /// Forbidden with code `sign_in_failed` when login and password do not fit or another password may be kept; those of
+    /// Forbidden with code `sign_in_failed` when login and password do not fit or when the old password is not on the list; those of
     /// [`change_own_password`](crate::Session::change_own_password).
     pub async fn replace_leaked_password(&self, login: &str, old: &str, new: &str, client: &Client) -> Result<()> {
         let identity = self.authenticate(login, old, client, false).await?.ok_or_else(failed)?;

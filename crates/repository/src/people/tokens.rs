@@ -67,10 +67,11 @@ impl Session {
     /// # Errors
     /// Forbidden for others than the user and farm administrators, and with code `fresh_sign_in_needed` for tokens and for sessions
     /// whose proof is old; NotFound, also for a place; Invalid for a bad name, an end that is past or too late, and for places or
-    /// scopes that make no sense; Exhausted with code `too_many_tokens` when there are 100 already.
+    /// scopes that make no sense, with code `too_many_networks` for more than 20 networks; Exhausted with code
+    /// `too_many_tokens` when there are 100 already.
     pub async fn create_token(&self, account: Id, wish: TokenWish) -> Result<NewToken> {
-        self.require_self_or_administrator(account, "create tokens")?;
         self.require_fresh("make a token")?;
+        self.require_self_or_administrator(account, "create tokens")?;
         let now = Timestamp::now();
         let name = text::display_name("the name of a token", &wish.name)?;
         if wish.networks.len() > MOST_NETWORKS {
@@ -202,7 +203,8 @@ impl Session {
     /// The tokens of an account, oldest first.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators.
+    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
+    /// than the account.
     pub async fn tokens(&self, account: Id) -> Result<Vec<Token>> {
         self.require_self_or_administrator(account, "list tokens")?;
         self.repository.inner.configuration.read(move |reader| token::list(reader, account, MOST_TOKENS)).await
@@ -211,7 +213,8 @@ impl Session {
     /// Revokes a token of an account, with effect on the next request.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators; NotFound.
+    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
+    /// than the account; NotFound.
     pub async fn revoke_token(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "revoke tokens")?;
         let actor = self.principal.id;

@@ -23,7 +23,8 @@ impl Session {
     /// The sessions of an account that have not ended, newest first.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators.
+    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
+    /// than the account.
     pub async fn web_sessions(&self, account: Id) -> Result<Vec<WebSession>> {
         self.require_self_or_administrator(account, "list sessions")?;
         let now = Timestamp::now();
@@ -47,7 +48,8 @@ impl Session {
     /// Ends a session of an account, with effect on the next request.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators; NotFound.
+    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
+    /// than the account; NotFound.
     pub async fn end_web_session(&self, account: Id, id: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;
@@ -63,7 +65,8 @@ impl Session {
     /// Ends all sessions of an account, with effect on the next request.
     ///
     /// # Errors
-    /// Forbidden for others than the user and farm administrators.
+    /// Forbidden for others than the user and farm administrators, and with code `token_scope` for a token that is for less
+    /// than the account.
     pub async fn end_all_web_sessions(&self, account: Id) -> Result<()> {
         self.require_self_or_administrator(account, "end sessions")?;
         let actor = self.principal.id;

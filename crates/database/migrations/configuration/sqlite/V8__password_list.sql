@@ -1,4 +1,4 @@
--- Passwords that nobody may have, as a coded set of their SHA-1 sums in parts. The list in use is the complete one.
+-- Passwords that nobody may have, as a coded set of their SHA-1 sums in parts. The newest complete list is in use.
 CREATE TABLE password_list (
     id INTEGER NOT NULL PRIMARY KEY,
     entries INTEGER NOT NULL,

@@ -73,7 +73,8 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading goes on")
             .with_code("disk_full"),
         "57014" => Error::unavailable(
-            "a database server was too slow to answer and gave the operation up; nothing was changed. Try again later",
+            "a database server cancelled the operation, because it took too long or somebody ended it; nothing was changed. Try again \
+             later",
         )
         .with_code("cancelled"),
         code => by_class(code),

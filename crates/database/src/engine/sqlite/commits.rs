@@ -79,7 +79,7 @@ impl Commits {
     /// the file's header alone.
     pub(super) fn note_checksums(&self, connection: &Connection) {
         let write = |file: &File| -> io::Result<()> {
-            // The first line begins with the first commit unless the count is there.
+            // Writes the first line if it is missing: the note goes behind it.
             if file.metadata()?.len() < LENGTH as u64 {
                 let count = count(connection).map_err(io::Error::other)?;
                 file.write_all_at(line(count).as_bytes(), 0)?;

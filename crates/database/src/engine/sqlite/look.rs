@@ -1,5 +1,5 @@
-//! Owns looking a whole SQLite file through while others read and write it: table by table, so that no snapshot lasts longer than one of
-//! them, with pauses, and no longer than it may take.
+//! Owns the integrity check of a whole SQLite file while others read and write it: table by table, so that no snapshot
+//! lasts longer than one of them, with pauses, and no longer than it may take.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,29 +20,35 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How often one that pauses asks whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// Looks a file through until `until` or until `stop` is set. Blocks.
+/// Looks a file through, beginning with the table `first` where it is there, until `until` or until `stop` is set. Returns
+/// the table to begin with next time as well. Blocks.
 pub(super) fn look_through(
     path: &Arc<PathBuf>,
     patience: Duration,
+    first: Option<&str>,
     until: Option<Instant>,
     stop: &Arc<AtomicBool>,
-) -> Result<Looked> {
+) -> Result<(Looked, Option<String>)> {
     let stop = Arc::clone(stop);
     let is_over = move || stop.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until);
     let asked = is_over.clone();
     let connection =
         Connection::open_with(path, Role::Reader, patience, |raw| raw.progress_handler(STEPS, Some(asked)))?;
-    let tables = match tables(&connection) {
-        Err(error) if is_interrupted(&error) => return Ok(Looked::Partly),
+    let mut tables = match tables(&connection) {
+        Err(error) if is_interrupted(&error) => return Ok((Looked::Partly, first.map(str::to_owned))),
         tables => tables.map_err(|error| classify(error, path))?,
     };
-    for table in tables {
+    let begin = tables.iter().position(|table| Some(table.as_str()) == first).unwrap_or(0);
+    tables.rotate_left(begin);
+    for (at, table) in tables.iter().enumerate() {
+        // A table that takes longer than there is time for must not keep those behind it from being looked at.
+        let partly = || Ok((Looked::Partly, tables.get(at + 1).cloned()));
         let begun = Instant::now();
         let question = format!("PRAGMA quick_check(\"{table}\")");
         match connection.raw().query_row(&question, [], |row| row.get::<_, String>(0)) {
             Ok(said) if said == "ok" => {}
-            Ok(said) => return Err(judged(path, &table, &said)),
-            Err(error) if is_interrupted(&error) => return Ok(Looked::Partly),
+            Ok(said) => return Err(judged(path, table, &said)),
+            Err(error) if is_interrupted(&error) => return partly(),
             Err(error) => return Err(classify(error, path)),
         }
         let (paused, pause) = (Instant::now(), begun.elapsed().min(LONGEST_PAUSE));
@@ -50,14 +56,14 @@ pub(super) fn look_through(
             // sleep: the disk is left to others
             std::thread::sleep(ASK_EVERY.min(pause));
         }
-        if is_over() {
-            return Ok(Looked::Partly);
+        if is_over() && at + 1 < tables.len() {
+            return partly();
         }
     }
-    Ok(Looked::Whole)
+    Ok((Looked::Whole, None))
 }
 
-/// The tables, that of the tables first.
+/// Names of all tables, `sqlite_schema` first.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut listed = connection
         .raw()

@@ -61,6 +61,8 @@ pub(super) struct Sqlite {
     full: Arc<AtomicBool>,
     path: Arc<PathBuf>,
     patience: Duration,
+    /// The table with which the next look that has a limit begins.
+    next_to_look_at: Mutex<Option<String>>,
     metrics: Metrics,
 }
 
@@ -146,6 +148,7 @@ impl Sqlite {
             full,
             path: Arc::clone(path),
             patience: options.patience,
+            next_to_look_at: Mutex::default(),
             metrics,
         })
     }
@@ -211,9 +214,14 @@ impl Sqlite {
         // Nobody waits any more when this is dropped.
         let stop = StopWhenDropped(Arc::default());
         let flag = Arc::clone(&stop.0);
-        let looked = tokio::task::spawn_blocking(move || look::look_through(&path, patience, until, &flag)).await;
+        let next = || self.next_to_look_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = at_most.and_then(|_| next().clone());
+        let look = move || look::look_through(&path, patience, first.as_deref(), until, &flag);
+        let looked = tokio::task::spawn_blocking(look).await;
         drop(stop);
-        looked.unwrap_or_else(|_| Err(closed()))
+        let (looked, rest) = looked.unwrap_or_else(|_| Err(closed()))?;
+        *next() = rest;
+        Ok(looked)
     }
 
     /// Whether the pages of the file have checksums.

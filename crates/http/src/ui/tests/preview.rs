@@ -81,6 +81,50 @@ async fn only_the_beginning_of_a_large_text_is_read() {
 }
 
 #[tokio::test]
+async fn around_each_bound_a_preview_is_whole_or_says_that_it_is_not() {
+    const BYTES: usize = 256 << 10;
+    let farm = Farm::new().await;
+    let browser = farm.signed_in("admin").await;
+    // Words of eight bytes up to the end, which is its own.
+    let ending = |length: usize, end: &str| {
+        let mut text = "0123456 ".repeat(length / 8);
+        text.truncate(length - end.len());
+        text + end
+    };
+    let rows = |count: usize, last: &str| "a,b\n".repeat(count - 1) + last + ",b\n";
+    let columns = |count: usize, last: &str| "a,".repeat(count - 1) + last + "\n1\n";
+    let cases = [
+        ("bytes-1.txt", ending(BYTES - 1, "THE-END"), Some("THE-END"), false),
+        ("bytes.txt", ending(BYTES, "THE-END"), Some("THE-END"), false),
+        ("bytes+1.txt", ending(BYTES + 1, "THE-END"), Some("THE-EN"), true),
+        // A character of two bytes that ends at the bound, and one that the bound cuts.
+        ("whole.txt", ending(BYTES, "THE-END\u{e9}"), Some("THE-END\u{e9}"), false),
+        ("halved.txt", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END</span>"), true),
+        ("halved.md", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END"), true),
+        ("lines.txt", "x\n".repeat(1_999) + "THE-END\n", Some("THE-END"), false),
+        ("lines+1.txt", "x\n".repeat(2_000) + "THE-END\n", None, true),
+        // The head and two hundred rows below it.
+        ("rows.csv", rows(201, "THE-END"), Some("THE-END"), false),
+        ("rows+1.csv", rows(202, "THE-END"), None, true),
+        ("columns.csv", columns(50, "THE-END"), Some("THE-END"), false),
+        ("columns+1.csv", columns(51, "THE-END"), None, true),
+        ("cell.csv", ending(300, "THE-END") + ",b\n", Some("THE-END</th>"), false),
+        ("cell+1.csv", ending(301, "THE-END") + ",b\n", Some("THE-EN\u{2026}</th>"), false),
+    ];
+    for (name, content, end, is_cut) in cases {
+        let page = page_of(&farm, &browser, name, "application/octet-stream", &content).await;
+        let shown = page.text.split("class=\"card flush preview").nth(1).unwrap_or_else(|| panic!("{name} is not shown"));
+        match end {
+            Some(end) => assert!(shown.contains(end), "{name} ends too early"),
+            None => assert!(!shown.contains("THE-END"), "{name} is longer than its bound"),
+        }
+        assert!(end.is_none() || !is_cut || !shown.contains("THE-END\u{e9}"), "{name}");
+        assert_eq!(shown.contains("Only the beginning is shown"), is_cut, "{name}");
+        assert!(!shown.contains('\u{fffd}'), "{name} has half a character");
+    }
+}
+
+#[tokio::test]
 async fn a_document_whose_bytes_are_damaged_has_a_page_all_the_same() {
     let farm = Farm::new().await;
     let browser = farm.signed_in("admin").await;

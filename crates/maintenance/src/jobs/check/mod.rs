@@ -134,12 +134,12 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
         };
         if looked.damage().is_some() || !cursor.looked.contains(&id) {
             match looked.look_through(None).await {
-                Err(error) if is_damage(&error) => {
+                Err(error) if is_of_one_database(&error) => {
                     leave_out(name, &error);
                     continue;
                 }
                 looked => {
-                    if let Looked::ByServer { .. } = looked? {
+                    if let Looked::ByServer = looked? {
                         ticket.count("databases_by_server", 1);
                     }
                 }
@@ -154,7 +154,7 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
 }
 
 /// Whether an error tells of a database itself, so that the others are looked at all the same.
-fn is_damage(error: &Error) -> bool {
+fn is_of_one_database(error: &Error) -> bool {
     error.kind() == ErrorKind::Corrupt || matches!(error.code(), "database_unreadable" | "disk_error")
 }
 

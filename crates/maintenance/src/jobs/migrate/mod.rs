@@ -110,7 +110,7 @@ fn why_held(holds: &[BackupHold]) -> String {
     };
     let each = holds.iter().map(|hold| match hold.lapses_at {
         Some(at) => format!(
-            "the backup {} runs, or was cut short and ends at {} unless it gives another sign of life",
+            "the backup {} is running or was cut short; if it stays silent, its hold ends at {}",
             hold.id,
             time(at)
         ),

@@ -100,7 +100,9 @@ impl SumFile {
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> Error {
-    Error::invalid(format!("the file {} cannot be read: {error}", path.display())).with_source(error)
+    Error::invalid(format!("the file {} cannot be read: {error}", path.display()))
+        .with_code("invalid_password_list")
+        .with_source(error)
 }
 
 fn parse(text: &[u8]) -> Option<Sum> {

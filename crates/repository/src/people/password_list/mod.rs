@@ -23,8 +23,9 @@ pub use database::configuration::password_list::PasswordList;
 /// A SHA-1 sum of a password.
 type Sum = [u8; 20];
 
-/// Entries of a part, about; most bits of a sum that tell its part.
+/// Entries that a part has on average.
 const PART_ENTRIES: u64 = 4_096;
+/// Most leading bits of a sum that say to which part it belongs.
 const MOST_BITS: u32 = 20;
 /// Parts that one transaction writes or deletes.
 const PARTS_AT_ONCE: usize = 64;
@@ -34,11 +35,13 @@ const MOST_IN_PART: usize = 1 << 20;
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Session {
-    /// Makes a list of a sorted file of SHA-1 sums and puts it in the place of the one before. `tell` hears how many bytes
-    /// of how many were read; the file is read twice.
+    /// Replaces the list with the SHA-1 sums in a sorted file, one per line. `tell` hears how many bytes of how many were
+    /// read; the file is read twice.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators; Invalid with code `invalid_password_list`, with the number of the line.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`; Invalid with code
+    /// `invalid_password_list` when the file cannot be read, is empty, or has a line that is no sum or not in order, which
+    /// is named.
     pub async fn import_password_list(&self, path: &Path, tell: impl Fn(u64, u64)) -> Result<PasswordList> {
         self.require_farm_administrator("change the list of passwords that nobody may have")?;
         self.require_fresh("change the list of passwords that nobody may have")?;
@@ -78,10 +81,10 @@ impl Session {
         self.repository.inner.configuration.read(password_list::in_use).await
     }
 
-    /// Removes the list; whether there was one.
+    /// Removes the list. Returns whether there was one.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`.
     pub async fn remove_password_list(&self) -> Result<bool> {
         self.require_farm_administrator("change the list of passwords that nobody may have")?;
         self.require_fresh("change the list of passwords that nobody may have")?;
@@ -153,7 +156,7 @@ impl Repository {
 }
 
 impl Repository {
-    /// Refuses a password that nobody may have.
+    /// Refuses a sign-in with a password that nobody may have any more.
     ///
     /// # Errors
     /// Forbidden with code `leaked_password`.
@@ -166,6 +169,18 @@ impl Repository {
             "this password is known from a leak, so that others may try it: sign in through the web page and choose another",
         )
         .with_code("leaked_password"))
+    }
+
+    /// Refuses a new password that nobody may have.
+    ///
+    /// # Errors
+    /// Invalid with code `listed_password`.
+    pub(super) async fn refuse_listed_new(&self, password: &str) -> Result<()> {
+        if !self.is_listed(password).await? {
+            return Ok(());
+        }
+        counter!("strongroom_listed_passwords_total").increment(1);
+        Err(Error::invalid("this password is known from a leak: choose another one").with_code("listed_password"))
     }
 }
 

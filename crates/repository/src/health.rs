@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
-use database::Reader;
 use futures_util::future::join_all;
 use model::{ErrorKind, Id, Result, Timestamp, counted};
 
@@ -152,7 +152,8 @@ impl Session {
             let name = &content.row.name;
             let damage = content.database.damage();
             if damage.is_none() && content.database.is_disk_failing() {
-                let message = "Its disk reported an error within the last minute. Look at the disk and at the log of the server.";
+                let message =
+                    "Its disk reported an error within the last minute. Look at the disk and at the log of the server.";
                 findings.push(critical("database-damaged", &subject, message.to_owned(), told!("database-disk")));
                 continue;
             }

@@ -320,6 +320,14 @@ impl Database {
         sqlite::settle(path)
     }
 
+    /// Compares all pages of a SQLite file that nobody has open with their checksums. Blocks.
+    ///
+    /// # Errors
+    /// Corrupt with code `database_corrupt` when a page is not what was written; Unavailable when the file cannot be read.
+    pub fn require_intact_pages(path: &std::path::Path) -> Result<()> {
+        sqlite::require_intact_pages(path)
+    }
+
     /// Bytes that the database takes on disk, without logs that the engine recycles.
     pub async fn size_bytes(&self) -> Result<u64> {
         let size = self.read(|reader| reader.find(dialect::SIZE_BYTES, &[], |row| row.get::<i64>(0))).await?;

@@ -165,7 +165,8 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
         loop {
             // What cannot be deleted now is met again the next time.
             let from = after.clone();
-            let mut begun = database.database.read(move |reader| reclaim::due(reader, never, from, RESUMED_AT_ONCE)).await?;
+            let mut begun =
+                database.database.read(move |reader| reclaim::due(reader, never, from, RESUMED_AT_ONCE)).await?;
             let Some(last) = begun.last() else { break };
             after = (last.store_id, last.digest.as_bytes().to_vec());
             begun.retain(|row| !silent.contains(&row.store_id));

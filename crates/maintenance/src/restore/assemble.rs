@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ::blobs::BlobHasher;
 use bytes::Bytes;
-use database::{Load, Location};
+use database::{Database, Load, Location};
 use futures_util::future::join_all;
 use model::{Error, Result};
 
@@ -70,7 +70,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Writes a database into a new file, flushed.
+/// Writes a database into a new file, flushed, and compares its pages with their checksums.
 pub(super) async fn file(vault: &Vault, part: &DatabasePart, path: &Path, progress: &Progress) -> Result<()> {
     let mut pieces = Pieces::new(vault, part);
     let place = path.to_owned();
@@ -92,7 +92,15 @@ pub(super) async fn file(vault: &Vault, part: &DatabasePart, path: &Path, progre
         })
         .await?;
         if ended {
-            return Ok(());
+            let place = path.to_owned();
+            return blocking(move || Database::require_intact_pages(&place)).await.map_err(|error| {
+                let text = format!(
+                    "the database \"{}\" was damaged when this set was made: take another set ({})",
+                    part.name,
+                    error.report()
+                );
+                Error::new(error.kind(), text)
+            });
         }
     }
 }

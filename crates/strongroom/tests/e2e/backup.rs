@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use database::Engine;
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::backups::{Place, SIZES, by_description, compare, document, fill, filled, restored, sets};
 use crate::support::{Farm, Ledger, Random, bytes, files_below};
@@ -50,6 +50,35 @@ async fn a_farm_comes_back_as_of_one_point_in_time_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_farm_comes_back_as_of_one_point_in_time_on_postgres() {
     comes_back_as_of_one_point_in_time(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_larger_than_a_cache_comes_back_while_it_is_written() {
+    let place = Place::new();
+    let (farm, _server, client) = filled(Engine::Sqlite, 4).await;
+    let files = tempfile::tempdir().unwrap();
+    for number in 0..3_000 {
+        std::fs::write(files.path().join(format!("{number}-{}.txt", "long".repeat(30))), number.to_string()).unwrap();
+    }
+    farm.json(&["import", files.path().to_str().unwrap(), "Documents"]);
+    let database = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
+    let pages: i64 = database.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+    assert!(pages * 4_096 > 3 << 20, "{pages} pages are within a cache of 2 MB");
+    // The log holds newer pages than the file.
+    for number in 0..20 {
+        client.put(&format!("new/{number}.txt"), bytes(number, 500)).await.unwrap();
+    }
+    farm.json(&["backup", &place.text("backups")]);
+    let copy = restored(Engine::Sqlite, &place, "backups", "copy", &[]).await;
+    let server = copy.start();
+    let client = server.client(&copy.token());
+    compare(&client, "kept", 4).await;
+    assert_eq!(client.get("new/19.txt").await.unwrap().body, bytes(19, 500));
+    let check = copy.json(&["blobs", "check"]);
+    assert_eq!((&check["errors"], &check["faults"]), (&json!([]), &json!([])), "{check:#}");
+    let database = database::testing::open_file(&copy.data.join("databases/main.sqlite"));
+    let said: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(said, "ok");
 }
 
 /// Starts a command and ends it at once after some time; whether it was still running then.

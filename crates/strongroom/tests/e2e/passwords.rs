@@ -53,7 +53,11 @@ async fn listed_passwords_are_changed(engine: Engine) {
     assert!(browser.cookie("strongroom_session").is_none(), "no session began");
     let change = [("login", "admin"), ("password", PASSWORD), ("new_password", "seven wet umbrellas"), ("next", "/")];
     let again = browser.post(&form, "/sign-in", &change).await;
-    assert!(again.status.is_client_error() && again.text.contains("new_password"), "another listed one is no better: {}", again.text);
+    assert!(
+        again.status.is_client_error() && again.text.contains("new_password"),
+        "another listed one is no better: {}",
+        again.text
+    );
     let wrong = [("login", "admin"), ("password", "wrong horse battery"), ("new_password", NEW), ("next", "/")];
     assert_eq!(browser.post(&again, "/sign-in", &wrong).await.status, StatusCode::UNAUTHORIZED);
     let change = [("login", "admin"), ("password", PASSWORD), ("new_password", NEW), ("next", "/")];

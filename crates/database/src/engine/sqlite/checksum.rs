@@ -312,6 +312,24 @@ pub(super) fn has(raw: &rusqlite::Connection) -> bool {
         && reserved(raw, -1) == Some(SUM as c_int)
 }
 
+/// Lets the pages that this connection writes into its file have checksums from the first one on. By itself the layer learns
+/// of them from the first page, which SQLite writes last when a cache was too small for a new file. Returns whether it does.
+pub(super) fn expect(raw: &rusqlite::Connection) -> bool {
+    let mut file: *mut sqlite3_file = ptr::null_mut();
+    // SAFETY: the handle is open, the name ends with a zero, and this control writes one pointer to the address given. It is
+    // that of an open file, which is one of this layer if it has the layer's functions; nobody else uses the connection.
+    unsafe {
+        let at = (&raw mut file).cast::<c_void>();
+        let answer = ffi::sqlite3_file_control(raw.handle(), c"main".as_ptr(), ffi::SQLITE_FCNTL_FILE_POINTER, at);
+        if answer != ffi::SQLITE_OK || file.is_null() || !ptr::eq((*file).pMethods, &raw const METHODS) {
+            return false;
+        }
+        (*file.cast::<Checked>()).sums = true;
+    }
+    true
+}
+
+pub(super) mod file;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 #[cfg(test)]

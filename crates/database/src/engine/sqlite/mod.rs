@@ -30,7 +30,7 @@ pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not
 pub(in crate::engine) use connection::wrong_count;
 pub(crate) use connection::{Connection, column};
 pub(in crate::engine) use pool::overloaded;
-pub(in crate::engine) use snapshot::settle;
+pub(in crate::engine) use snapshot::{require_intact_pages, settle};
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::{FileMetrics, Metrics};

@@ -98,7 +98,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Copies what the file at `path` holds at one moment into the new file `to`, which is not flushed. One read transaction
-/// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. Blocks.
+/// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. All pages
+/// of the copy are compared with their checksums at last. Blocks.
 pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result<()> {
     let source = Connection::open(path, Role::Reader, patience)?;
     let written = Arc::new(to.to_owned());
@@ -107,6 +108,9 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
         // A copy that is cut short is thrown away.
         target.pragma_update(None, "synchronous", "off")?;
         target.pragma_update(None, "journal_mode", "off")?;
+        if checksum::has(source.raw()) && !checksum::expect(&target) {
+            tracing::warn!("the pages of a copy of a database may get wrong checksums");
+        }
         let backup = Backup::new(source.raw(), &mut target)?;
         for _ in 0..TRIES {
             match backup.step(-1)? {
@@ -116,5 +120,15 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
         }
         Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None))
     };
-    make().map_err(|error| classify(error, &written))
+    make().map_err(|error| classify(error, &written))?;
+    require_intact_pages(to)
+}
+
+/// Refuses a file of which a page is not what its checksum says. Nobody may have it open. Blocks.
+pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
+    let unread = |error: std::io::Error| Error::unavailable("a copy of a database cannot be read").with_source(error);
+    match checksum::file::first_wrong_page(path).map_err(unread)? {
+        None => Ok(()),
+        Some(page) => Err(damaged(path).with_source(format!("page {page} of {}", path.display()))),
+    }
 }

@@ -113,7 +113,8 @@ async fn around_each_bound_a_preview_is_whole_or_says_that_it_is_not() {
     ];
     for (name, content, end, is_cut) in cases {
         let page = page_of(&farm, &browser, name, "application/octet-stream", &content).await;
-        let shown = page.text.split("class=\"card flush preview").nth(1).unwrap_or_else(|| panic!("{name} is not shown"));
+        let shown =
+            page.text.split("class=\"card flush preview").nth(1).unwrap_or_else(|| panic!("{name} is not shown"));
         match end {
             Some(end) => assert!(shown.contains(end), "{name} ends too early"),
             None => assert!(!shown.contains("THE-END"), "{name} is longer than its bound"),

@@ -13,7 +13,7 @@ use crate::engine::sqlite::classify::classify;
 use crate::engine::sqlite::commits::{self, Commits};
 use crate::engine::sqlite::connection::{Connection, Role};
 use crate::engine::sqlite::migrate::migrate;
-use crate::engine::sqlite::snapshot::{add_checksums, compact, settle};
+use crate::engine::sqlite::snapshot::{add_checksums, compact, copy, settle};
 use crate::engine::sqlite::turn::Turn;
 use crate::migrate::Plan;
 
@@ -228,4 +228,42 @@ fn the_sum_is_that_of_sqlites_own_layer() {
     assert_eq!(u64::from_le_bytes(sum_of(&page)), second << 32 | first);
     assert_ne!(sum_of(&page), sum_of(&page[8..]));
     assert!(!is_intact(&[0; 512]), "a page that lost everything");
+}
+
+#[test]
+fn a_copy_beyond_the_cache_has_right_checksums_while_the_log_is_newer_than_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.sqlite"));
+    let writer = open(&path, Role::Maker);
+    let raw = writer.raw();
+    raw.execute_batch("CREATE TABLE wide (id INTEGER PRIMARY KEY, text TEXT) STRICT; BEGIN").unwrap();
+    // Five times the cache that SQLite has by itself.
+    for id in 0..3_000 {
+        raw.execute("INSERT INTO wide VALUES (?1, ?2)", (id, "first ".repeat(600))).unwrap();
+    }
+    raw.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0").unwrap();
+    raw.execute("UPDATE wide SET text = replace(text, 'first', 'later')", []).unwrap();
+    let to = directory.path().join("copy.sqlite");
+    copy(&path, &to, PATIENCE).unwrap();
+    assert_eq!(file::first_wrong_page(&to).unwrap(), None);
+    let copied = open(&Arc::new(to), Role::Reader);
+    let later = "SELECT count(*) FROM wide WHERE text LIKE 'later%'";
+    assert_eq!(copied.raw().query_row(later, [], |row| row.get::<_, i64>(0)).unwrap(), 3_000);
+}
+
+#[test]
+fn a_wrong_page_of_a_file_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.sqlite"));
+    filled(&path, Schema::Content);
+    assert_eq!(file::first_wrong_page(&path).unwrap(), None);
+    let whole = std::fs::read(&*path).unwrap();
+    for page in [0, 1, whole.len() / PAGE - 1] {
+        let mut bytes = whole.clone();
+        bytes[page * PAGE + 200] ^= 1;
+        std::fs::write(&*path, &bytes).unwrap();
+        assert_eq!(file::first_wrong_page(&path).unwrap(), Some(page as u64 + 1));
+    }
+    std::fs::write(&*path, &whole[..whole.len() - 1]).unwrap();
+    assert_eq!(file::first_wrong_page(&path).unwrap(), Some(whole.len() as u64 / PAGE as u64));
 }

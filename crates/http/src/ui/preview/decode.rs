@@ -4,8 +4,8 @@
 pub fn decode(bytes: &[u8], cut: bool) -> Option<String> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest, cut),
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, cut, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, cut, u16::from_be_bytes),
         _ => utf8(bytes, cut),
     };
     (!text.contains('\0')).then(|| text.replace("\r\n", "\n").replace('\r', "\n"))
@@ -35,9 +35,13 @@ fn utf8(bytes: &[u8], cut: bool) -> String {
     }
 }
 
-fn utf16(bytes: &[u8], number: fn([u8; 2]) -> u16) -> String {
+fn utf16(bytes: &[u8], cut: bool, number: fn([u8; 2]) -> u16) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
-    let units = pairs.iter().map(|pair| number(*pair));
+    let mut units: Vec<u16> = pairs.iter().map(|pair| number(*pair)).collect();
+    // The first half of a character of two units.
+    if cut && units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) {
+        units.pop();
+    }
     char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
@@ -54,6 +58,18 @@ mod tests {
             assert!(!is_plain(other, false), "{other:?}");
         }
         assert!(is_plain(b"a\xc3", true) && !is_plain(b"a\xff\xffb", true));
+    }
+
+    #[test]
+    fn a_character_that_was_cut_is_left_out() {
+        let coded = |text: &str| -> Vec<u8> {
+            std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+        };
+        for (bytes, at) in [("a\u{e9}".as_bytes().to_vec(), 1), (coded("a\u{1f5c4}"), 4)] {
+            for end in at..bytes.len() {
+                assert_eq!(decode(&bytes[..end], true).unwrap(), "a", "{bytes:?} up to {end}");
+            }
+        }
     }
 
     #[test]

@@ -99,7 +99,7 @@ async fn around_each_bound_a_preview_is_whole_or_says_that_it_is_not() {
         ("bytes+1.txt", ending(BYTES + 1, "THE-END"), Some("THE-EN"), true),
         // A character of two bytes that ends at the bound, and one that the bound cuts.
         ("whole.txt", ending(BYTES, "THE-END\u{e9}"), Some("THE-END\u{e9}"), false),
-        ("halved.txt", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END</span>"), true),
+        ("halved.txt", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END\n</span>"), true),
         ("halved.md", ending(BYTES + 1, "THE-END\u{e9}"), Some("THE-END"), true),
         ("lines.txt", "x\n".repeat(1_999) + "THE-END\n", Some("THE-END"), false),
         ("lines+1.txt", "x\n".repeat(2_000) + "THE-END\n", None, true),

@@ -52,10 +52,17 @@ impl Client {
         Self { http, address: address.to_owned(), token: token.to_owned() }
     }
 
-    /// Sends a request; an error means that no complete answer came.
+    /// Sends a request; an error means that no complete answer came. A reading one is sent twice before that: the pool may
+    /// have taken a connection that the server was just closing.
     pub async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
-        let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token);
-        Answer::read(request.body(body).send().await?).await
+        let is_read = method == Method::GET;
+        let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(&self.token).body(body);
+        let again = request.try_clone().filter(|_| is_read);
+        let answer = match (request.send().await, again) {
+            (Err(error), Some(again)) if error.is_request() && !error.is_timeout() => again.send().await?,
+            (answer, _) => answer?,
+        };
+        Answer::read(answer).await
     }
 
     /// Sends a request with header fields of its own.

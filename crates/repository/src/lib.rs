@@ -57,6 +57,7 @@ mod signs;
 mod sites;
 mod status;
 mod storage;
+mod store_states;
 mod stores;
 mod unfinished;
 mod view;
@@ -111,6 +112,7 @@ pub use signs::{
 pub use sites::{SiteChange, SiteCollection, SiteUsage};
 pub use status::{DatabaseStatus, StoreStatus};
 pub use storage::{Storage, StorageDatabase};
-pub use stores::{NewStore, StoreState};
+pub use store_states::StoreState;
+pub use stores::NewStore;
 pub use unfinished::UNFINISHED_BYTES;
 pub use view::{CheckOut, Item, Person, Version};

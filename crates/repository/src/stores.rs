@@ -1,4 +1,4 @@
-//! BLOB stores of the farm: adding, opening up, closing and removing them.
+//! BLOB stores of the farm: adding and changing them.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,11 @@ use blobs::{BlobStore, HANDED_OVER, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
-use database::content::{blob, reclaim};
-use model::{Error, Id, Name, Result, Timestamp, counted};
+use model::{Error, Id, Name, Result, Timestamp};
 
-use crate::farm::{DATABASE_STORE, FILES_STORE};
-use crate::map::Map;
+use crate::farm::DATABASE_STORE;
 use crate::object_settings::{KEYS, check_retention, require_keys_kept, with_new_key};
-use crate::policies::users_of;
+use crate::store_states::StoreState;
 use crate::{Session, place};
 
 /// BLOBs of a place that becomes a store of which it is asked whether they can be read.
@@ -33,28 +31,6 @@ pub struct NewStore {
     pub secrets: BTreeMap<String, String>,
     /// Whether BLOBs are encrypted before they are stored, with a key that is made now.
     pub encrypt: bool,
-}
-
-/// Whether a BLOB store takes new BLOBs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreState {
-    /// It does, where a policy says so.
-    Active,
-    /// What lies in it stays readable.
-    ReadOnly,
-    /// The same, and what lies in it is on its way to other stores.
-    Draining,
-}
-
-impl StoreState {
-    /// The stored and public word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::ReadOnly => "read-only",
-            Self::Draining => "draining",
-        }
-    }
 }
 
 impl Session {
@@ -268,127 +244,6 @@ impl Session {
         Ok(())
     }
 
-    /// Opens a store up for new BLOBs, or closes it.
-    ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new BLOBs
-    /// to a store that is to be closed, naming the policies.
-    pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
-        self.require_farm_administrator("change BLOB stores")?;
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let row = map.store_named(name)?;
-        if state != StoreState::Active {
-            if row.id == DATABASE_STORE {
-                return Err(Error::conflict(
-                    "the content databases always take what is smaller than the minimum size of their policy: set the minimum \
-                     size to 0 to keep new BLOBs out of them",
-                )
-                .with_code("store_in_use"));
-            }
-            let users = users_of(&map, row.id);
-            if !users.is_empty() {
-                return Err(Error::conflict(format!(
-                    "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
-                    users.join(", ")
-                ))
-                .with_code("store_in_use"));
-            }
-        }
-        let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
-        if state == StoreState::Active {
-            // A removal that was cut short closed it.
-            reopen_store(&map, id).await?;
-        }
-        let change = move |transaction: &mut Transaction<'_>| {
-            farm::change_directory(transaction)?;
-            farm::set_store_state(transaction, id, state.as_str())?;
-            event::record(transaction, Timestamp::now(), actor, "store.state", &subject, state.as_str())
-        };
-        self.repository.inner.configuration.write(change).await?;
-        self.repository.refresh_map().await
-    }
-
-    /// Makes the farm forget a store. Its bytes are left where they are.
-    ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while documents
-    /// refer to BLOBs in it, and, unless `force` is set, while BLOBs lie in it that nothing refers to.
-    pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
-        self.require_farm_administrator("remove BLOB stores")?;
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let row = map.store_named(name)?.clone();
-        if row.id == DATABASE_STORE || row.id == FILES_STORE {
-            return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
-                .with_code("store_in_use"));
-        }
-        if row.state == "active" {
-            return Err(Error::conflict(format!(
-                "\"{name}\" still takes new BLOBs: make it read-only or drain it first"
-            ))
-            .with_code("store_in_use"));
-        }
-        map.require_all()?;
-        let id = row.id;
-        match self.forget_store(&map, row, force).await {
-            Ok(store) => {
-                self.repository.refresh_map().await?;
-                if let Some(store) = store {
-                    store.close().await;
-                }
-                Ok(())
-            }
-            // It may be gone.
-            Err(error) if error.code() == "outcome_unknown" => Err(error),
-            Err(error) => {
-                reopen_store(&map, id).await?;
-                Err(error)
-            }
-        }
-    }
-
-    /// Forgets a store to which nothing refers, and to which no upload that is under way can refer any more. Returns it, if it is open.
-    async fn forget_store(&self, map: &Map, row: StoreRow, force: bool) -> Result<Option<BlobStore>> {
-        let (id, name) = (row.id, row.name.clone());
-        for content in &map.databases {
-            content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
-            content.database.write(reclaim::wait_for_references).await?;
-            let totals = content.database.read_long(blob::totals).await?;
-            if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
-                return Err(Error::conflict(format!(
-                    "\"{name}\" still holds {} of the content database \"{}\": drain it first",
-                    counted(crate::view::size(*count), "BLOB"),
-                    content.row.name
-                ))
-                .with_code("store_in_use"));
-            }
-        }
-        let store = map.stores.iter().find(|(known, _)| known.id == row.id).and_then(|(_, store)| store.clone());
-        if !force {
-            let store = store.as_ref().ok_or_else(|| {
-                Error::unavailable(format!("\"{name}\" does not answer, so that nobody knows whether BLOBs are in it"))
-            })?;
-            if let Some(entry) = store.enumerate(None, 1).await?.entries.first() {
-                return Err(Error::conflict(format!(
-                    "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the removal and \
-                     leave them where they are",
-                    entry.digest
-                ))
-                .with_code("store_not_empty"));
-            }
-        }
-        for content in &map.databases {
-            content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await?;
-        }
-        let actor = self.principal.id;
-        let remove = move |transaction: &mut Transaction<'_>| {
-            farm::change_directory(transaction)?;
-            farm::delete_store(transaction, row.id)?;
-            event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
-        };
-        self.repository.inner.configuration.write(remove).await?;
-        Ok(store)
-    }
-
     async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
         check_retention(&new.settings)?;
         let secret = match new.secrets.is_empty() {
@@ -405,14 +260,6 @@ impl Session {
             secret,
         })
     }
-}
-
-/// Has the content databases take references to a store again.
-async fn reopen_store(map: &Map, id: Id) -> Result<()> {
-    for content in &map.databases {
-        content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
-    }
-    Ok(())
 }
 
 /// Refuses a place with BLOBs that are encrypted by a key which the store was not given: nobody could read them.

@@ -205,6 +205,24 @@ pub fn set_holder(transaction: &mut Transaction<'_>, holder: &str) -> Result<()>
     put_setting(transaction, HOLDER, holder)
 }
 
+/// With the identifier of a store behind it, the setting that says which removal of the store is under way.
+const REMOVAL: &str = "removal-of-store-";
+
+/// The removal of a BLOB store that is under way, or was cut short; it alone may delete the store's row.
+pub fn removal(reader: &mut Reader<'_>, store: Id) -> Result<Option<Id>> {
+    setting(reader, &format!("{REMOVAL}{store}"))?.map(|id| id.parse()).transpose()
+}
+
+/// Begins a removal of a store; whichever was under way can come to no end any more.
+pub fn begin_removal(transaction: &mut Transaction<'_>, store: Id, removal: Id) -> Result<()> {
+    put_setting(transaction, &format!("{REMOVAL}{store}"), &removal.to_string())
+}
+
+/// Sees to it that no removal of a store that is under way can come to an end.
+pub fn end_removal(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
+    transaction.execute(DELETE_SETTING, &params![format!("{REMOVAL}{store}")]).map(drop)
+}
+
 /// All content databases, oldest first.
 pub fn databases(reader: &mut Reader<'_>) -> Result<Vec<ContentDatabaseRow>> {
     reader.query(LIST_DATABASES, &[], |row| {
@@ -251,9 +269,9 @@ pub fn insert_store(transaction: &mut Transaction<'_>, row: &StoreRow, now: Time
     transaction.execute(INSERT_STORE, &values).map(drop)
 }
 
-/// Changes whether a BLOB store takes new BLOBs.
-pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: &str) -> Result<()> {
-    transaction.execute(SET_STORE_STATE, &params![id, state]).map(drop)
+/// Changes whether a BLOB store takes new BLOBs; false when the farm does not know it any more.
+pub fn set_store_state(transaction: &mut Transaction<'_>, id: Id, state: &str) -> Result<bool> {
+    Ok(transaction.execute(SET_STORE_STATE, &params![id, state])? == 1)
 }
 
 /// Changes where a BLOB store is and how it is reached.
@@ -262,7 +280,8 @@ pub fn set_store_place(transaction: &mut Transaction<'_>, row: &StoreRow) -> Res
     transaction.execute(SET_STORE_PLACE, &values).map(drop)
 }
 
-/// Forgets a BLOB store.
+/// Forgets a BLOB store, and that a removal of it is under way.
 pub fn delete_store(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
+    end_removal(transaction, id)?;
     transaction.execute(DELETE_STORE, &params![id]).map(drop)
 }

@@ -48,6 +48,7 @@ mod poison;
 mod power;
 mod readiness;
 mod refusals;
+mod removals;
 mod repair;
 mod restore_cut;
 mod restored_parts;

@@ -1,0 +1,411 @@
+//! What becomes of a BLOB store of the farm: opening it up, closing it, and removing it.
+//!
+//! A removal has a number, which stands in the configuration until the store is forgotten. Whoever opens the store
+//! up, or begins another removal, takes that number away first; a removal whose number is gone forgets nothing. One
+//! that was cut short is taken up again by another removal, or called off by opening the store up.
+
+use std::time::{Duration, Instant};
+
+use blobs::BlobStore;
+use database::configuration::farm::{self, StoreRow};
+use database::configuration::{event, policy};
+use database::content::{blob, reclaim};
+use database::{Alone, Reader, Transaction};
+use model::{Error, Id, Result, StorageRules, Timestamp, counted};
+
+use crate::Session;
+use crate::farm::{DATABASE_STORE, FILES_STORE};
+use crate::map::Map;
+use crate::policies::users_of;
+
+/// The right to open stores up, close them, and remove them.
+const STORES: &str = "stores";
+/// How long somebody who needs that right waits for it. A removal has it until the store has answered.
+const WAITS: Duration = Duration::from_secs(3);
+/// Time between two questions for it.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whether a BLOB store takes new BLOBs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreState {
+    /// It does, where a policy says so.
+    Active,
+    /// What lies in it stays readable.
+    ReadOnly,
+    /// The same, and what lies in it is on its way to other stores.
+    Draining,
+}
+
+impl StoreState {
+    /// The stored and public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::ReadOnly => "read-only",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+/// A removal under way.
+struct Removal {
+    number: Id,
+    row: StoreRow,
+}
+
+impl Session {
+    /// Opens a store up for new BLOBs, or closes it.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new
+    /// BLOBs to a store that is to be closed, naming the policies, and with code `store_busy` while one is being
+    /// removed.
+    pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let alone = self.alone_with_stores(name).await?;
+        let changed = self.change_state(&alone, name, state).await;
+        alone.release().await;
+        changed?;
+        self.repository.refresh_map().await
+    }
+
+    async fn change_state(&self, alone: &Alone, name: &str, state: StoreState) -> Result<()> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?;
+        if state != StoreState::Active {
+            if row.id == DATABASE_STORE {
+                return Err(Error::conflict(
+                    "the content databases always take what is smaller than the minimum size of their policy: set the \
+                     minimum size to 0 to keep new BLOBs out of them",
+                )
+                .with_code("store_in_use"));
+            }
+            let users = users_of(&map, row.id);
+            if !users.is_empty() {
+                return Err(Error::conflict(format!(
+                    "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
+                    users.join(", ")
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
+        if state == StoreState::Active {
+            let called = subject.clone();
+            // A removal that was cut short closed it. Should that one live after all, it must not come to its end.
+            let call_off = move |transaction: &mut Transaction<'_>| {
+                farm::change_directory(transaction)?;
+                if farm::stores(transaction)?.iter().all(|row| row.id != id) {
+                    return Err(forgotten(&called));
+                }
+                farm::end_removal(transaction, id)
+            };
+            self.repository.inner.configuration.write(call_off).await?;
+            reopen_store(alone, &map, id).await?;
+        }
+        let change = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            if state != StoreState::Active && is_named(transaction, id)? {
+                return Err(named_meanwhile(&subject));
+            }
+            if !farm::set_store_state(transaction, id, state.as_str())? {
+                return Err(forgotten(&subject));
+            }
+            event::record(transaction, Timestamp::now(), actor, "store.state", &subject, state.as_str())
+        };
+        self.repository.inner.configuration.write(change).await
+    }
+
+    /// Makes the farm forget a store. Its bytes are left where they are. A removal that was cut short is taken up.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while
+    /// documents refer to BLOBs in it, while a policy names it, unless `force` is set, while BLOBs lie in it that
+    /// nothing refers to, and with code `store_busy` while a store is being removed or opened up.
+    pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
+        self.require_farm_administrator("remove BLOB stores")?;
+        let alone = self.alone_with_stores(name).await?;
+        let removed = self.remove_alone(&alone, name, force).await;
+        alone.release().await;
+        let store = removed?;
+        self.repository.refresh_map().await?;
+        if let Some(store) = store {
+            store.close().await;
+        }
+        Ok(())
+    }
+
+    async fn remove_alone(&self, alone: &Alone, name: &str, force: bool) -> Result<Option<BlobStore>> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?.clone();
+        if row.id == DATABASE_STORE || row.id == FILES_STORE {
+            return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
+                .with_code("store_in_use"));
+        }
+        if row.state == StoreState::Active.as_str() {
+            return Err(still_active(name));
+        }
+        map.require_all()?;
+        let removal = self.begin_removal(row).await?;
+        match self.forget_store(alone, &map, &removal, force).await {
+            // It may be gone.
+            Err(error) if error.code() == "outcome_unknown" => Err(error),
+            Err(error) => {
+                if let Err(closed) = self.give_up(alone, &map, &removal).await {
+                    let told = closed.report();
+                    tracing::warn!(
+                        store = name,
+                        error = told,
+                        "a store that was not removed takes nothing until it is activated"
+                    );
+                }
+                Err(error)
+            }
+            removed => removed,
+        }
+    }
+
+    /// Notes that a removal begins, which calls off one that was cut short.
+    async fn begin_removal(&self, row: StoreRow) -> Result<Removal> {
+        let removal = Removal { number: self.repository.next_id(), row };
+        let (number, row) = (removal.number, removal.row.clone());
+        let begin = move |transaction: &mut Transaction<'_>| {
+            // One after another with whoever changes policies and stores, on several servers too.
+            farm::change_directory(transaction)?;
+            require_unused(transaction, &row)?;
+            farm::begin_removal(transaction, row.id, number)
+        };
+        self.repository.inner.configuration.write(begin).await?;
+        Ok(removal)
+    }
+
+    /// Forgets a store to which nothing refers, and to which no upload that is under way can refer any more. Returns
+    /// it, if it is open.
+    async fn forget_store(
+        &self,
+        alone: &Alone,
+        map: &Map,
+        removal: &Removal,
+        force: bool,
+    ) -> Result<Option<BlobStore>> {
+        let (id, name) = (removal.row.id, removal.row.name.clone());
+        for content in &map.databases {
+            alone.require().await?;
+            content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
+            content.database.write(reclaim::wait_for_references).await?;
+            let totals = content.database.read_long(blob::totals).await?;
+            if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
+                return Err(Error::conflict(format!(
+                    "\"{name}\" still holds {} of the content database \"{}\": drain it first",
+                    counted(crate::view::size(*count), "BLOB"),
+                    content.row.name
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let store = map.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
+        if !force {
+            let store = store.as_ref().ok_or_else(|| {
+                Error::unavailable(format!("\"{name}\" does not answer, so that nobody knows whether BLOBs are in it"))
+            })?;
+            if let Some(entry) = store.enumerate(None, 1).await?.entries.first() {
+                return Err(Error::conflict(format!(
+                    "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the \
+                     removal and leave them where they are",
+                    entry.digest
+                ))
+                .with_code("store_not_empty"));
+            }
+        }
+        let asked: Vec<Id> = map.databases.iter().map(|content| content.row.id).collect();
+        // Before copies are forgotten that may be being deleted.
+        let (number, row, known) = (removal.number, removal.row.clone(), asked.clone());
+        let check = move |reader: &mut Reader<'_>| require_ours(reader, &row, number, &known);
+        self.repository.inner.configuration.read(check).await?;
+        for content in &map.databases {
+            alone.require().await?;
+            content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await?;
+        }
+        alone.require().await?;
+        let (actor, row) = (self.principal.id, removal.row.clone());
+        let remove = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            require_ours(transaction, &row, number, &asked)?;
+            farm::delete_store(transaction, row.id)?;
+            event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
+        };
+        self.repository.inner.configuration.write(remove).await?;
+        Ok(store)
+    }
+
+    /// Opens a store again that is not removed after all, unless somebody else has it in hand by now.
+    async fn give_up(&self, alone: &Alone, map: &Map, removal: &Removal) -> Result<()> {
+        let (number, id) = (removal.number, removal.row.id);
+        let give_up = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            let ours = farm::removal(transaction, id)? == Some(number)
+                && farm::stores(transaction)?.iter().any(|row| row.id == id);
+            if ours {
+                farm::end_removal(transaction, id)?;
+            }
+            Ok(ours)
+        };
+        match self.repository.inner.configuration.write_vital(give_up).await? {
+            true => reopen_store(alone, map, id).await,
+            false => Ok(()),
+        }
+    }
+
+    /// The right to change what becomes of stores, which one process of the farm has at a time.
+    async fn alone_with_stores(&self, name: &str) -> Result<Alone> {
+        let begun = Instant::now();
+        loop {
+            if let Some(alone) = self.repository.inner.configuration.alone(STORES).await? {
+                return Ok(alone);
+            }
+            if begun.elapsed() > WAITS {
+                return Err(Error::conflict(format!(
+                    "\"{name}\" was left as it is, since a BLOB store is being removed or its state changed at this \
+                     moment: try again when that is done"
+                ))
+                .with_code("store_busy"));
+            }
+            // sleep: the other process does not tell when it has done
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Has the content databases take references to a store again.
+async fn reopen_store(alone: &Alone, map: &Map, id: Id) -> Result<()> {
+    for content in &map.databases {
+        alone.require().await?;
+        content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
+    }
+    Ok(())
+}
+
+/// Refuses to remove a store that is active, that a policy names, or that the farm does not know any more.
+fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
+    let stores = farm::stores(reader)?;
+    let now = stores.iter().find(|now| now.id == row.id).ok_or_else(|| forgotten(&row.name))?;
+    if now.state == StoreState::Active.as_str() {
+        return Err(still_active(&row.name));
+    }
+    if is_named(reader, row.id)? {
+        return Err(named_meanwhile(&row.name));
+    }
+    Ok(())
+}
+
+/// Refuses to forget a store unless it is as the removal found it, and every content database that there is was asked.
+fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id]) -> Result<()> {
+    require_unused(reader, row)?;
+    if farm::removal(reader, row.id)? != Some(number) {
+        return Err(Error::conflict(format!(
+            "\"{}\" is not removed: somebody else activated it, or began to remove it, in the meantime",
+            row.name
+        ))
+        .with_code("store_busy"));
+    }
+    if let Some(added) = farm::databases(reader)?.iter().find(|database| !asked.contains(&database.id)) {
+        return Err(Error::conflict(format!(
+            "\"{}\" is not removed: the content database \"{}\" was added in the meantime. Try again",
+            row.name, added.name
+        ))
+        .with_code("store_busy"));
+    }
+    Ok(())
+}
+
+/// Whether a content database or any other policy names a store.
+fn is_named(reader: &mut Reader<'_>, store: Id) -> Result<bool> {
+    if farm::databases(reader)?.iter().any(|row| row.active_store_id == store) {
+        return Ok(true);
+    }
+    for row in policy::list(reader)? {
+        let tiers = StorageRules::from_text(&row.rules)?.tiers.unwrap_or_default();
+        if row.store_id == Some(store) || tiers.iter().any(|tier| tier.store == store) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn still_active(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" still takes new BLOBs: make it read-only or drain it first"))
+        .with_code("store_in_use")
+}
+
+fn named_meanwhile(name: &str) -> Error {
+    Error::conflict(format!("new BLOBs go to \"{name}\" by a storage policy: name another store there first"))
+        .with_code("store_in_use")
+}
+
+fn forgotten(name: &str) -> Error {
+    Error::not_found(format!("the BLOB store \"{name}\" was removed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NewStore, Options, PolicyChange, PolicyTarget, Repository};
+
+    async fn open(place: &std::path::Path, create: bool) -> Session {
+        let options = Options {
+            directory: place.to_path_buf(),
+            configuration: None,
+            content: None,
+            administrator_password: Some("correct horse battery".to_owned()),
+            create,
+        };
+        let (repository, _) = Repository::open(&options).await.unwrap();
+        repository.as_caller(repository.farm_administrator().await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() {
+        let place = tempfile::tempdir().unwrap();
+        let session = open(place.path(), true).await;
+        let (name, kind) = ("passing".to_owned(), "directory".to_owned());
+        session.add_store(NewStore { name: name.clone(), kind, location: name, ..NewStore::default() }).await.unwrap();
+        let map = async || session.repository.map().await.unwrap();
+        let alone = session.alone_with_stores("passing").await.unwrap();
+
+        for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
+            session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+            session.repository.refresh_map().await.unwrap();
+            let row = map().await.store_named("passing").unwrap().clone();
+            // Its right is lost here, and another process goes on.
+            let removal = session.begin_removal(row.clone()).await.unwrap();
+            let database = &map().await.databases[0].database;
+            let id = row.id;
+            database.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
+            match meanwhile {
+                "remove" => drop(session.begin_removal(row).await.unwrap()),
+                _ => session.change_state(&alone, "passing", StoreState::Active).await.unwrap(),
+            }
+            match meanwhile {
+                "activate and close" => {
+                    session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+                }
+                "set a policy" => {
+                    let active_store = Some("passing".to_owned());
+                    let change = PolicyChange { active_store, ..PolicyChange::default() };
+                    session.set_storage_policy(&PolicyTarget::Database("main".to_owned()), change).await.unwrap();
+                }
+                _ => {}
+            }
+            let refused = session.forget_store(&alone, &*map().await, &removal, true).await.map(drop).unwrap_err();
+            assert!(matches!(refused.code(), "store_busy" | "store_in_use"), "{meanwhile}: {refused:?}");
+            session.repository.refresh_map().await.unwrap();
+            assert!(map().await.store_named("passing").is_ok(), "{meanwhile}");
+            // What it closed it leaves to the other one.
+            session.give_up(&alone, &*map().await, &removal).await.unwrap();
+            let digest = blobs::digest_of(meanwhile.as_bytes());
+            let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
+            assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");
+        }
+        session.repository.close().await;
+    }
+}

@@ -1,0 +1,87 @@
+//! Stores that are removed while somebody else wants them.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
+use blobs::testing::s3::S3Server;
+use database::Engine;
+
+use crate::support::{Farm, bytes};
+
+/// How long a command may take on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Begins to remove the store "cloud", and waits until the removal asks the store what is in it, which does not answer.
+async fn begin_to_remove(farm: &Farm, proxy: &FaultProxy) -> Child {
+    proxy.set([Rule::always("GET", "list-type=2", Trouble::Silence)]);
+    let before = proxy.spoilt();
+    let mut command = Command::new(&farm.program);
+    command.args(["blobs", "stores", "remove", "cloud", "--data"]).arg(&farm.data);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while proxy.spoilt() == before {
+        assert!(child.try_wait().unwrap().is_none() && Instant::now() < deadline, "the removal does not ask the store");
+        // sleep: the proxy counts, nothing tells of it
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    child
+}
+
+async fn remove_and_activate(engine: Engine) {
+    let scratch = tempfile::tempdir().unwrap();
+    let s3 = S3Server::start(scratch.path());
+    let proxy = FaultProxy::start(s3.address()).await;
+    let farm = Farm::on(engine).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    let endpoint = format!("endpoint=http://{}", proxy.address());
+    let add = ["blobs", "stores", "add", "cloud", "--kind", "s3", "--bucket", "blobs/farm", "--set", &endpoint];
+    farm.json(
+        &[&add[..], &["--set", "cache_bytes=0", "--secret", "key_id=test", "--secret", "secret=testtest"]].concat(),
+    );
+    farm.json(&["blobs", "stores", "read-only", "cloud"]);
+
+    // Nobody gets the store back, or removes it a second time, while a removal waits for its answer.
+    let mut removal = begin_to_remove(&farm, &proxy).await;
+    for words in [&["activate", "cloud"], &["remove", "cloud"]] {
+        let refused = farm.run(&[&["blobs", "stores"], &words[..]].concat()).unwrap_err();
+        assert!(refused.said.contains("try again when that is done"), "{words:?}: {}", refused.said);
+    }
+    let policy = ["blobs", "policy", "set", "--database", "main", "--active", "cloud"];
+    assert!(farm.run(&policy).is_err(), "no policy leads there meanwhile");
+
+    // One that was killed is called off.
+    removal.kill().unwrap();
+    removal.wait().unwrap();
+    proxy.set([]);
+    farm.json(&["blobs", "stores", "activate", "cloud"]);
+    farm.json(&policy);
+    let stored = client.put("there.bin", bytes(1, 100_000)).await.unwrap();
+    assert!(stored.status.is_success(), "{}", stored.text());
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
+    farm.json(&["blobs", "stores", "read-only", "cloud"]);
+    let refused = farm.run(&["blobs", "stores", "remove", "cloud"]).unwrap_err();
+    assert!(refused.said.contains("drain it first"), "{}", refused.said);
+    assert_eq!(client.get("there.bin").await.unwrap().body, bytes(1, 100_000));
+    farm.json(&["blobs", "stores", "drain", "cloud"]);
+
+    // And another one is taken up again.
+    let mut removal = begin_to_remove(&farm, &proxy).await;
+    removal.kill().unwrap();
+    removal.wait().unwrap();
+    proxy.set([]);
+    farm.json(&["blobs", "stores", "remove", "cloud"]);
+    assert_eq!(client.get("there.bin").await.unwrap().body, bytes(1, 100_000));
+    farm.check_blobs();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_being_removed_is_not_activated_meanwhile_on_sqlite() {
+    remove_and_activate(Engine::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_being_removed_is_not_activated_meanwhile_on_postgres() {
+    remove_and_activate(Engine::Postgres).await;
+}

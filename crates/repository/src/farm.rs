@@ -108,6 +108,7 @@ pub(crate) struct Inner {
     pub(crate) noting: crate::faults::Noting,
     pub(crate) unfinished: Unfinished,
     pub(crate) looks: crate::clock::Looks,
+    pub(crate) looked_for_forgotten: crate::forgotten::Looked,
     pub(crate) place_key: crate::sealed::PlaceKey,
     /// Where documents are opened, in a process that does that.
     pub(crate) sandbox: OnceLock<Sandbox>,
@@ -181,6 +182,7 @@ impl Repository {
             noting: crate::faults::Noting::default(),
             unfinished: Unfinished::default(),
             looks: crate::clock::Looks::default(),
+            looked_for_forgotten: crate::forgotten::Looked::default(),
             place_key: crate::sealed::PlaceKey::default(),
             sandbox: OnceLock::new(),
         };

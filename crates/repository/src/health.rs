@@ -44,7 +44,7 @@ impl Severity {
 }
 
 /// The name of a message and what is told in it.
-type Told = (&'static str, Vec<String>);
+pub(crate) type Told = (&'static str, Vec<String>);
 
 macro_rules! told {
     ($name:literal $(, $value:expr)*) => {
@@ -147,7 +147,11 @@ impl Session {
         }
         let limits = [largest, free_percent, most_orphans];
         for content in &map.databases {
-            let looked = look_at_database(content, limits, findings).await;
+            let looked = async {
+                look_at_database(content, limits, findings).await?;
+                self.look_for_forgotten_stores(content, findings).await
+            };
+            let looked = looked.await;
             let subject = HealthSubject::Database(content.row.name.clone());
             let name = &content.row.name;
             let damage = content.database.damage();
@@ -448,7 +452,7 @@ fn warning(rule: &'static str, subject: &HealthSubject, message: String, saying:
     HealthFinding { rule, severity: Severity::Warning, subject: subject.clone(), message, saying }
 }
 
-fn critical(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+pub(crate) fn critical(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
     HealthFinding { severity: Severity::Critical, ..warning(rule, subject, message, saying) }
 }
 

@@ -19,6 +19,7 @@ mod events;
 mod farm;
 mod farm_log;
 mod faults;
+mod forgotten;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod gauge;

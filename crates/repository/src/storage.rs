@@ -145,6 +145,12 @@ impl Storage {
         &self.map.stores
     }
 
+    /// Identifiers of the BLOB stores that the farm has at this moment.
+    pub async fn stores_now(&self) -> Result<Vec<Id>> {
+        let rows = self.configuration().read(farm::stores).await?;
+        Ok(rows.iter().map(|row| row.id).collect())
+    }
+
     /// The row of the store of this name.
     ///
     /// Errors: `NotFound`, with the names that there are.

@@ -312,7 +312,7 @@ impl Collection<'_> {
             self.go_on()?;
             let page = store.enumerate(after, LISTED).await?;
             let old: Vec<Entry> = page.entries.into_iter().filter(|entry| entry.stored_at < before).collect();
-            let unknown = unknown(databases, id, old).await?;
+            let unknown = unknown(&self.storage, databases, id, old).await?;
             let (count, bytes) = (unknown.len() as u64, unknown.iter().map(|entry| entry.size).sum());
             if self.work.dry_run {
                 self.ticket.count("would_quarantine_blobs", count);
@@ -390,17 +390,26 @@ fn waiting(store: Id, digest: Digest, size: i64, why: &str) -> ReclaimRow {
     ReclaimRow { store_id: store, digest, size, reason: why.to_owned(), deleting: false, since: Timestamp::now() }
 }
 
-/// The census: which of these BLOBs of a store no database refers to.
-pub(super) async fn unknown(databases: &[StorageDatabase], store: Id, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+/// The census: which of these BLOBs of a store no database needs there.
+pub(super) async fn unknown(
+    storage: &Storage,
+    databases: &[StorageDatabase],
+    store: Id,
+    entries: Vec<Entry>,
+) -> Result<Vec<Entry>> {
     let mut entries = entries;
+    // As of now: a store that is not among them was forgotten, or is so new that what it should have is kept
+    // elsewhere, too.
+    let known = storage.stores_now().await?;
     for database in databases {
         if entries.is_empty() {
             break;
         }
+        let known = known.clone();
         let ask = move |reader: &mut Reader<'_>| {
             let mut unknown = Vec::new();
             for entry in entries {
-                if !blob::is_in(reader, &entry.digest, store)? {
+                if !blob::needs(reader, &entry.digest, store, &known)? {
                     unknown.push(entry);
                 }
             }

@@ -216,9 +216,10 @@ async fn delete_agreed(
             continue;
         }
         let asked = rows.len();
-        let mut agreed = begin(database, rows.clone(), true).await?;
+        let known = storage.stores_now().await?;
+        let mut agreed = begin(database, rows.clone(), true, &known).await?;
         for other in others {
-            agreed = begin(other, agreed, false).await?;
+            agreed = begin(other, agreed, false, &known).await?;
         }
         if agreed.len() < asked {
             let needed = rows.into_iter().filter(|row| {
@@ -296,8 +297,14 @@ async fn delete_group(
 }
 
 /// Asks one database: what it refers to is kept; for the rest it takes no new reference from now on. The `first` database is the
-/// one in which the copies wait, and what does not wait there any more is not deleted.
-async fn begin(database: &StorageDatabase, rows: Vec<ReclaimRow>, first: bool) -> Result<Vec<ReclaimRow>> {
+/// one in which the copies wait, and what does not wait there any more is not deleted. What it refers to in a store that is not among
+/// the `known` ones is kept, too: the copy may be the last one.
+async fn begin(
+    database: &StorageDatabase,
+    rows: Vec<ReclaimRow>,
+    first: bool,
+    known: &[Id],
+) -> Result<Vec<ReclaimRow>> {
     let mark = move |transaction: &mut Transaction<'_>| {
         let mut marked = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -316,10 +323,11 @@ async fn begin(database: &StorageDatabase, rows: Vec<ReclaimRow>, first: bool) -
     let marked = database.database.write_vital(mark).await?;
     // First the mark, then the question: a reference that is added meanwhile either sees the mark or is seen by the question.
     database.database.write_vital(reclaim::wait_for_references).await?;
+    let known = known.to_vec();
     let ask = move |reader: &mut Reader<'_>| {
         let mut agreed = Vec::with_capacity(marked.len());
         for row in marked {
-            if !blob::is_in(reader, &row.digest, row.store_id)? {
+            if !blob::needs(reader, &row.digest, row.store_id, &known)? {
                 agreed.push(row);
             }
         }

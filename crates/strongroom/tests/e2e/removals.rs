@@ -1,4 +1,4 @@
-//! Stores that are removed while somebody else wants them.
+//! Stores that are removed while somebody else wants them, and references into stores that the farm has forgotten.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use blobs::testing::proxy::{FaultProxy, Rule, Trouble};
 use blobs::testing::s3::S3Server;
 use database::Engine;
+use serde_json::{Value, json};
 
-use crate::support::{Farm, bytes};
+use crate::support::{Farm, bytes, file_with};
 
 /// How long a command may take on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -84,4 +85,42 @@ async fn a_store_that_is_being_removed_is_not_activated_meanwhile_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_is_being_removed_is_not_activated_meanwhile_on_postgres() {
     remove_and_activate(Engine::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let token = farm.token();
+    farm.json(&["blobs", "stores", "add", "lost", "--kind", "directory", "--path", "lost"]);
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "lost"]);
+    let content = bytes(1, 3_000_000);
+    assert!(server.client(&token).put("lost.bin", content.clone()).await.unwrap().status.is_success());
+    farm.json(&["blobs", "policy", "set", "--database", "main", "--active", "files"]);
+    assert_eq!(farm.json_whatever(&["blobs", "check"])["faults"], json!([]));
+    assert!(server.stop().success());
+    let configuration = database::testing::open_file(&farm.data.join("configuration.sqlite"));
+    assert_eq!(configuration.execute("DELETE FROM blob_store WHERE name = 'lost'", []).unwrap(), 1);
+    configuration.close().unwrap();
+
+    let health = farm.json_whatever(&["blobs", "health"]);
+    let told = health.as_array().unwrap().iter().find(|finding| finding["rule"] == "blobs-damaged");
+    assert_eq!(told.map(|finding| &finding["severity"]), Some(&json!("critical")), "{health:#}");
+    let refusal = farm.run(&["blobs", "check", "--json"]).unwrap_err();
+    let report: Value = serde_json::from_str(&refusal.said).unwrap();
+    assert_eq!(refusal.status.code(), Some(1), "{report:#}");
+    assert_eq!(report["results"]["faults"], 1, "{report:#}");
+    let fault = &report["faults"][0];
+    assert_eq!(
+        (&fault["state"], &fault["documents"][0]["name"]),
+        (&json!("missing"), &json!("lost.bin")),
+        "{report:#}"
+    );
+
+    // The directory comes back as another store: what is in it is needed.
+    farm.json(&["blobs", "stores", "add", "found", "--kind", "directory", "--path", "lost"]);
+    let collected = farm.json(&["blobs", "collect", "--immediate", "--share", "100"]);
+    let count = |name: &str| collected["results"][name].as_u64().unwrap_or(0);
+    assert_eq!((count("quarantined_blobs"), count("deleted_blobs")), (0, 0), "{collected:#}");
+    file_with(&farm.data.join("lost"), &content);
 }

@@ -28,10 +28,12 @@ impl Check<'_> {
             let read = move |reader: &mut Reader<'_>| blob::after(reader, after, PAGE);
             let page: Vec<BlobRow> = database.database.read_long(read).await?;
             let Some(last) = page.last().map(|row| row.id) else { return Ok(()) };
-            let mut looks = Vec::new();
+            let (mut looks, mut elsewhere) = (Vec::new(), Vec::new());
             for row in page {
-                let Some(place) = here.iter().find(|place| place.id == row.store_id) else { continue };
-                looks.push(self.look(place, row));
+                match here.iter().find(|place| place.id == row.store_id) {
+                    Some(place) => looks.push(self.look(place, row)),
+                    None => elsewhere.push(row),
+                }
             }
             let mut looks = stream::iter(looks).buffered(AT_ONCE);
             let (mut references, mut faults, mut unchecked, mut unread) = (0, 0, 0, Vec::new());
@@ -54,6 +56,8 @@ impl Check<'_> {
                 }
             }
             drop(looks);
+            let forgotten = self.note_forgotten(database, elsewhere).await?;
+            (references, faults) = (references + forgotten, faults + forgotten);
             metrics::counter!("strongroom_blob_faults_total").increment(faults);
             self.ticket.count("faults", faults);
             self.ticket.count("references", references - unchecked);
@@ -70,6 +74,23 @@ impl Check<'_> {
             });
             throttle.after(self.ticket, 0).await?;
         }
+    }
+
+    /// Puts on record as missing what lies in stores that the farm does not know, and answers how many references
+    /// lead there. Stores that it knows are not asked, since they are not checked.
+    async fn note_forgotten(&self, database: &StorageDatabase, rows: Vec<BlobRow>) -> Result<u64> {
+        if !self.all || rows.iter().all(|row| self.is_known(row.store_id)) {
+            return Ok(0);
+        }
+        // One that was added since is none that was forgotten.
+        let known = self.storage.stores_now().await?;
+        let mut forgotten = 0;
+        for row in rows.iter().filter(|row| !known.contains(&row.store_id)) {
+            let detail = format!("the farm does not know the BLOB store {} that should have it", row.store_id);
+            self.storage.note_fault(database, row.store_id, row.digest, "missing", &detail).await?;
+            forgotten += 1;
+        }
+        Ok(forgotten)
     }
 
     /// Looks for what a reference leads to; the answer is none when the store is left out.

@@ -63,6 +63,8 @@ struct Check<'a> {
     ticket: &'a Ticket,
     storage: Storage,
     looked: Vec<i64>,
+    /// Whether all stores are checked.
+    all: bool,
     answers: Mutex<Answers>,
 }
 
@@ -91,7 +93,8 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     let places = places(&storage, &databases, work);
     let mut throttle = Throttle::new(work.rate);
     let answers = Answers { silent: cursor.silent.clone(), ..Answers::default() };
-    let check = Check { ticket, storage, looked: cursor.looked.clone(), answers: Mutex::new(answers) };
+    let all = work.store.is_none();
+    let check = Check { ticket, storage, looked: cursor.looked.clone(), all, answers: Mutex::new(answers) };
     check.measure(&places).await;
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
@@ -186,6 +189,11 @@ impl Check<'_> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the farm knew a store when the check began.
+    fn is_known(&self, store: Id) -> bool {
+        self.storage.stores().iter().any(|(row, _)| row.id == store)
+    }
+
     /// The store of a place, unless it gave no answer.
     fn asked<'a>(&self, place: &'a Place) -> Option<&'a BlobStore> {
         place.store.as_ref().filter(|_| !self.answers().silent.contains(&place.key))
@@ -269,7 +277,7 @@ impl Check<'_> {
         let (mut open, mut accepted) = (0, 0);
         for database in databases {
             for (store, all, lost) in database.database.read(fault::by_store).await? {
-                if places.iter().any(|place| place.id == store) {
+                if places.iter().any(|place| place.id == store) || self.all && !self.is_known(store) {
                     open += (all - lost).max(0) as u64;
                     accepted += lost.max(0) as u64;
                 }

@@ -57,7 +57,7 @@ impl Check<'_> {
                 }
             };
             let Some(last) = page.entries.last().map(|entry| entry.digest) else { return Ok(()) };
-            let orphans = unknown(&place.databases, place.id, page.entries.clone()).await?;
+            let orphans = unknown(&self.storage, &place.databases, place.id, page.entries.clone()).await?;
             let orphans: HashSet<Digest> = orphans.iter().map(|entry| entry.digest).collect();
             let (mut read, mut unread) = (Vec::new(), Vec::new());
             let ask = |entry: Entry| async move { (entry, store.reread(entry).await) };

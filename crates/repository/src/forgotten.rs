@@ -1,0 +1,68 @@
+//! References into BLOB stores that the farm does not know: nobody can read what they lead to.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use database::configuration::farm;
+use database::content::blob;
+use model::{Id, Result, counted};
+
+use crate::map::ContentDatabase;
+use crate::view::size;
+use crate::{HealthFinding, HealthSubject, Session, health};
+
+/// For so long it is believed that there are none, while the farm has the same stores: counting reads all references.
+const BELIEVED: Duration = Duration::from_secs(60 * 60);
+
+/// When a content database was found to have none, and which stores the farm had then.
+#[derive(Default)]
+pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
+
+impl Looked {
+    fn is_fresh(&self, database: Id, stores: &[Id]) -> bool {
+        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.get(&database).is_some_and(|(at, known)| at.elapsed() < BELIEVED && known == stores)
+    }
+
+    fn note(&self, database: Id, stores: Vec<Id>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(database, (Instant::now(), stores));
+    }
+}
+
+impl Session {
+    /// Tells of BLOBs of a content database that should be in stores which the farm does not know.
+    pub(crate) async fn look_for_forgotten_stores(
+        &self,
+        content: &ContentDatabase,
+        findings: &mut Vec<HealthFinding>,
+    ) -> Result<()> {
+        let looked = &self.repository.inner.looked_for_forgotten;
+        if looked.is_fresh(content.row.id, &self.known_stores().await?) {
+            return Ok(());
+        }
+        let totals = content.database.read_long(blob::totals).await?;
+        // Asked afterwards: a store that was added meanwhile is known.
+        let known = self.known_stores().await?;
+        let forgotten: u64 =
+            totals.iter().filter(|(store, ..)| !known.contains(store)).map(|(_, count, _)| size(*count)).sum();
+        if forgotten == 0 {
+            looked.note(content.row.id, known);
+            return Ok(());
+        }
+        let message = format!(
+            "{} should be in a BLOB store that the farm does not know: `strongroom blobs check` names the documents. \
+             Bring them back from another store or a backup.",
+            counted(forgotten, "BLOB")
+        );
+        let subject = HealthSubject::Database(content.row.name.clone());
+        let told = ("blobs-in-no-store", vec![forgotten.to_string()]);
+        findings.push(health::critical("blobs-damaged", &subject, message, told));
+        Ok(())
+    }
+
+    async fn known_stores(&self) -> Result<Vec<Id>> {
+        let stores = self.repository.inner.configuration.read(farm::stores).await?;
+        Ok(stores.iter().map(|row| row.id).collect())
+    }
+}

@@ -184,3 +184,50 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn a_note_that_another_process_may_not_have_flushed_is_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = open(dir.path()).await;
+    let stored = put(&one, &random_bytes(1, 30_000)).await;
+    let notes =
+        || -> u64 { segment_files(dir.path(), "del").iter().map(|path| fs::metadata(path).unwrap().len() / 64).sum() };
+    for _ in 0..3 {
+        one.delete(stored.digest).await.unwrap();
+        assert_eq!(notes(), 1, "what this process flushed is durable");
+    }
+    for round in 2..4 {
+        let two = open(dir.path()).await;
+        for _ in 0..3 {
+            two.delete(stored.digest).await.unwrap();
+            assert_eq!(notes(), round, "what it only reads may be in memory alone");
+        }
+        two.close().await;
+    }
+    one.close().await;
+    let again = open(dir.path()).await;
+    assert!(again.enumerate(None, 10).await.unwrap().entries.is_empty());
+    assert!(damage(&again).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_not_found_where_the_disk_is_not_mounted_is_not_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (place, away) = (dir.path().join("store"), dir.path().join("away"));
+    let store = open(&place).await;
+    // The holder of the store is believed for some seconds from here.
+    let large = put(&store, &random_bytes(1, 1_200_000)).await;
+    fs::rename(&place, &away).unwrap();
+    for name in ["segments", "large"] {
+        fs::create_dir_all(place.join(name)).unwrap();
+    }
+    fs::write(place.join("lock"), b"").unwrap();
+    let outcomes = store.delete_all(vec![large.digest]).await.unwrap();
+    assert_eq!(outcomes[0].1.as_ref().unwrap_err().code(), "store_absent", "{outcomes:?}");
+    assert_eq!(store.delete(large.digest).await.unwrap_err().code(), "store_absent");
+    fs::remove_dir_all(&place).unwrap();
+    fs::rename(&away, &place).unwrap();
+    store.confirm(large.digest, large.size).await.unwrap();
+    store.delete(large.digest).await.unwrap();
+    assert_eq!(store.confirm(large.digest, large.size).await.unwrap_err().kind(), ErrorKind::NotFound);
+}

@@ -72,15 +72,28 @@ impl Catalog {
 
     /// All live records of a digest among known segments.
     pub fn find_all(&self, digest: &Digest) -> Result<Vec<(Arc<Segment>, Slot)>> {
+        self.search(digest, |segment| Ok(segment.find(digest)?.into_iter().collect()))
+    }
+
+    /// All records of a digest among known segments, deleted ones too.
+    pub fn find_records(&self, digest: &Digest) -> Result<Vec<(Arc<Segment>, Slot)>> {
+        self.search(digest, |segment| segment.records(digest))
+    }
+
+    fn search(
+        &self,
+        digest: &Digest,
+        look: impl Fn(&Segment) -> Result<Vec<Slot>>,
+    ) -> Result<Vec<(Arc<Segment>, Slot)>> {
         let mut found = Vec::new();
         for segment in self.candidates(digest) {
-            match segment.find(digest) {
-                Ok(slot) => found.extend(slot.map(|slot| (segment, slot))),
+            match look(&segment) {
+                Ok(slots) => found.extend(slots.into_iter().map(|slot| (segment.clone(), slot))),
                 // Another process may have compacted it away; a refresh then tells where its BLOBs are.
                 Err(_) if is_gone(segment.path()) => {}
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    self.mend(&segment, || segment.find(digest).map(drop))?;
-                    found.extend(segment.find(digest)?.map(|slot| (segment, slot)));
+                    self.mend(&segment, || look(&segment).map(drop))?;
+                    found.extend(look(&segment)?.into_iter().map(|slot| (segment.clone(), slot)));
                 }
                 Err(error) => return Err(error),
             }

@@ -13,13 +13,14 @@ use super::record::{u32_at, u64_at};
 const MAGIC: &[u8; 8] = b"SRdelete";
 const ENTRY: usize = 64;
 
-/// Appends durable notes that the records at these offsets are deleted.
-pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
+/// Appends durable notes that the records at these offsets are deleted. With `named`, the name of the file is made
+/// durable, too: another process may have made the file and not got to that.
+pub fn append(path: &Path, dead: &[(u64, Digest)], named: bool) -> Result<()> {
     let mut bytes = Vec::with_capacity(dead.len() * ENTRY + ENTRY);
     for (offset, digest) in dead {
         bytes.extend_from_slice(&encode(*offset, digest));
     }
-    let mut write = |file: &mut File| -> io::Result<u64> {
+    let mut write = |file: &mut File| -> io::Result<()> {
         let length = file.metadata()?.len();
         // A crash may have left part of an entry; filled up, it is an entry that does not count.
         let torn = (length % ENTRY as u64) as usize;
@@ -27,16 +28,15 @@ pub fn append(path: &Path, dead: &[(u64, Digest)]) -> Result<()> {
             bytes.splice(0..0, std::iter::repeat_n(0, ENTRY - torn));
         }
         file.write_all(&bytes)?;
-        file.sync_data()?;
-        Ok(length)
+        file.sync_data()
     };
     let open = File::options().create(true).append(true).open(path);
     let mut file = open.map_err(|e| failed("open", path, e))?;
     // Several processes may append at once.
     lock(&file, path, FlockOperation::LockExclusive)?;
-    let before = write(&mut file).map_err(|e| failed("note a deletion in", path, e))?;
+    write(&mut file).map_err(|e| failed("note a deletion in", path, e))?;
     match path.parent() {
-        Some(directory) if before == 0 => sync_directory(directory),
+        Some(directory) if named => sync_directory(directory),
         _ => Ok(()),
     }
 }
@@ -103,11 +103,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.del");
         let digest = Digest::new([4; 32]);
-        append(&path, &[(64, digest)]).unwrap();
+        append(&path, &[(64, digest)], true).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for cut in 0..64 {
             std::fs::write(&path, [&whole[..], &whole[..cut]].concat()).unwrap();
-            append(&path, &[(128, digest)]).unwrap();
+            append(&path, &[(128, digest)], false).unwrap();
             let mut seen = Vec::new();
             let read_to = read(&path, 0, |offset, _| seen.push(offset)).unwrap();
             assert_eq!((&seen[..], read_to.unread), (&[64, 128][..], false), "cut at {cut}");

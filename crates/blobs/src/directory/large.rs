@@ -349,11 +349,15 @@ fn drop_oldest(files: &mut HashMap<Digest, (Arc<LargeFile>, u64)>, which: impl F
 }
 
 /// Removes the file of a BLOB; durable when it answers. Absent is fine.
-pub fn remove(layout: &Layout, digest: &Digest) -> Result<()> {
-    let path = layout.large_file(digest);
+pub fn remove(layout: &Layout, digest: &Digest, flush: bool) -> Result<()> {
+    let (path, directory) = (layout.large_file(digest), layout.large_directory(digest.as_bytes()[0]));
     match fs::remove_file(&path) {
-        Ok(()) => super::files::sync_directory(&layout.large_directory(digest.as_bytes()[0])),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(()) => super::files::sync_directory(&directory),
+        // Whoever took its name away may not have got to the end.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match flush && !super::files::is_gone(&directory) {
+            true => super::files::sync_directory(&directory),
+            false => Ok(()),
+        },
         Err(error) => Err(failed("remove", &path, error)),
     }
 }

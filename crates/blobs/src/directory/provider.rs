@@ -1,6 +1,6 @@
 //! The contract's methods on a directory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -301,24 +301,38 @@ impl Inner {
         self.catalog.refresh()?;
         let mut outcomes: HashMap<Digest, Result<()>> = HashMap::with_capacity(digests.len());
         let mut dead: BTreeMap<u64, InSegment> = BTreeMap::new();
+        let mut alive = HashSet::new();
         for digest in digests {
-            let found = self.catalog.find_all(&digest).map(|found| {
+            // Dead ones too: whether the note of their deletion is durable is not known if another process wrote it,
+            // or nobody flushed it.
+            let found = self.catalog.find_records(&digest).map(|found| {
                 for (segment, slot) in found {
+                    if !segment.is_dead(slot.offset) {
+                        alive.insert(digest);
+                    }
                     dead.entry(segment.id).or_insert_with(|| (segment, Vec::new())).1.push((slot.offset, digest));
                 }
             });
             outcomes.insert(digest, found);
         }
-        for (segment, records) in dead.into_values() {
-            if let Err(error) = segment.delete_all(&records) {
+        for (segment, records) in dead.values() {
+            if let Err(error) = segment.delete_all(records) {
                 for (_, digest) in records {
-                    outcomes.insert(digest, Err(Error::new(error.kind(), error.message().to_owned())));
+                    outcomes.insert(*digest, Err(Error::new(error.kind(), error.message().to_owned())));
                 }
             }
         }
         for (digest, outcome) in outcomes.iter_mut().filter(|(_, outcome)| outcome.is_ok()) {
-            *outcome = large::remove(&self.catalog.layout, digest);
+            *outcome = large::remove(&self.catalog.layout, digest, !alive.contains(digest));
             self.large.forget(digest);
+        }
+        // What was not found is not deleted when the disk of the store went away meanwhile.
+        if let Err(away) = self.catalog.layout.require_present() {
+            for outcome in outcomes.values_mut().filter(|outcome| outcome.is_ok()) {
+                *outcome = Err(Error::new(away.kind(), away.message().to_owned()).with_code(away.code()));
+            }
+            // Nor is it certain where notes went.
+            dead.values().for_each(|(segment, _)| segment.doubt_deletions());
         }
         Ok(outcomes.into_iter().collect())
     }

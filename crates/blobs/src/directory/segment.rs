@@ -81,6 +81,11 @@ struct Dead {
     read_to: u64,
     /// Says that the disk does not give some notes now: a record may be deleted though nothing says so.
     unread: bool,
+    /// Of which this process knows that the note is durable, since it wrote and flushed it. What it read may be in
+    /// memory only: a note whose flush failed is read like any other one.
+    flushed: HashSet<u64>,
+    /// Whether this process made the name of the notes durable.
+    named: bool,
 }
 
 impl Segment {
@@ -122,11 +127,15 @@ impl Segment {
 
     /// The live record of a digest. Reads the index file of a sealed segment.
     pub fn find(&self, digest: &Digest) -> Result<Option<Slot>> {
-        let found = match &*self.contents() {
-            Contents::Growing { slots, .. } => slots.get(digest).copied().into_iter().collect(),
-            Contents::Sealed(index) => index.find(digest)?,
-        };
-        Ok(found.into_iter().find(|slot| !self.is_dead(slot.offset)))
+        Ok(self.records(digest)?.into_iter().find(|slot| !self.is_dead(slot.offset)))
+    }
+
+    /// All records of a digest, deleted ones too. Reads the index file of a sealed segment.
+    pub fn records(&self, digest: &Digest) -> Result<Vec<Slot>> {
+        match &*self.contents() {
+            Contents::Growing { slots, .. } => Ok(slots.get(digest).copied().into_iter().collect()),
+            Contents::Sealed(index) => index.find(digest),
+        }
     }
 
     /// The live record of a digest if the segment is this process's own and open, so that no disk is touched.
@@ -214,7 +223,7 @@ impl Segment {
     /// Reads notes of deletions that other processes made since the last time, as far as the disk gives them.
     pub fn learn_deletions(&self) -> Result<()> {
         let mut dead = self.dead();
-        let Dead { offsets, read_to, unread } = &mut *dead;
+        let Dead { offsets, read_to, unread, .. } = &mut *dead;
         let progress = deletions::read(&self.deletions, *read_to, |offset, _| {
             offsets.insert(offset);
         })?;
@@ -245,11 +254,31 @@ impl Segment {
         self.delete_all(&[(offset, digest)])
     }
 
-    /// Deletes the records at these offsets; durable when it answers.
+    /// Deletes the records at these offsets; durable when it answers. A note that this process did not flush is
+    /// written once more.
     pub fn delete_all(&self, records: &[(u64, Digest)]) -> Result<()> {
-        deletions::append(&self.deletions, records)?;
-        self.dead().offsets.extend(records.iter().map(|(offset, _)| *offset));
+        let (unflushed, named) = {
+            let dead = self.dead();
+            let unflushed = records.iter().filter(|(offset, _)| !dead.flushed.contains(offset));
+            (unflushed.copied().collect::<Vec<_>>(), dead.named)
+        };
+        if unflushed.is_empty() {
+            return Ok(());
+        }
+        // A write that fails may spoil what lies beside it.
+        deletions::append(&self.deletions, &unflushed, !named).inspect_err(|_| self.doubt_deletions())?;
+        let mut dead = self.dead();
+        dead.named = true;
+        dead.offsets.extend(unflushed.iter().map(|(offset, _)| *offset));
+        dead.flushed.extend(unflushed.iter().map(|(offset, _)| *offset));
         Ok(())
+    }
+
+    /// Forgets which notes are durable.
+    pub fn doubt_deletions(&self) {
+        let mut dead = self.dead();
+        dead.flushed.clear();
+        dead.named = false;
     }
 
     /// Number of records that were deleted.

@@ -9,7 +9,7 @@ use crate::asked::Asked;
 use crate::locator::Locator;
 use crate::mark::{self, Marked, Owner};
 use crate::provider::{
-    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 use crate::verification::{Outcome, Reporter};
 
@@ -48,6 +48,23 @@ impl<P: Provider + Marked> HeldProvider<P> {
             self.inner.label()
         ))
         .with_code("store_taken_over"))
+    }
+}
+
+/// The consent of whoever asks for deletions, and of the holder of the store.
+struct Both<'a, P> {
+    store: &'a HeldProvider<P>,
+    other: &'a dyn Consent,
+}
+
+impl<P: Provider + Marked> Consent for Both<'_, P> {
+    fn ask(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.store.require().await?;
+            self.other.ask().await?;
+            // The other one may have thought about it for long.
+            self.store.require().await
+        })
     }
 }
 
@@ -92,10 +109,14 @@ impl<P: Provider + Marked> Provider for HeldProvider<P> {
         })
     }
 
-    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
+    fn delete_all<'a>(
+        &'a self,
+        digests: Vec<Digest>,
+        consent: &'a dyn Consent,
+    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
-            self.require().await?;
-            self.inner.delete_all(digests).await
+            let both = Both { store: self, other: consent };
+            self.inner.delete_all(digests, &both).await
         })
     }
 

@@ -36,7 +36,7 @@ pub use mark::{Owner, STORE_MARK};
 pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
-    CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+    CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 pub use reader::BlobReader;
 pub use store::BlobStore;

@@ -105,6 +105,19 @@ pub struct CompactReport {
     pub damaged: u64,
 }
 
+/// Whoever may still forbid a deletion, since the right to delete can be lost at any moment.
+pub trait Consent: Send + Sync {
+    /// Answers without error while deleting is allowed. Asked right before something is deleted.
+    fn ask(&self) -> Pending<'_, ()>;
+}
+
+/// Nobody else has a say.
+impl Consent for () {
+    fn ask(&self) -> Pending<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
 /// A kind of BLOB store.
 ///
 /// - Several instances in several processes MAY use one store at once; none MUST need another to be alive.
@@ -146,11 +159,22 @@ pub trait Provider: Send + Sync + 'static {
     /// MAY go on.
     fn delete(&self, digest: Digest) -> Pending<'_, ()>;
 
-    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. The default removes some at once; a
-    /// store overrides it where looking for many at once is cheaper.
-    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
+    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. MUST ask for
+    /// `consent` after whatever it has to wait for, and right before it deletes. The default removes some at once and
+    /// asks before each; a store overrides it where looking for many at once is cheaper.
+    fn delete_all<'a>(
+        &'a self,
+        digests: Vec<Digest>,
+        consent: &'a dyn Consent,
+    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
         Box::pin(async move {
-            let deletions = digests.into_iter().map(|digest| async move { (digest, self.delete(digest).await) });
+            let deletions = digests.into_iter().map(|digest| async move {
+                let deletion = async {
+                    consent.ask().await?;
+                    self.delete(digest).await
+                };
+                (digest, deletion.await)
+            });
             Ok(stream::iter(deletions).buffer_unordered(DELETED_AT_ONCE).collect().await)
         })
     }

@@ -13,7 +13,7 @@ use crate::mark::Owner;
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
 use crate::probe::ProbeReport;
-use crate::provider::{CompactLimits, CompactReport, Entry, Page, Provider, Stored, Usage, Whole};
+use crate::provider::{CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage, Whole};
 use crate::reader::BlobReader;
 use crate::verification::{Outcome, Verification};
 use crate::writer::BlobWriter;
@@ -96,11 +96,12 @@ impl BlobStore {
         self.provider.delete(digest).await
     }
 
-    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it.
+    /// Removes several BLOBs like [`delete`](Self::delete), and says of each what became of it. Asks for `consent`
+    /// again and again, right before it deletes.
     ///
     /// Errors: why none of them could be removed.
-    pub async fn delete_all(&self, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
-        self.provider.delete_all(digests).await
+    pub async fn delete_all(&self, digests: Vec<Digest>, consent: &dyn Consent) -> Result<Vec<(Digest, Result<()>)>> {
+        self.provider.delete_all(digests, consent).await
     }
 
     /// Asks for as little as can be asked, to see whether the store answers.

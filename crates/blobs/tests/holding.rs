@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use blobs::testing::random_bytes;
 use blobs::testing::s3::S3Server;
-use blobs::{BlobStore, CompactLimits, HANDED_OVER, Owner, digest_of};
+use blobs::{BlobStore, CompactLimits, Consent, HANDED_OVER, Owner, Pending, digest_of};
 use model::{Error, Result};
 
 use support::{get, options, put};
@@ -72,4 +72,38 @@ async fn a_bucket_is_held_by_one() {
         BlobStore::open_object(&server.options("held"), &server.secrets(), &held_by(holder)).await.unwrap()
     };
     one_at_a_time(open(None).await, open(Some("copy")).await).await;
+}
+
+/// Hands the store over before it consents, and takes so long that whoever held the store must have learnt of it.
+struct Slow<'a>(&'a BlobStore);
+
+impl Consent for Slow<'_> {
+    fn ask(&self) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.0.hand_over(Some("copy".to_owned())).await?;
+            tokio::time::sleep(HANDED_OVER).await; // sleep: a holder is believed for some seconds
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_that_was_begun_before_the_store_was_handed_over_deletes_nothing_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = S3Server::start(dir.path());
+    let open = async |holder| {
+        BlobStore::open_object(&server.options("held"), &server.secrets(), &held_by(holder)).await.unwrap()
+    };
+    let (first, second) = (open(None).await, open(Some("copy")).await);
+    let mut kept = Vec::new();
+    for seed in 0..20 {
+        kept.push(put(&first, &random_bytes(seed, 1_000)).await);
+    }
+    let digests = kept.iter().map(|stored| stored.digest).collect();
+    for (_, outcome) in first.delete_all(digests, &Slow(&second)).await.unwrap() {
+        is_taken_over(outcome);
+    }
+    for stored in &kept {
+        second.confirm(stored.digest, stored.size).await.unwrap();
+    }
 }

@@ -222,7 +222,7 @@ async fn what_is_not_found_where_the_disk_is_not_mounted_is_not_deleted() {
         fs::create_dir_all(place.join(name)).unwrap();
     }
     fs::write(place.join("lock"), b"").unwrap();
-    let outcomes = store.delete_all(vec![large.digest]).await.unwrap();
+    let outcomes = store.delete_all(vec![large.digest], &()).await.unwrap();
     assert_eq!(outcomes[0].1.as_ref().unwrap_err().code(), "store_absent", "{outcomes:?}");
     assert_eq!(store.delete(large.digest).await.unwrap_err().code(), "store_absent");
     fs::remove_dir_all(&place).unwrap();

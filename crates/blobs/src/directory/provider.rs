@@ -1,9 +1,11 @@
 //! The contract's methods on a directory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
@@ -24,7 +26,9 @@ use super::upload::{LargeUpload, check_space};
 use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
 use crate::locator::Locator;
 use crate::mark::{Marked, Owner};
-use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
+use crate::provider::{
+    CompactLimits, CompactReport, Consent, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
+};
 use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
@@ -32,6 +36,9 @@ const SEGMENT_LIMIT: u64 = 16 << 20;
 
 /// For BLOBs of at least this length the free space is looked at before their bytes come.
 const CHECKED_AHEAD: u64 = 16 << 20;
+
+/// How long the store is kept locked for whoever has to consent to a deletion.
+const CONSENT: Duration = Duration::from_secs(20);
 
 /// A store in a directory.
 pub struct DirectoryProvider(Arc<Inner>);
@@ -294,10 +301,15 @@ impl Inner {
         })
     }
 
-    /// Deletes all copies, those of other processes too, which are looked for once, and each segment is written to once. Blocks.
-    fn delete_all(&self, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
-        // Keeps compaction from moving a copy away between the look-up and the note.
-        let _guard = self.catalog.layout.lock(FlockOperation::LockShared)?;
+    /// Keeps compaction, in any process, from moving a copy away between the look-up and the note of its deletion.
+    /// Blocks.
+    fn lock_to_delete(&self) -> Result<File> {
+        self.catalog.layout.lock(FlockOperation::LockShared)
+    }
+
+    /// Deletes all copies, those of other processes too, which are looked for once, and each segment is written to
+    /// once. Blocks. `_guard` is held to the end.
+    fn delete_all(&self, _guard: File, digests: Vec<Digest>) -> Result<Vec<(Digest, Result<()>)>> {
         self.catalog.refresh()?;
         let mut outcomes: HashMap<Digest, Result<()>> = HashMap::with_capacity(digests.len());
         let mut dead: BTreeMap<u64, InSegment> = BTreeMap::new();
@@ -338,7 +350,8 @@ impl Inner {
     }
 
     fn delete(&self, digest: Digest) -> Result<()> {
-        self.delete_all(vec![digest])?.into_iter().try_for_each(|(_, outcome)| outcome)
+        let guard = self.lock_to_delete()?;
+        self.delete_all(guard, vec![digest])?.into_iter().try_for_each(|(_, outcome)| outcome)
     }
 }
 
@@ -405,9 +418,20 @@ impl Provider for DirectoryProvider {
         Box::pin(blocking(move || inner.delete(digest)))
     }
 
-    fn delete_all(&self, digests: Vec<Digest>) -> Pending<'_, Vec<(Digest, Result<()>)>> {
-        let inner = self.0.clone();
-        Box::pin(blocking(move || inner.delete_all(digests)))
+    fn delete_all<'a>(
+        &'a self,
+        digests: Vec<Digest>,
+        consent: &'a dyn Consent,
+    ) -> Pending<'a, Vec<(Digest, Result<()>)>> {
+        Box::pin(async move {
+            let inner = self.0.clone();
+            let guard = blocking(move || inner.lock_to_delete()).await?;
+            // Only now, since the lock may be long in coming; and not for long, since others wait for it.
+            let silent = |_| Error::unavailable("whoever has to consent to a deletion gives no answer");
+            tokio::time::timeout(CONSENT, consent.ask()).await.map_err(silent)??;
+            let inner = self.0.clone();
+            blocking(move || inner.delete_all(guard, digests)).await
+        })
     }
 
     fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {

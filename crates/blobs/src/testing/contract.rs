@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::ops::Range;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
-use model::{Digest, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result};
 
-use crate::{BlobReader, BlobStore, Locator, Outcome, Stored, digest_of};
+use crate::{BlobReader, BlobStore, Consent, Locator, Outcome, Pending, Stored, digest_of};
 
 /// Runs the whole suite; `empty` makes an empty store each time it is called. Panics where the contract is broken.
 pub async fn contract<F, S>(mut empty: F)
@@ -30,6 +31,7 @@ where
     enumerates_everything_once_in_order(empty().await).await;
     verifies_what_it_holds(empty().await).await;
     deletes_several_at_once(empty().await).await;
+    deletes_nothing_without_consent(empty().await).await;
     counts_what_it_holds(empty().await).await;
     compacts_without_losing(empty().await).await;
     refuses_writes_after_close(empty().await).await;
@@ -285,7 +287,7 @@ async fn deletes_several_at_once(store: BlobStore) {
     let never = digest_of(b"never stored");
     let wanted: Vec<_> = gone.iter().map(|stored| stored.digest).chain([never]).collect();
     for _ in 0..2 {
-        let outcomes = store.delete_all(wanted.clone()).await.unwrap();
+        let outcomes = store.delete_all(wanted.clone(), &()).await.unwrap();
         assert!(outcomes.len() == wanted.len() && outcomes.iter().all(|(_, outcome)| outcome.is_ok()), "{outcomes:?}");
     }
     for stored in gone {
@@ -294,6 +296,33 @@ async fn deletes_several_at_once(store: BlobStore) {
     }
     for stored in kept {
         store.confirm(stored.digest, stored.size).await.unwrap();
+    }
+}
+
+/// Consents so many times.
+struct Consents(AtomicI64);
+
+impl Consent for Consents {
+    fn ask(&self) -> Pending<'_, ()> {
+        let left = self.0.fetch_sub(1, Ordering::SeqCst);
+        Box::pin(async move { if left > 0 { Ok(()) } else { Err(Error::unavailable("the right was lost")) } })
+    }
+}
+
+async fn deletes_nothing_without_consent(store: BlobStore) {
+    let mut all = Vec::new();
+    for seed in 0..20 {
+        all.push(put(&store, &random_bytes(seed, 1_000)).await);
+    }
+    for times in [0, 3] {
+        let digests: Vec<Digest> = all.iter().map(|stored| stored.digest).collect();
+        let outcomes = store.delete_all(digests, &Consents(AtomicI64::new(times))).await.unwrap_or_default();
+        let gone: Vec<Digest> = outcomes.iter().filter(|(_, done)| done.is_ok()).map(|(digest, _)| *digest).collect();
+        // One consent may do for all of them, where nothing is waited for in between.
+        assert!([times as usize, if times > 0 { all.len() } else { 0 }].contains(&gone.len()), "{outcomes:?}");
+        for stored in &all {
+            assert_eq!(store.confirm(stored.digest, stored.size).await.is_err(), gone.contains(&stored.digest));
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use blobs::{Consent, Pending};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Alone, Reader, Transaction};
@@ -19,7 +20,7 @@ use super::ticket::{Flow, Ticket};
 
 /// Copies of one page.
 const PAGE: usize = 256;
-/// Most copies that one request to a store deletes. Before each request the right to delete is asked for again.
+/// Most copies that one request to a store deletes.
 const GROUP: usize = 64;
 /// Copies of one page of deletions that are resumed. Few, since a silent store makes the whole page wait.
 const RESUMED_AT_ONCE: usize = 16;
@@ -270,6 +271,15 @@ async fn forget(
     Ok(())
 }
 
+/// The right to delete, asked for before each deletion, or at least after whatever the store had to wait for.
+struct Right<'a>(&'a Alone);
+
+impl Consent for Right<'_> {
+    fn ask(&self) -> Pending<'_, ()> {
+        Box::pin(self.0.require())
+    }
+}
+
 /// Has one store delete some copies in it, and says of each what became of it.
 async fn delete_group(
     alone: &Alone,
@@ -280,8 +290,7 @@ async fn delete_group(
     let ask = async {
         let Some(first) = rows.first() else { return Ok(Vec::new()) };
         let store = storage.store(first.store_id, database)?;
-        alone.require().await?;
-        store.delete_all(rows.iter().map(|row| row.digest).collect()).await
+        store.delete_all(rows.iter().map(|row| row.digest).collect(), &Right(alone)).await
     };
     match ask.await {
         Ok(outcomes) => {

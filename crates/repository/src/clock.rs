@@ -5,11 +5,13 @@
 //! is right. So nothing young is taken for old; what is old waits. Expiry that takes nothing away for good (links,
 //! sessions, tokens, locks) follows the clock itself; their rows go only when they are old enough for good.
 //!
-//! Small steps need no explanation, and windows of hours are shorter than they are. For those a process keeps in mind what
-//! its clock said while it ran: what was there at a look is as old as that look, whatever the clock did since.
+//! Small steps need no explanation, and windows of hours are shorter than they are. For those a process keeps in mind
+//! what its clock said while it ran: what was there at a look is as old as that look. What is stamped before a look
+//! was there by then, unless the clock was stepped since: until a look is old enough after which it was not, the
+//! window is weeks longer.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use database::Transaction;
@@ -24,7 +26,11 @@ const SMALL: i64 = 24 * 3600 * 1_000_000;
 /// A time that a machine may have been off.
 const OFF: i64 = 14 * SMALL;
 
-/// What a process keeps in mind of its clock: one look in so much time, for so long.
+/// How often a process looks at its clock, whether anybody asks or not.
+const LOOK: Duration = Duration::from_secs(20);
+/// A difference between what the clock and the time since the start say that is no step of the clock.
+const DRIFT: i64 = 2 * 60 * 1_000_000;
+/// What it keeps in mind of that: one look in so much time, and each that tells of a step, for so long.
 const LOOKS_APART: Duration = Duration::from_secs(10 * 60);
 const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 
@@ -35,7 +41,10 @@ pub(crate) struct Looks(Mutex<VecDeque<(Instant, Timestamp)>>);
 impl Looks {
     fn note(&self, at: Instant, said: Timestamp) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if looks.back().is_none_or(|(last, _)| at.saturating_duration_since(*last) >= LOOKS_APART) {
+        let is_news = |last: &(Instant, Timestamp)| {
+            at.saturating_duration_since(last.0) >= LOOKS_APART || stepped(*last, (at, said))
+        };
+        if looks.back().is_none_or(is_news) {
             looks.push_back((at, said));
         }
         while looks.front().is_some_and(|(first, _)| at.saturating_duration_since(*first) > LOOKS_KEPT) {
@@ -43,15 +52,28 @@ impl Looks {
         }
     }
 
-    /// Before which time everything is so old, with what the clock says less what it went ahead.
-    fn old_enough(&self, at: Instant, settled: Timestamp, age: Duration) -> Timestamp {
+    /// Before which time everything is so old, with what the clock says (`now`), and that less what it went ahead.
+    fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = looks.iter().rev().find(|(then, _)| at.saturating_duration_since(*then) >= age);
+        let seen = looks.iter().rposition(|(then, _)| now.0.saturating_duration_since(*then) >= age);
         let by_clock = settled.before(age);
         // Without such a look the step may be as large as any that needs no explanation.
         let certain = by_clock.before(Duration::from_micros(OFF.unsigned_abs()));
-        seen.map_or(certain, |(_, said)| certain.max(by_clock.min(*said)))
+        let Some(seen) = seen else { return certain };
+        let then = looks[seen];
+        // While the clock was behind, what is young was stamped as if it had been there at that look.
+        match looks.range(seen + 1..).chain([&now]).any(|look| stepped(then, *look)) {
+            true => certain,
+            false => certain.max(by_clock.min(then.1)),
+        }
     }
+}
+
+/// Whether the clock was set between two looks, which are in the order of time.
+fn stepped((then, said): (Instant, Timestamp), (later, says): (Instant, Timestamp)) -> bool {
+    let passed = i64::try_from(later.saturating_duration_since(then).as_micros()).unwrap_or(i64::MAX);
+    let step = says.micros().saturating_sub(said.micros()).saturating_sub(passed);
+    !(-DRIFT..=DRIFT).contains(&step)
 }
 
 /// The clock at one moment.
@@ -127,6 +149,19 @@ fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
 }
 
 impl Repository {
+    /// Looks at the clock again and again as long as the repository is there: a step back and forth between two
+    /// questions would not be seen otherwise.
+    pub(crate) fn keep_looking_at_the_clock(&self) {
+        let inner = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            while let Some(inner) = inner.upgrade() {
+                inner.looks.note(Instant::now(), Timestamp::now());
+                drop(inner);
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+    }
+
     /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
     /// accepted.
     pub async fn settled_now(&self) -> Result<Timestamp> {
@@ -139,7 +174,7 @@ impl Repository {
     /// which needs no explanation. Until the process has run for so long, it lies two weeks further back.
     pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         let settled = self.settled_now().await?;
-        Ok(self.inner.looks.old_enough(Instant::now(), settled, age))
+        Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
     }
 }
 
@@ -214,20 +249,50 @@ mod tests {
     #[test]
     fn no_step_makes_a_short_window_shorter() {
         let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
-        let said = |hours: i64| Timestamp::from_micros(10 * YEAR + hours * HOUR);
-        let minutes = |count: u32| begin + hour * count / 60;
+        let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
+        let after = |count: u32| begin + hour * count / 60;
         // Twenty hours ahead, of which nobody asks for an explanation.
-        for (minute, clock) in [(0, 0), (20, 20), (40, 20), (60, 21)] {
-            looks.note(minutes(minute), said(clock));
+        let ahead = 20 * 60;
+        for (minute, clock) in [(0, 0), (20, ahead + 20), (40, ahead + 40), (60, ahead + 60)] {
+            looks.note(after(minute), said(clock));
         }
-        let certain = |settled: i64| said(settled).before(hour).before(Duration::from_micros(OFF as u64));
-        assert_eq!(looks.old_enough(minutes(50), said(20), hour), certain(20), "no look is an hour old");
-        assert_eq!(looks.old_enough(minutes(65), said(21), hour), said(0), "what was there at the first look is");
-        assert_eq!(looks.old_enough(minutes(85), said(21), hour), said(20), "and what was there after the step");
-        assert_eq!(looks.old_enough(minutes(125), said(-20), hour), said(-21), "a clock that came back");
+        let old_enough = |minute: u32, clock: i64| looks.old_enough((after(minute), said(clock)), said(clock), hour);
+        let certain = |clock: i64| said(clock).before(hour).before(Duration::from_micros(OFF as u64));
+        assert_eq!(old_enough(50, ahead + 50), certain(ahead + 50), "no look is an hour old");
+        assert_eq!(old_enough(65, ahead + 65), certain(ahead + 65), "the look that is was before the step");
+        assert_eq!(old_enough(85, ahead + 85), said(ahead + 20), "what was there after the step");
+        assert_eq!(old_enough(125, -1200), certain(-1200), "a clock that came back");
         let week = looks.0.lock().unwrap().len();
         looks.note(begin + LOOKS_KEPT + hour * 2, said(200));
         assert_eq!((week, looks.0.lock().unwrap().len()), (4, 1));
+    }
+
+    #[test]
+    fn a_step_back_that_is_over_makes_nothing_young_look_old() {
+        let (looks, begin, hour) = (Looks::default(), Instant::now(), Duration::from_secs(3600));
+        let said = |minutes: i64| Timestamp::from_micros(10 * YEAR + minutes * HOUR / 60);
+        let seconds = |count: u64| begin + Duration::from_secs(count);
+        // Begun at nine. At half past ten the clock goes back by twenty hours, for two minutes.
+        let clock = |second: u64| match second / 60 {
+            90..92 => said(second as i64 / 60 - 20 * 60),
+            minute => said(minute as i64),
+        };
+        let mut asked = Vec::new();
+        for second in (0..200 * 60).step_by(LOOK.as_secs() as usize) {
+            let now = (seconds(second), clock(second));
+            looks.note(now.0, now.1);
+            asked.push((second / 60, looks.old_enough(now, now.1, hour)));
+        }
+        // Something was stamped a minute after the step.
+        let stamped = clock(91 * 60);
+        for (minute, limit) in asked.into_iter().filter(|(minute, _)| *minute >= 91) {
+            let is_old = minute >= 91 + 60;
+            assert!(is_old || limit <= stamped, "in minute {minute} it counts as an hour old");
+        }
+        let (minute, minutes) = (160, said(160));
+        let later = looks.old_enough((seconds(minute * 60), minutes), minutes, hour);
+        assert!(later >= said(90), "and is forgotten in time");
+        assert!(looks.0.lock().unwrap().len() < 30, "looks that tell nothing new are not kept");
     }
 
     #[test]

@@ -189,6 +189,7 @@ impl Repository {
         let repository = Repository { inner: Arc::new(inner) };
         repository.go_beyond_identifiers().await?;
         repository.keep_identifiers();
+        repository.keep_looking_at_the_clock();
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;
         repository.map().await?;

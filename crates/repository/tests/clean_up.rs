@@ -13,7 +13,7 @@ use database::{Database, Schema, Sql, Transaction, params};
 use model::{
     ErrorKind, Id, LibrarySettings, Name, NodeKind, Principal, Result, Role, SitePath, Timestamp, VersionNumber,
 };
-use repository::{Bin, CleanedUp};
+use repository::{Bin, CleanedUp, NewLock};
 use support::{at, each_farm, put};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,4 +136,63 @@ async fn a_database_that_fails_keeps_none_of_the_others_waiting() {
     let left = session.recycled(second, Bin::Site, None, 10).await.unwrap().items;
     assert!(left.is_empty(), "the second database is cleaned up all the same: {left:?}");
     first.close().await;
+}
+
+/// Moves the end of all locks by so many seconds, negative ones into the past.
+async fn move_ends(content: &Database, seconds: i64) {
+    let shift = move |transaction: &mut Transaction<'_>| {
+        let shift = Sql::new("UPDATE item_lock SET expires_at = expires_at + $1");
+        transaction.execute(shift, &params![seconds * 1_000_000]).map(drop)
+    };
+    content.write(shift).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_locks_that_have_ended_only_the_last_are_kept() {
+    each_farm(async |farm| {
+        let session = farm.administrator().await;
+        let (document, other) = (at("Documents/a.txt"), at("Documents/b.txt"));
+        for path in ["Documents/a.txt", "Documents/b.txt"] {
+            put(&session, path, "one").await.unwrap();
+        }
+        let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await;
+        let content = content.unwrap();
+        let wish = |exclusive| NewLock { exclusive, deep: false, owner: String::new(), seconds: 0 };
+        let count = async || {
+            let count = Sql::new("SELECT COUNT(*) FROM item_lock");
+            content.read(move |reader| reader.find(count, &params![], |row| row.get::<i64>(0))).await.unwrap()
+        };
+        session.lock(&other, wish(true)).await.unwrap();
+        for _ in 0..60 {
+            let given = session.lock(&document, wish(true)).await.unwrap();
+            assert_eq!(session.locks(&document).await.unwrap(), std::slice::from_ref(&given), "what ended is not told");
+            assert!(given.expires_at >= given.created_at.after(Duration::from_secs(30)), "{given:?}");
+            move_ends(&content, -100).await;
+        }
+        let kept = count().await.unwrap();
+        assert!((2..=22).contains(&kept), "{kept} locks are kept");
+        // A clock that was ahead and comes back finds them again.
+        move_ends(&content, 10_000).await;
+        for target in [&document, &other] {
+            assert!(!session.locks(target).await.unwrap().is_empty());
+        }
+        assert_eq!(session.lock(&document, wish(true)).await.unwrap_err().code(), "item_locked");
+
+        // A site collection full of locks has room again when some have ended.
+        let fill = |transaction: &mut Transaction<'_>| {
+            let fill = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, \
+                created_at, expires_at) \
+                WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 50000) \
+                SELECT 'n' || n, l.collection_id, l.node_id, l.owner_id, '', l.exclusive, l.deep, 0, n FROM n, \
+                (SELECT * FROM item_lock ORDER BY token LIMIT 1) l";
+            transaction.execute(Sql::new(fill), &[]).map(drop)
+        };
+        content.write(fill).await.unwrap();
+        put(&session, "Documents/c.txt", "one").await.unwrap();
+        session.lock(&at("Documents/c.txt"), wish(true)).await.unwrap();
+        let left = count().await.unwrap();
+        assert!(left <= 50_000, "{left} locks are left");
+        content.close().await;
+    })
+    .await;
 }

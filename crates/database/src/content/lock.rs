@@ -1,4 +1,4 @@
-//! Locks on items. Those that have ended count as gone everywhere and are removed later.
+//! Locks on items. Those that have ended count as gone everywhere; the last of them are kept for a while.
 
 use model::{Id, Result, Timestamp};
 
@@ -8,7 +8,7 @@ statements! {
     FIND = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
         WHERE token = $1 AND expires_at > $2";
     COVERING = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
-        WHERE (node_id = $1 OR (deep AND node_id {in $2})) AND expires_at > $3 ORDER BY created_at, token";
+        WHERE node_id {in $2} AND (node_id = $1 OR deep) AND expires_at > $3 ORDER BY created_at, token";
     ON_ITEMS = "SELECT token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at FROM item_lock
         WHERE node_id {in $1} AND expires_at > $2 ORDER BY created_at, token";
     BELOW = "WITH RECURSIVE below (id) AS (
@@ -16,7 +16,7 @@ statements! {
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         SELECT l.token, l.collection_id, l.node_id, l.owner_id, l.owner, l.exclusive, l.deep, l.created_at, l.expires_at
         FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token";
-    COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1 AND expires_at > $2";
+    COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1";
     INSERT = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     EXTEND = "UPDATE item_lock SET expires_at = $2 WHERE token = $1";
@@ -25,6 +25,11 @@ statements! {
             SELECT id FROM node WHERE id = $1
             UNION ALL SELECT n.id FROM node n JOIN below b ON n.parent_id = b.id)
         DELETE FROM item_lock WHERE node_id IN (SELECT id FROM below)";
+    DELETE_ENDED_OF = "DELETE FROM item_lock WHERE node_id = $1 AND expires_at <= $2 AND token NOT IN
+        (SELECT token FROM item_lock WHERE node_id = $1 AND expires_at <= $2 ORDER BY expires_at DESC, token LIMIT $3)";
+    DELETE_ENDED_IN = "DELETE FROM item_lock WHERE token IN
+        (SELECT token FROM item_lock WHERE collection_id = $1 AND expires_at <= $2
+        ORDER BY expires_at, token LIMIT $3)";
     PURGE = "DELETE FROM item_lock WHERE expires_at <= $1";
 }
 
@@ -70,7 +75,7 @@ pub fn find(reader: &mut Reader<'_>, token: &str, now: Timestamp) -> Result<Opti
     reader.find(FIND, &params![token, now], read)
 }
 
-/// Locks on an item, and those on the items above it that reach down to it.
+/// Locks on an item, and those on the items above it that reach down to it. The item itself stands in `above` too.
 pub fn covering(reader: &mut Reader<'_>, item: Id, above: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
     reader.query(COVERING, &params![item, above, now], read)
 }
@@ -85,9 +90,9 @@ pub fn below(reader: &mut Reader<'_>, item: Id, now: Timestamp) -> Result<Vec<Lo
     reader.query(BELOW, &params![item, now], read)
 }
 
-/// Number of locks in a site collection that have not ended.
-pub fn count(reader: &mut Reader<'_>, collection: Id, now: Timestamp) -> Result<i64> {
-    Ok(reader.find(COUNT, &params![collection, now], |row| row.get(0))?.unwrap_or(0))
+/// Number of locks in a site collection, those that have ended included.
+pub fn count(reader: &mut Reader<'_>, collection: Id) -> Result<i64> {
+    Ok(reader.find(COUNT, &params![collection], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Adds a lock.
@@ -119,6 +124,16 @@ pub fn delete(transaction: &mut Transaction<'_>, token: &str) -> Result<()> {
 /// Removes all locks on an item and on what is below it.
 pub fn delete_below(transaction: &mut Transaction<'_>, item: Id) -> Result<()> {
     transaction.execute(DELETE_BELOW, &params![item]).map(drop)
+}
+
+/// Removes all locks on an item that ended at `now` or before, except for the `kept` that ended last.
+pub fn delete_ended_of(transaction: &mut Transaction<'_>, item: Id, now: Timestamp, kept: usize) -> Result<()> {
+    transaction.execute(DELETE_ENDED_OF, &params![item, now, kept as i64]).map(drop)
+}
+
+/// Removes up to `most` locks in a site collection that ended at `now` or before, the oldest first. Returns how many.
+pub fn delete_ended_in(transaction: &mut Transaction<'_>, collection: Id, now: Timestamp, most: usize) -> Result<u64> {
+    transaction.execute(DELETE_ENDED_IN, &params![collection, now, most as i64])
 }
 
 /// Removes locks that ended at `limit` or before.

@@ -19,8 +19,16 @@ pub(crate) use rules::{covering, mark_open};
 
 /// Longest time in seconds for which a lock is given; who needs it longer refreshes it.
 pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
-/// Most locks in one site collection.
+/// Shortest time in seconds for which a lock is given, whatever is asked for (RFC 4918, section 10.7, leaves it to the
+/// server): nobody makes locks that have ended at once in great numbers.
+pub const SHORTEST_LOCK: u64 = 30;
+/// Most locks in one site collection, those that have ended and are still kept included.
 const MOST_LOCKS: i64 = 50_000;
+/// Locks that have ended and make room for new ones at a time, when a site collection has no more.
+const ENDED_AT_ONCE: usize = 1_000;
+/// Locks on one item that are kept although they have ended: they are there again with a clock that was ahead and comes
+/// back.
+const ENDED_ON_ITEM: usize = 20;
 /// Most locks on one item: each is told to whoever lists it.
 const MOST_ON_ITEM: usize = 100;
 /// Most bytes of what a client says about the owner.
@@ -60,7 +68,7 @@ pub struct NewLock {
     pub deep: bool,
     /// What the client says about its owner: XML of at most 4096 bytes.
     pub owner: String,
-    /// For how long, in seconds; at most [`LONGEST_LOCK`] are given.
+    /// For how long, in seconds; [`SHORTEST_LOCK`] to [`LONGEST_LOCK`] are given.
     pub seconds: u64,
 }
 
@@ -144,10 +152,7 @@ impl Session {
                 subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
             }
             refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
-            if lock::count(transaction, row.collection_id, now)? >= MOST_LOCKS {
-                return Err(Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already"))
-                    .with_code("too_many"));
-            }
+            make_room(transaction, &row, now)?;
             let given = lock::LockRow {
                 token: token.clone(),
                 collection_id: row.collection_id,
@@ -223,6 +228,18 @@ impl Session {
         };
         located.content.database.write_vital(write).await
     }
+}
+
+/// Lets go of locks that ended longest ago where too many are kept; refuses where too many have not ended.
+fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, now: Timestamp) -> Result<()> {
+    lock::delete_ended_of(transaction, row.id, now, ENDED_ON_ITEM)?;
+    let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
+    if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
+        return Err(
+            Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already")).with_code("too_many")
+        );
+    }
+    Ok(())
 }
 
 /// Refuses a lock beside others that do not allow it, or over a document that somebody else has checked out.

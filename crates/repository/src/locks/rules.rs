@@ -14,7 +14,7 @@ use crate::locate::Located;
 use crate::session::{Checked, Guard};
 use crate::view::Item;
 
-use super::LONGEST_LOCK;
+use super::{LONGEST_LOCK, SHORTEST_LOCK};
 
 /// How far a change reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Reach {
 
 /// A lock's end, so many seconds from now on.
 pub(super) fn end(now: Timestamp, seconds: u64) -> Timestamp {
-    now.after(Duration::from_secs(seconds.clamp(1, LONGEST_LOCK)))
+    now.after(Duration::from_secs(seconds.clamp(SHORTEST_LOCK, LONGEST_LOCK)))
 }
 
 /// A token that nobody can guess: a UUID made of random bits.

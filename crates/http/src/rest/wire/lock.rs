@@ -55,7 +55,7 @@ pub struct LockForm {
     /// Whether it covers everything below a folder.
     #[schema(default = false)]
     pub deep: bool,
-    /// For how long, in seconds; at most 86,400 are given.
+    /// For how long, in seconds; 30 to 86,400 are given.
     #[schema(default = 600)]
     pub seconds: u64,
 }
@@ -79,6 +79,6 @@ impl From<LockForm> for NewLock {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoreTime {
-    /// From now on, in seconds; at most 86,400 are given.
+    /// From now on, in seconds; 30 to 86,400 are given.
     pub seconds: u64,
 }

@@ -22,6 +22,7 @@ CODES = {
     "invalid_value": "the kind of the column decides what fits",
     "length_mismatch": "more or fewer bytes came than were announced",
     "path_too_deep": "the depth of a place counts from the root of the site",
+    "same_password": "no schema compares two fields",
     "too_much_at_once": "the state of a store is changed alone",
 }
 

@@ -3,13 +3,13 @@
 //! Nothing here decides alone: each entry is good for one state of the database, or for one directory version or password
 //! version that is read from the database for each request. All maps are bounded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use database::Mark;
 use database::configuration::principal::PrincipalName;
-use model::{Id, Result, Timestamp};
+use model::{Error, Id, Result, Timestamp};
 
 use super::identity::Held;
 
@@ -153,8 +153,8 @@ impl VerifiedPasswords {
     }
 }
 
-/// Lets one request of a person, or for a password, at a time do what takes long. Persons may share a turn.
-pub(crate) struct Turns([tokio::sync::Mutex<()>; 64]);
+/// Lets one request for a password at a time do what takes long. Passwords may share a turn.
+struct Turns([tokio::sync::Mutex<()>; 64]);
 
 impl Default for Turns {
     fn default() -> Self {
@@ -163,13 +163,38 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits until no other request of this person has its turn.
-    pub(crate) async fn turn(&self, person: Id) -> tokio::sync::MutexGuard<'_, ()> {
-        self.at(person.get().unsigned_abs() as usize).await
-    }
-
     async fn at(&self, number: usize) -> tokio::sync::MutexGuard<'_, ()> {
         self.0[number % self.0.len()].lock().await
+    }
+}
+
+/// Who changes their own password at the moment.
+#[derive(Default)]
+pub(crate) struct Changes(Mutex<HashSet<Id>>);
+
+/// A change of a person's password, under way until it is dropped.
+pub(crate) struct Change<'a> {
+    all: &'a Changes,
+    person: Id,
+}
+
+impl Changes {
+    /// Begins the one change that a person may have under way.
+    ///
+    /// # Errors
+    /// Exhausted with code `too_many_requests` when there is one already.
+    pub(crate) fn begin(&self, person: Id) -> Result<Change<'_>> {
+        if lock(&self.0).insert(person) {
+            return Ok(Change { all: self, person });
+        }
+        Err(Error::exhausted("another change of your password is under way: wait until it has ended")
+            .with_code("too_many_requests"))
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        lock(&self.all.0).remove(&self.person);
     }
 }
 

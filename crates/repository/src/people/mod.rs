@@ -49,7 +49,7 @@ pub(crate) struct Identities {
     hasher: password::Hasher,
     verified: cache::VerifiedPasswords,
     /// Who changes their own password.
-    changes: cache::Turns,
+    changes: cache::Changes,
     held: cache::Credentials,
     groups: cache::GroupCache,
     names: cache::NameCache,
@@ -67,7 +67,7 @@ impl Identities {
         Ok(Self {
             hasher: password::Hasher::new(),
             verified: cache::VerifiedPasswords::new()?,
-            changes: cache::Turns::default(),
+            changes: cache::Changes::default(),
             held: cache::Credentials::default(),
             groups: cache::GroupCache::default(),
             names: cache::NameCache::default(),

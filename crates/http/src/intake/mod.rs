@@ -6,6 +6,7 @@
 //! [`UNKNOWN`] bytes at most.
 
 mod room;
+mod turns;
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -23,10 +24,10 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use model::{Error, Result};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use room::Taken;
+use room::{Sender, Taken};
+use turns::Turns;
 
 /// Most bytes of a body that is read into memory: forms and JSON.
 pub const FIELDS: usize = 2 << 20;
@@ -187,12 +188,34 @@ impl HttpBody for Bounded {
     }
 }
 
+/// A body that was read to its end, with the room that it takes in memory.
+#[derive(Debug)]
+pub struct Whole {
+    bytes: Bytes,
+    _taken: Option<Taken>,
+}
+
+impl std::ops::Deref for Whole {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl From<Vec<u8>> for Whole {
+    /// Bytes that came otherwise.
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes: bytes.into(), _taken: None }
+    }
+}
+
 /// A body as bytes, at most so many.
 ///
 /// # Errors
 /// Exhausted with code `too_large`; Invalid with `body_timeout` or `incomplete_body`; Unavailable with `busy` when too
 /// much is being read; Exhausted with `too_many_requests` when too much of the same person or address is.
-pub async fn whole(mut body: Body, most: usize) -> Result<Bytes> {
+pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
     // What is announced need not be waited for.
     if body.size_hint().lower() > most as u64 {
         return Err(Refused::TooLarge(most).error());
@@ -206,35 +229,36 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Bytes> {
         taken.grow(bytes.len() + data.len()).map_err(Refused::error)?;
         bytes.extend_from_slice(&data);
     }
-    Ok(bytes.freeze())
+    Ok(Whole { bytes: bytes.freeze(), _taken: Some(taken) })
 }
 
 /// Bytes that are read in less than a millisecond, whatever they say.
 const SHORT: usize = 8 << 10;
 
-/// What `read` makes of bytes; many are read on a thread of their own, so that no other request waits meanwhile.
+/// What `read` makes of a body; a long one is read on a thread of its own, so that no other request waits meanwhile. It
+/// takes its room until then.
 pub async fn apart<T: Send + 'static>(
-    bytes: Bytes,
+    body: Whole,
     read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    if bytes.len() <= SHORT {
-        return read(&bytes);
+    if body.len() <= SHORT {
+        return read(&body);
     }
-    aside(move || read(&bytes)).await?
+    aside(move || read(&body)).await?
 }
 
-/// Turns for work that keeps a processor busy. They are taken in the order in which they are asked for; one processor
-/// is left to what needs none.
-static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(processors().saturating_sub(1).max(1)));
+/// Turns for work that keeps a processor busy; one processor is left to what needs none.
+static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(|| Turns::new(processors().saturating_sub(1).max(1)));
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does work that can take more than a millisecond on a thread of its own, as soon as there is a turn.
+/// Does work that can take more than a millisecond on a thread of its own, as soon as there is a turn. Whoever makes
+/// the request under way waits for one piece of work of each other person at most.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let stopped = |error| Error::unavailable("the program is being stopped").with_source(error);
-    let turn = TURNS.acquire().await.map_err(stopped)?;
+    let turn = TURNS.take(Sender::current()).await;
+    let turn = turn.ok_or_else(|| Error::unavailable("the program is being stopped"))?;
     // The turn ends with the work, even when nobody waits for its outcome any more.
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;

@@ -1,5 +1,6 @@
-//! The room in memory for bodies that are being read: so much for all, and a share of it for each person and each
-//! address, so that nobody who sends slowly keeps others from sending.
+//! The room in memory for bodies that are being read: so much for all who have signed in, with a share for each person,
+//! and a small part of its own for everybody else, with a share for each address. So nobody who sends slowly keeps
+//! others from sending, and no stranger keeps anybody who has signed in from it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,25 +11,59 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Refused;
 use crate::request;
 
-/// Bytes for all bodies, and those of one person or address. They are counted in steps; the first step of each body
-/// counts not.
+/// Bytes for all bodies, and those for bodies of strangers among them. They are counted in steps; the first step of
+/// each body counts not.
 const HELD: usize = 64 << 20;
-const SHARE: usize = HELD / 4;
+const OF_STRANGERS: usize = HELD / 8;
 const STEP: usize = 16 << 10;
+/// Of each of the two parts, this fraction is the most of one person or address.
+const SHARE: usize = 4;
 
-static ROOM: Semaphore = Semaphore::const_new(HELD / STEP);
+static ROOM: Room = Room::new(HELD - OF_STRANGERS);
+static ROOM_OF_STRANGERS: Room = Room::new(OF_STRANGERS);
 static SHARES: LazyLock<Mutex<HashMap<Sender, usize>>> = LazyLock::new(Mutex::default);
+
+struct Room {
+    steps: Semaphore,
+    share: usize,
+}
+
+impl Room {
+    const fn new(bytes: usize) -> Self {
+        Self { steps: Semaphore::const_new(bytes / STEP), share: bytes / STEP / SHARE }
+    }
+}
 
 /// Who sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Sender {
+pub enum Sender {
+    /// Who has signed in, from wherever.
     Person(String),
+    /// A stranger.
     Address(IpAddr),
+    /// A stranger whose address is not counted.
+    Unknown,
+}
+
+impl Sender {
+    /// Whoever makes the request under way.
+    pub fn current() -> Self {
+        match request::senders() {
+            (Some(person), _) => Self::Person(person),
+            (None, Some(address)) => Self::Address(address),
+            (None, None) => Self::Unknown,
+        }
+    }
+
+    fn room(&self) -> &'static Room {
+        if matches!(self, Self::Person(_)) { &ROOM } else { &ROOM_OF_STRANGERS }
+    }
 }
 
 /// What one body takes of the room, given back when it is dropped.
+#[derive(Debug)]
 pub struct Taken {
-    senders: Vec<Sender>,
+    sender: Sender,
     steps: usize,
     permit: Option<SemaphorePermit<'static>>,
 }
@@ -36,9 +71,7 @@ pub struct Taken {
 impl Taken {
     /// Nothing yet, of whoever makes the request under way.
     pub fn nothing() -> Self {
-        let (person, address) = request::senders();
-        let senders = person.map(Sender::Person).into_iter().chain(address.map(Sender::Address)).collect();
-        Self { senders, steps: 0, permit: None }
+        Self { sender: Sender::current(), steps: 0, permit: None }
     }
 
     /// Takes what a body of so many bytes needs.
@@ -47,20 +80,18 @@ impl Taken {
         if more == 0 {
             return Ok(());
         }
-        let mut shares = shares();
-        let taken = |sender: &Sender| shares.get(sender).copied().unwrap_or(0);
-        if self.senders.iter().any(|sender| taken(sender) + more > SHARE / STEP) {
+        let (mut shares, room) = (shares(), self.sender.room());
+        let taken = shares.get(&self.sender).copied().unwrap_or(0);
+        if self.sender != Sender::Unknown && taken + more > room.share {
             return Err(Refused::NoShare);
         }
-        let permit = u32::try_from(more).ok().and_then(|more| ROOM.try_acquire_many(more).ok());
+        let permit = u32::try_from(more).ok().and_then(|more| room.steps.try_acquire_many(more).ok());
         let permit = permit.ok_or(Refused::NoRoom)?;
         match &mut self.permit {
             Some(own) => own.merge(permit),
             None => self.permit = Some(permit),
         }
-        for sender in &self.senders {
-            *shares.entry(sender.clone()).or_default() += more;
-        }
+        *shares.entry(self.sender.clone()).or_default() += more;
         self.steps += more;
         Ok(())
     }
@@ -72,12 +103,10 @@ impl Drop for Taken {
             return;
         }
         let mut shares = shares();
-        for sender in &self.senders {
-            if let Some(taken) = shares.get_mut(sender) {
-                *taken = taken.saturating_sub(self.steps);
-                if *taken == 0 {
-                    shares.remove(sender);
-                }
+        if let Some(taken) = shares.get_mut(&self.sender) {
+            *taken = taken.saturating_sub(self.steps);
+            if *taken == 0 {
+                shares.remove(&self.sender);
             }
         }
     }

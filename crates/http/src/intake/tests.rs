@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-use super::{Bounded, DOCUMENTS, FIELDS, takes_documents, whole};
+use super::{Bounded, DOCUMENTS, FIELDS, UNKNOWN, apart, aside, takes_documents, whole};
 use crate::rest::tests::{Farm, PASSWORD, description};
 
 /// Bytes that are sent where nobody says to stop.
@@ -303,27 +303,40 @@ async fn a_body_is_taken_up_to_its_bound() {
     assert_eq!(whole(Body::from(vec![7; 2]), 1).await.unwrap_err().code(), "too_large");
 }
 
-/// A body whose first bytes have come, read on behalf of somebody, and what lets its end come.
-fn begun(person: &str, bytes: usize) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
+/// A body whose first bytes have come, and what lets its end come.
+fn unfinished(bytes: usize) -> (Body, oneshot::Sender<()>) {
     let (end, ended) = oneshot::channel();
     let first = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(vec![7; bytes]))]);
     let last = futures_util::stream::once(async move {
         let _ = ended.await;
         Ok(Bytes::from_static(b"!"))
     });
-    let body = Body::from_stream(futures_util::StreamExt::chain(first, last));
-    let (context, person) = (crate::request::RequestContext::of(&Default::default()), person.to_owned());
-    let reading = context.scope(async move {
-        crate::request::note_principal(&person).unwrap();
-        whole(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code())
-    });
-    (tokio::spawn(reading), end)
+    (Body::from_stream(futures_util::StreamExt::chain(first, last)), end)
+}
+
+/// Somebody's request: of a person, or from an address.
+async fn on_behalf<F: Future>(person: Option<&str>, address: Option<[u8; 4]>, work: F) -> F::Output {
+    let context = crate::request::RequestContext::of(&Default::default());
+    let request = async move {
+        let place = address.and_then(|address| crate::crowd::Crowd::new(1_000).enter(address.into()));
+        crate::request::note_crowds(crate::crowd::Crowds::new(crate::Limits::default()), place);
+        person.map(crate::request::note_principal).transpose().unwrap();
+        work.await
+    };
+    context.scope(request).await
+}
+
+/// A body whose first bytes have come, read on behalf of somebody, and what lets its end come.
+fn begun(person: &str, bytes: usize) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
+    let ((body, end), person) = (unfinished(bytes), person.to_owned());
+    let reading = async move { whole(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code()) };
+    (tokio::spawn(async move { on_behalf(Some(&person), None, reading).await }), end)
 }
 
 #[tokio::test]
 async fn one_person_who_sends_slowly_keeps_nobody_else_from_sending() {
     let much = FIELDS - 1;
-    let mut held: Vec<_> = (0..8).map(|_| begun("anna", much)).collect();
+    let mut held: Vec<_> = (0..7).map(|_| begun("anna", much)).collect();
     // What came is taken in before the next task has its turn.
     tokio::task::yield_now().await;
     let (further, _end) = begun("anna", much);
@@ -340,6 +353,85 @@ async fn one_person_who_sends_slowly_keeps_nobody_else_from_sending() {
     let (again, end) = begun("anna", much);
     end.send(()).unwrap();
     assert_eq!(again.await.unwrap(), Ok(FIELDS));
+}
+
+async fn strangers() {
+    let (mut held, mut refused) = (Vec::new(), 0);
+    for number in 0..1_600u16 {
+        let (body, end) = unfinished(UNKNOWN - 1);
+        let from = [198, 18, 0, (number % 8) as u8];
+        let reading = on_behalf(None, Some(from), async { whole(body, UNKNOWN).await.map(|body| body.len()) });
+        held.push((Box::pin(reading), end));
+        let (reading, _) = held.last_mut().unwrap();
+        match futures_util::future::poll_immediate(reading).await {
+            Some(outcome) => {
+                refused += usize::from(["busy", "too_many_requests"].contains(&outcome.unwrap_err().code()))
+            }
+            None => continue,
+        }
+        held.pop();
+    }
+    println!("{} bodies of strangers are held, {refused} were refused", held.len());
+    assert!(refused > 0 && held.len() * UNKNOWN <= 16 << 20, "{} are held", held.len());
+    // Who has signed in sends all the same, from the address of one of the strangers too.
+    let body = || Body::from(vec![7; FIELDS]);
+    for login in ["anna", "bert", "cora"] {
+        let read = on_behalf(Some(login), Some([198, 18, 0, 1]), async { whole(body(), FIELDS).await });
+        assert_eq!(read.await.map(|body| body.len()).map_err(|error| error.code()), Ok(FIELDS), "{login}");
+    }
+    // What signing in takes is not counted.
+    let short = on_behalf(None, Some([198, 18, 0, 1]), async { whole(Body::from("login=anna"), UNKNOWN).await });
+    assert_eq!(short.await.map(|body| body.len()).map_err(|error| error.code()), Ok(10));
+}
+
+#[test]
+fn strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending() {
+    // They take all the room that they have, so no other test may need some of it.
+    if is_alone("strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending") {
+        tokio::runtime::Runtime::new().unwrap().block_on(strangers());
+    }
+}
+
+#[tokio::test]
+async fn bodies_take_their_room_until_they_are_parsed() {
+    let slowly = |_: &[u8]| {
+        // sleep: parsing takes a while, so that bodies wait for their turn
+        std::thread::sleep(Duration::from_millis(20));
+        Ok(())
+    };
+    let send = async || apart(whole(Body::from(vec![7; FIELDS]), FIELDS).await?, slowly).await;
+    let ends = (0..40).map(|_| on_behalf(Some("dora"), None, send()));
+    let ends = futures_util::future::join_all(ends).await;
+    let codes: Vec<_> = ends.into_iter().map(|end| end.map_err(|error| error.code())).collect();
+    let parsed = codes.iter().filter(|end| end.is_ok()).count();
+    assert!((1..=8).contains(&parsed), "{parsed} bodies of 2 MiB were held at a time");
+    assert!(codes.iter().all(|end| matches!(end, Ok(()) | Err("too_many_requests"))), "{codes:?}");
+    assert!(on_behalf(Some("dora"), None, send()).await.is_ok());
+}
+
+#[tokio::test]
+async fn nobody_waits_for_all_that_another_asked_for() {
+    let work = || {
+        aside(|| {
+            // sleep: work takes a while, so that the next waits for it
+            std::thread::sleep(Duration::from_millis(10));
+            tokio::time::Instant::now()
+        })
+    };
+    let anna: Vec<_> = (0..60).map(|_| tokio::spawn(on_behalf(Some("anna"), None, work()))).collect();
+    // Hers is all asked for before his; half of it is given up by who asked.
+    tokio::task::yield_now().await;
+    anna.iter().skip(30).for_each(|work| work.abort());
+    let bert = tokio::spawn(on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
+    let mut before = 0;
+    for work in anna.into_iter().take(30) {
+        before += usize::from(work.await.unwrap().unwrap() < bert);
+    }
+    assert!(before <= 2 * super::processors() + 2, "{before} pieces of work of anna went before the one of bert");
+    // Turns of those who waited no more are not lost.
+    for _ in 0..4 {
+        tokio::time::timeout(PATIENCE, on_behalf(Some("bert"), None, work())).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! Reads what requests carry, and refuses it with words that name the fault.
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{Uri, header};
@@ -87,7 +86,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Create<T> {
     }
 }
 
-async fn json_bytes(request: Request) -> Result<Bytes> {
+async fn json_bytes(request: Request) -> Result<intake::Whole> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
         return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")

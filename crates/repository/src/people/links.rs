@@ -1,16 +1,19 @@
 //! Passwords of links to documents: hashed like those of accounts. Each network has a budget of its own for each link, and
-//! none is shared with strangers elsewhere: whoever guesses has the secret of the link already.
+//! so has each greater network around it. When many failed from wherever, networks from which the link was never opened
+//! wait; no guess elsewhere takes anything from one that opened it.
+
+use std::net::IpAddr;
 
 use database::{Reader, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
 use super::secret::{self, SecretKind};
-use super::throttle::{self, Admission, Subject};
+use super::throttle::{self, Admission};
 use super::{Client, MAX_PASSWORD_CHARS, password};
 use crate::Repository;
 
 /// Fewest characters of a link's password: whoever guesses has to wait soon.
-const MIN_CHARS: usize = 6;
+const MIN_CHARS: usize = 8;
 
 impl Repository {
     /// The secret of a new link, and the hash to store of it.
@@ -40,13 +43,15 @@ impl Repository {
         client: &Client,
     ) -> Result<bool> {
         let address = client.address;
-        let subjects = [Subject::link_pair(link, address), Subject::address(address)];
         // Before a turn is waited for, and again after it: a refusal takes no turn from others and writes nothing.
-        self.refuse_waiting(&subjects).await?;
+        self.refuse_waiting(link, address).await?;
         let turn = self.inner.identities.hasher.turn().await?;
-        self.refuse_waiting(&subjects).await?;
+        self.refuse_waiting(link, address).await?;
         let now = Timestamp::now();
-        let reserve = move |tx: &mut Transaction| throttle::reserve(tx, &subjects, now);
+        let reserve = move |tx: &mut Transaction| {
+            let subjects = throttle::subjects_of_link(tx, link, address, now)?;
+            throttle::reserve(tx, &subjects, now)
+        };
         let reservation = match self.inner.configuration.write_vital(reserve).await? {
             Admission::Admitted(reservation) => reservation,
             Admission::Refused(wait) => return Err(throttle::refusal(wait)),
@@ -54,15 +59,21 @@ impl Repository {
         let fits = password.len() <= 4 * MAX_PASSWORD_CHARS;
         let right = password::verify(turn, if fits { password } else { "" }, Some(stored.to_owned())).await?;
         if right {
-            let settle = move |tx: &mut Transaction| throttle::succeeded(tx, &reservation);
+            let settle = move |tx: &mut Transaction| {
+                throttle::succeeded(tx, &reservation)?;
+                throttle::note_opened(tx, link, address, now)
+            };
             self.inner.configuration.write_vital(settle).await?;
         }
         Ok(right)
     }
 
-    async fn refuse_waiting(&self, subjects: &[Subject; 2]) -> Result<()> {
-        let (subjects, now) = (subjects.clone(), Timestamp::now());
-        let look = move |reader: &mut Reader| throttle::waiting(reader, &subjects, now);
+    async fn refuse_waiting(&self, link: Id, address: IpAddr) -> Result<()> {
+        let now = Timestamp::now();
+        let look = move |reader: &mut Reader| {
+            let subjects = throttle::subjects_of_link(reader, link, address, now)?;
+            throttle::waiting(reader, &subjects, now)
+        };
         self.inner.configuration.read(look).await?.map_or(Ok(()), |wait| Err(throttle::refusal(wait)))
     }
 }

@@ -176,8 +176,8 @@ rules! {
     Sought => of_length(0, MAX_NAME_CHARS);
     /// A password: 10 to 1,024 characters.
     Password => of_length(MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS);
-    /// The password of a link: 6 to 1,024 characters.
-    LinkPassword => of_length(6, MAX_PASSWORD_CHARS);
+    /// The password of a link: 8 to 1,024 characters.
+    LinkPassword => of_length(8, MAX_PASSWORD_CHARS);
     /// What a choice column offers: 1 to 255 characters without control characters.
     Choice => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^[^", control!(), "]+$")));
     /// A file type: the extension without its dot.

@@ -2,11 +2,13 @@
 
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 use crate::people::Client;
+use model::Id;
 
 on_each_engine! {
     a_person_signs_in_while_thousands_guess,
     one_network_has_one_budget_for_all_names,
     strangers_elsewhere_do_not_lock_a_link,
+    guesses_at_a_link_are_bounded_across_networks,
     devices_end_with_their_account,
 }
 
@@ -19,12 +21,17 @@ fn stranger(number: usize) -> Client {
     client(&format!("198.18.{}.{}", number / 250, number % 250 + 1))
 }
 
+/// From a greater network of its own for each number.
+fn far_stranger(number: usize) -> Client {
+    client(&format!("198.{}.{}.1", 18 + number / 250, number % 250))
+}
+
 async fn strangers_elsewhere_do_not_lock_a_link(farm: Farm) {
     let (link, stored) = (farm.repository.next_id(), farm.repository.link_password("open sesame").await.unwrap());
     let attempt =
         async |password: &str, from: &Client| farm.repository.try_link_password(link, &stored, password, from).await;
     for number in 0..101 {
-        assert!(!attempt("guess", &stranger(number)).await.unwrap(), "{number}");
+        assert!(!attempt("guess", &far_stranger(number)).await.unwrap(), "{number}");
     }
     assert!(attempt("open sesame", &client("10.0.0.1")).await.unwrap());
     // From one network soon only time helps, with the right password too.
@@ -34,6 +41,41 @@ async fn strangers_elsewhere_do_not_lock_a_link(farm: Farm) {
     for password in ["guess", "open sesame"] {
         assert_eq!(code(attempt(password, &client("10.0.0.2")).await), "too_many_attempts");
     }
+    farm.close().await;
+}
+
+async fn guesses_at_a_link_are_bounded_across_networks(farm: Farm) {
+    assert_eq!(code(farm.repository.link_password("7 chars").await), "invalid_link_password");
+    let stored = farm.repository.link_password("open sesame").await.unwrap();
+    let (link, other) = (farm.repository.next_id(), farm.repository.next_id());
+    let attempt = async |link: Id, password: &str, from: &Client| {
+        farm.repository.try_link_password(link, &stored, password, from).await
+    };
+    let opener = client("10.0.0.1");
+    assert!(attempt(link, "open sesame", &opener).await.unwrap());
+    // One customer of a provider has thousands of small networks.
+    let mut tried = 0;
+    for number in 0..36 {
+        let from = client(&format!("2001:db8:7:{number:x}::1"));
+        tried += usize::from(attempt(link, "guess", &from).await.is_ok());
+        let from = client(&format!("203.0.113.{number}"));
+        tried += usize::from(attempt(link, "guess", &from).await.is_ok());
+    }
+    // 20 an hour of each; as many more as were forgiven while the test ran.
+    assert!((40..44).contains(&tried), "{tried}");
+    assert!(!attempt(other, "guess", &client("203.0.113.40")).await.unwrap(), "another link has its own budget");
+    // Then new networks wait, and hear for how long.
+    let mut networks = (0..250).map(far_stranger);
+    let refused = loop {
+        match attempt(link, "guess", &networks.next().expect("everybody may guess")).await {
+            Ok(_) => tried += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!((200..230).contains(&tried), "{tried} guesses from everywhere");
+    assert_eq!((refused.code(), refused.retry_after().is_some()), ("too_many_attempts", true));
+    // Whoever opened the link before does not.
+    assert!(attempt(link, "open sesame", &opener).await.unwrap());
     farm.close().await;
 }
 

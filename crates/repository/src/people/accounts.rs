@@ -4,6 +4,7 @@ use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
 use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
+use super::sign_in::Purpose;
 use super::throttle;
 use super::{Account, Client, text};
 use crate::Session;
@@ -211,7 +212,7 @@ impl Session {
         }
         // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
         let _alone = self.repository.inner.identities.changes.begin(self.principal.id)?;
-        let checked = self.repository.authenticate(&self.principal.login, old, client, true).await?;
+        let checked = self.repository.authenticate(&self.principal.login, old, client, Purpose::Change).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
             return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));
         }

@@ -104,6 +104,9 @@ impl NameCache {
 pub(crate) struct Verified {
     pub(crate) account: Id,
     pub(crate) password_version: i64,
+    /// The list of passwords that nobody may have on which it was looked for and not found; [`Id::NONE`] when there was no
+    /// list.
+    pub(crate) unlisted: Option<Id>,
 }
 
 /// Passwords that were verified a short time ago, by a hash that only this process can compute.
@@ -140,6 +143,13 @@ impl VerifiedPasswords {
             kept.retain(|_, (_, at)| at.elapsed() < VERIFIED_FOR);
         }
         make_room(kept, MOST_PASSWORDS).insert(digest, (verified, Instant::now()));
+    }
+
+    /// Notes that a password that is kept is not on this list.
+    pub(crate) fn note_unlisted(&self, digest: &[u8; 32], list: Id) {
+        if let Some((verified, _)) = lock(&self.kept).get_mut(digest) {
+            verified.unlisted = Some(list);
+        }
     }
 
     /// Forgets a password that turned out to be old.
@@ -261,7 +271,7 @@ mod tests {
         let cache = VerifiedPasswords::new().unwrap();
         assert_ne!(cache.digest("ab", "c"), cache.digest("a", "bc"));
         assert_ne!(cache.digest("ab", "c"), VerifiedPasswords::new().unwrap().digest("ab", "c"));
-        let verified = Verified { account: Id::new(1000), password_version: 1 };
+        let verified = Verified { account: Id::new(1000), password_version: 1, unlisted: None };
         for n in 0..3 * MOST_PASSWORDS {
             cache.put(cache.digest("ann", &n.to_string()), verified);
         }

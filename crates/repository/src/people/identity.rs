@@ -14,6 +14,7 @@ use metrics::counter;
 use model::{Error, Id, Limits, Network, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
 
 use super::secret::{self, SecretKind};
+use super::sign_in::Purpose;
 use super::{Client, Identities};
 use crate::Repository;
 
@@ -118,10 +119,9 @@ impl Repository {
     /// Exhausted with code `too_many_attempts` after too many failures; Forbidden with code `leaked_password` when the
     /// password is right and nobody may have it any more; Unavailable or Corrupt from the configuration database.
     pub async fn caller_from_password(&self, login: &str, password: &str, client: &Client) -> Result<Option<Caller>> {
-        let identity = self.authenticate(login, password, client, true).await?;
+        let identity = self.authenticate(login, password, client, Purpose::Request).await?;
         count("password", identity.is_some());
         let Some(identity) = identity else { return Ok(None) };
-        self.refuse_listed(password).await?;
         let repository = self.clone();
         let caller = self
             .inner

@@ -9,6 +9,7 @@ use database::configuration::{event, web_session};
 use model::{Error, Id, Proof, Result, Timestamp};
 
 use super::Client;
+use super::sign_in::Purpose;
 use crate::Session;
 
 /// How long a proof is fresh.
@@ -48,9 +49,11 @@ impl Session {
     /// Proves anew for a session of the caller's that it is them.
     ///
     /// # Errors
-    /// Forbidden with code `wrong_password`; Exhausted with code `too_many_attempts`; NotFound when the session has ended.
+    /// Forbidden with code `wrong_password`, or with code `leaked_password` when it is right and nobody may have it any
+    /// more; Exhausted with code `too_many_attempts`; NotFound when the session has ended.
     pub async fn prove(&self, session: Id, password: &str, client: &Client) -> Result<()> {
-        let checked = self.repository.authenticate(&self.principal.login, password, client, false).await?;
+        let login = &self.principal.login;
+        let checked = self.repository.authenticate(login, password, client, Purpose::Session).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
             return Err(Error::forbidden("the password is wrong").with_code("wrong_password"));
         }

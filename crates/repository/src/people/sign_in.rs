@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use database::configuration::account::{self, Identity, StoredPassword};
-use database::configuration::{event, web_session};
+use database::configuration::{event, password_list, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
 use model::{Error, Id, LoginName, Principal, Proof, Result, Timestamp};
@@ -16,6 +16,7 @@ use model::{Error, Id, LoginName, Principal, Proof, Result, Timestamp};
 use super::cache::Verified;
 use super::devices::{self, Whereabouts};
 use super::identity::principal;
+use super::password_list::{Asked, leaked};
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Reservation};
 use super::{MAX_PASSWORD_CHARS, WebSession, password, text};
@@ -72,7 +73,7 @@ impl Repository {
     /// Forbidden with code `sign_in_failed` when login and password do not fit or when the old password is not on the list; those of
     /// [`change_own_password`](crate::Session::change_own_password).
     pub async fn replace_leaked_password(&self, login: &str, old: &str, new: &str, client: &Client) -> Result<()> {
-        let identity = self.authenticate(login, old, client, false).await?.ok_or_else(failed)?;
+        let identity = self.authenticate(login, old, client, Purpose::Change).await?.ok_or_else(failed)?;
         if !self.is_listed(old).await? {
             return Err(failed());
         }
@@ -98,10 +99,9 @@ impl Repository {
         client: &Client,
         now: Timestamp,
     ) -> Result<SignedIn> {
-        let Some(identity) = self.authenticate(login, password, client, false).await? else {
+        let Some(identity) = self.authenticate(login, password, client, Purpose::Session).await? else {
             return Err(failed());
         };
-        self.refuse_listed(password).await?;
         let (secret, hash) = secret::new(SecretKind::Session)?;
         let fresh_device = secret::new(SecretKind::Device)?;
         let from = Whereabouts::new(client.address, client.device.as_deref());
@@ -135,14 +135,17 @@ impl Repository {
         Ok(SignedIn { secret, expires_at, principal, outdated_password, device })
     }
 
-    /// The enabled account with this login and password. `each_request` says that no session begins, so that the success is
-    /// recorded here.
+    /// The enabled account with this login and password.
+    ///
+    /// # Errors
+    /// Exhausted with code `too_many_attempts`; Forbidden with code `leaked_password` when the password is right and
+    /// nobody may have it any more, unless it is shown to be changed.
     pub(super) async fn authenticate(
         &self,
         login: &str,
         password: &str,
         client: &Client,
-        each_request: bool,
+        purpose: Purpose,
     ) -> Result<Option<Identity>> {
         let verified = &self.inner.identities.verified;
         // Neither a login nor a password outside the rules exists. It is handled like any other that does not fit.
@@ -150,36 +153,53 @@ impl Repository {
         let login = LoginName::new(login).ok().filter(|_| possible);
         let password = if possible { password } else { "" };
         let digest = verified.digest(login.as_ref().map_or("", LoginName::as_str), password);
-        if let Some(identity) = self.verified_before(&digest, login.as_ref()).await? {
+        if let Some(identity) = self.verified_before(&digest, login.as_ref(), password, purpose).await? {
             return Ok(Some(identity));
         }
         let attempt = Attempt::new(login, client);
         self.refuse_while_waiting(&attempt).await?;
         let _alone = verified.turn(&digest).await;
-        if let Some(identity) = self.verified_before(&digest, attempt.login.as_ref()).await? {
+        if let Some(identity) = self.verified_before(&digest, attempt.login.as_ref(), password, purpose).await? {
             return Ok(Some(identity));
         }
-        let identity = self.check(&attempt, password, each_request).await?;
-        if let Some(identity) = &identity {
-            let known = Verified { account: identity.account, password_version: identity.password_version };
-            verified.put(digest, known);
-        }
-        Ok(identity)
+        let Some((identity, asked)) = self.check(&attempt, password, purpose).await? else { return Ok(None) };
+        let unlisted = asked.filter(|asked| !asked.listed).map(|asked| asked.list);
+        let (account, password_version) = (identity.account, identity.password_version);
+        verified.put(digest, Verified { account, password_version, unlisted });
+        if asked.is_some_and(|asked| asked.listed) { Err(leaked()) } else { Ok(Some(identity)) }
     }
 
-    /// The account, when this password was right a short time ago and nothing changed since.
-    async fn verified_before(&self, digest: &[u8; 32], login: Option<&LoginName>) -> Result<Option<Identity>> {
+    /// The account, when this password was right a short time ago and nothing changed since. It is looked for on the
+    /// list again when that is another one.
+    async fn verified_before(
+        &self,
+        digest: &[u8; 32],
+        login: Option<&LoginName>,
+        password: &str,
+        purpose: Purpose,
+    ) -> Result<Option<Identity>> {
         let verified = &self.inner.identities.verified;
-        let Some(Verified { account, password_version }) = verified.get(digest) else { return Ok(None) };
-        let identity = self.inner.configuration.read(move |reader| account::find_identity(reader, account)).await?;
+        let Some(Verified { account, password_version, unlisted }) = verified.get(digest) else { return Ok(None) };
+        let find = move |reader: &mut Reader| {
+            let list = if purpose.asks_list() { password_list::in_use(reader)? } else { None };
+            Ok((account::find_identity(reader, account)?, list.map_or(Id::NONE, |list| list.id)))
+        };
+        let (identity, list) = self.inner.configuration.read(find).await?;
         let same = |identity: &Identity| {
             identity.password_version == password_version && login.is_some_and(|login| login.as_str() == identity.login)
         };
-        let identity = identity.filter(same);
-        if identity.is_none() {
+        let Some(identity) = identity.filter(same) else {
             verified.remove(digest);
+            return Ok(None);
+        };
+        if purpose.asks_list() && unlisted != Some(list) {
+            let asked = self.ask_list(password).await?;
+            if asked.listed {
+                return Err(leaked());
+            }
+            verified.note_unlisted(digest, asked.list);
         }
-        Ok(identity)
+        Ok(Some(identity))
     }
 
     /// Turns away who has to wait, before that costs anything.
@@ -193,8 +213,13 @@ impl Repository {
         waiting.map_or(Ok(()), |wait| Err(refused(wait)))
     }
 
-    /// Counts one attempt and runs it.
-    async fn check(&self, attempt: &Attempt, password: &str, each_request: bool) -> Result<Option<Identity>> {
+    /// Counts one attempt and runs it. A password that is right is looked for on the list before anything is recorded.
+    async fn check(
+        &self,
+        attempt: &Attempt,
+        password: &str,
+        purpose: Purpose,
+    ) -> Result<Option<(Identity, Option<Asked>)>> {
         // The turn comes first: otherwise many at once would count as failed attempts while they wait.
         let turn = self.inner.identities.hasher.turn().await?;
         let (reservation, stored) = self.reserve(attempt).await?;
@@ -203,6 +228,10 @@ impl Repository {
             None => (None, None),
         };
         let right = password::verify(turn, password, hash).await?;
+        // Of a disabled account nothing more is looked for: that it is right must not show by how long it takes.
+        let asks = right && known.is_some_and(|(_, _, disabled)| !disabled) && purpose.asks_list();
+        let asked = if asks { Some(self.ask_list(password).await?) } else { None };
+        let succeeds = purpose == Purpose::Request && asked.is_none_or(|asked| !asked.listed);
         let (address, from) = (attempt.address, attempt.from);
         let settle = move |tx: &mut Transaction| {
             let identity = match known {
@@ -212,7 +241,7 @@ impl Repository {
             match &identity {
                 Some(identity) => {
                     throttle::succeeded(tx, &reservation)?;
-                    if each_request {
+                    if succeeds {
                         from.keep_address(tx, identity.account, Timestamp::now())?;
                         let detail = format!("HTTP Basic, {address}");
                         record(tx, identity.account, "sign-in.success", identity.account, detail)?;
@@ -227,12 +256,12 @@ impl Repository {
         };
         let identity = self.inner.configuration.write_vital(settle).await?;
         match &identity {
-            Some(_) if each_request => count("success"),
+            Some(_) if succeeds => count("success"),
             // Counted when the session has begun.
             Some(_) => {}
             None => count("failure"),
         }
-        Ok(identity)
+        Ok(identity.map(|identity| (identity, asked)))
     }
 
     /// Counts an attempt before it is made, and reads what it has to match.
@@ -273,6 +302,23 @@ impl Repository {
             .purged_at
             .compare_exchange(last, now.micros(), Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
+    }
+}
+
+/// For what a password is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A session begins, or is proved anew; that is recorded there.
+    Session,
+    /// One request; the success is recorded when it is checked.
+    Request,
+    /// A new password takes its place, so that it may be one that nobody may have any more.
+    Change,
+}
+
+impl Purpose {
+    fn asks_list(self) -> bool {
+        self != Self::Change
     }
 }
 

@@ -30,7 +30,9 @@ const MOST_BITS: u32 = 20;
 /// Parts that one transaction writes or deletes.
 const PARTS_AT_ONCE: usize = 64;
 /// Sums in one part beyond which the file holds no sums of passwords, which spread evenly.
-const MOST_IN_PART: usize = 1 << 20;
+const MOST_IN_PART: usize = 8 * PART_ENTRIES as usize;
+/// Entries of a part that are decoded in less than a millisecond.
+const SHORT_PART: u64 = 2 * PART_ENTRIES;
 /// Age at which a list that was never completed belongs to an import that was cut short.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -137,40 +139,53 @@ impl Session {
     }
 }
 
+/// What the list said of a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The list that was asked; [`Id::NONE`] when there is none.
+    pub(super) list: Id,
+    /// Whether the password is on it.
+    pub(super) listed: bool,
+}
+
 impl Repository {
     /// Whether a password is on the list of those that nobody may have.
     ///
     /// # Errors
     /// Unavailable or Corrupt from the configuration database.
     pub(super) async fn is_listed(&self, password: &str) -> Result<bool> {
+        Ok(self.ask_list(password).await?.listed)
+    }
+
+    /// Looks for a password on the list of those that nobody may have.
+    ///
+    /// # Errors
+    /// Unavailable or Corrupt from the configuration database.
+    pub(super) async fn ask_list(&self, password: &str) -> Result<Asked> {
         let sum = sum_of(password);
         let find = move |reader: &mut database::Reader| {
-            let Some(list) = password_list::in_use(reader)? else { return Ok(None) };
-            password_list::part(reader, list.id, part_of(&sum, list.bits))
+            let Some(list) = password_list::in_use(reader)? else { return Ok((Id::NONE, None)) };
+            Ok((list.id, password_list::part(reader, list.id, part_of(&sum, list.bits))?))
         };
-        match self.inner.configuration.read(find).await? {
-            Some((entries, coded)) => coding::holds(&coded, entries, within_part(&sum)),
-            None => Ok(false),
-        }
+        let (list, part) = self.inner.configuration.read(find).await?;
+        let Some((entries, coded)) = part else { return Ok(Asked { list, listed: false }) };
+        let look = move || coding::holds(&coded, entries, within_part(&sum));
+        let listed = if entries <= SHORT_PART { look()? } else { blocking(look).await? };
+        Ok(Asked { list, listed })
     }
 }
 
-impl Repository {
-    /// Refuses a sign-in with a password that nobody may have any more.
-    ///
-    /// # Errors
-    /// Forbidden with code `leaked_password`.
-    pub(super) async fn refuse_listed(&self, password: &str) -> Result<()> {
-        if !self.is_listed(password).await? {
-            return Ok(());
-        }
-        counter!("strongroom_listed_passwords_total").increment(1);
-        Err(Error::forbidden(
-            "this password is known from a leak, so that others may try it: sign in through the web page and choose another",
-        )
-        .with_code("leaked_password"))
-    }
+/// The refusal of a password that is right and that nobody may have any more.
+pub(super) fn leaked() -> Error {
+    counter!("strongroom_listed_passwords_total").increment(1);
+    Error::forbidden(
+        "this password is known from a leak, so that others may try it: \
+         sign in through the web page and choose another",
+    )
+    .with_code("leaked_password")
+}
 
+impl Repository {
     /// Refuses a new password that nobody may have.
     ///
     /// # Errors

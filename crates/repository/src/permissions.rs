@@ -111,7 +111,8 @@ impl Session {
     /// Grants a role to a user or group on an item that has its own permissions.
     ///
     /// Errors: `Conflict` with code `inherits` when the item inherits; `Forbidden` when the role allows more than the caller has,
-    /// and with code `fresh_sign_in_needed` for who administers the farm, on a root site.
+    /// and with code `fresh_sign_in_needed` for a role that lets its holder hand out roles or manage the site, and, for
+    /// who administers the farm, for any role on a root site.
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
         let map = self.map().await?;
         let wanted = map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
@@ -122,6 +123,10 @@ impl Session {
             let rights = located.rights();
             if !rights.contains(wanted.rights) {
                 return Err(too_great(&wanted.name));
+            }
+            // Whoever has such a role keeps what they want of the place, and lets others in.
+            if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
+                asking.require_fresh("give a role that manages permissions or the site")?;
             }
             // An administrator has all rights everywhere: whoever found their session must not hand them out for good.
             if asking.principal().everywhere && located.node().id == located.collection.id {

@@ -13,7 +13,6 @@ statements! {
         ORDER BY principal_id, role_id";
     GRANTED_TO = "SELECT g.scope_id, g.role_id, s.node_id FROM scope_grant g JOIN scope s ON s.id = g.scope_id
         WHERE g.principal_id = $1 AND s.collection_id = $2";
-    IS_GRANTED = "SELECT 1 FROM scope_grant WHERE principal_id = $1 LIMIT 1";
     GRANT = "INSERT INTO scope_grant (scope_id, principal_id, role_id, granted_at, granted_by) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (scope_id, principal_id, role_id) DO NOTHING";
     REVOKE = "DELETE FROM scope_grant WHERE scope_id = $1 AND principal_id = $2 AND role_id = $3";
@@ -70,12 +69,6 @@ pub fn grants(reader: &mut Reader<'_>, scope: Id) -> Result<Vec<GrantRow>> {
             granted_by: row.get(3)?,
         })
     })
-}
-
-/// Returns whether a user or group has a role anywhere in this database. Roles on items in recycle bins count: a
-/// restoration brings them back.
-pub fn is_granted_anything(reader: &mut Reader<'_>, principal: Id) -> Result<bool> {
-    Ok(reader.find(IS_GRANTED, &params![principal], |row| row.get::<i64>(0))?.is_some())
 }
 
 /// What is granted to a principal in a site collection: scope, role and the item that owns the scope.

@@ -131,7 +131,7 @@ async fn members(
 
 /// Put a user into a group
 ///
-/// For administrators of the farm.
+/// For administrators of the farm who have proved within the last ten minutes that it is them.
 #[utoipa::path(
     put,
     path = "/api/v1/groups/{id}/members/{user}",

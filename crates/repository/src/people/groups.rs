@@ -1,7 +1,6 @@
 //! Owns what may be done with groups and their members.
 
 use database::configuration::{account, event, farm, group, principal};
-use database::content::scope;
 use database::{Reader, Transaction};
 use model::{Error, Id, MAX_PAGE, Name, Principal, Result, Timestamp, fold};
 
@@ -106,13 +105,11 @@ impl Session {
     /// Puts an account into a group, from the next request on; nothing happens when it is there.
     ///
     /// # Errors
-    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed` when the group has a role anywhere;
-    /// NotFound; Invalid with code `built_in` for *Everyone*; Unavailable when a content database does not answer.
+    /// Forbidden for others than farm administrators, and with code `fresh_sign_in_needed`, whether the group has a
+    /// role or not: it may be given one afterwards; NotFound; Invalid with code `built_in` for *Everyone*.
     pub async fn add_member(&self, id: Id, member: Id) -> Result<()> {
         self.require_farm_administrator("change the members of groups")?;
-        if !self.is_fresh() && self.is_granted_anything(id).await? {
-            self.require_fresh("add members to a group that has roles")?;
-        }
+        self.require_fresh("add members to a group")?;
         let actor = self.principal.id;
         let add = move |tx: &mut Transaction| {
             farm::change_directory(tx)?;
@@ -124,18 +121,6 @@ impl Session {
             Ok(())
         };
         self.repository.inner.configuration.write(add).await
-    }
-
-    /// Returns whether a user or group has a role anywhere in the farm, recycle bins included.
-    async fn is_granted_anything(&self, principal: Id) -> Result<bool> {
-        let map = self.map().await?;
-        map.require_all()?;
-        for content in &map.databases {
-            if content.database.read(move |reader| scope::is_granted_anything(reader, principal)).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Takes an account out of a group, from the next request on; nothing happens when it is not there.

@@ -54,6 +54,15 @@ async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
     let switched = |disabled| AccountChange { disabled: Some(disabled), ..AccountChange::default() };
     farm.administrator().await.update_account(out, switched(true)).await.unwrap();
     let (group, role) = powers(farm).await;
+    let admin = farm.administrator().await;
+    let unused = admin.create_group(&format!("unused {}", farm.repository.next_id()), "").await.unwrap().id;
+    let manages = [Right::View, Right::ManagePermissions].into_iter().collect();
+    let manages = admin.create_role(&format!("manages {}", farm.repository.next_id()), manages).await.unwrap().id;
+    let place = Name::new(format!("place {}", farm.repository.next_id())).unwrap();
+    // A role that was made is known to whoever asks afterwards.
+    let admin = farm.administrator().await;
+    let place = admin.create_folder(&at("Documents"), &place).await.unwrap().id;
+    session.break_inheritance(&place.into(), true).await.unwrap();
     let all = Some(Rights::ALL);
     let secrets = [("secret".to_owned(), "x".to_owned())].into();
     vec![
@@ -65,6 +74,9 @@ async fn sensitive(farm: &Farm, session: &Session) -> Vec<&'static str> {
         code(session.create_account(with_password).await),
         code(session.update_account(out, switched(false)).await),
         code(session.add_member(group, ann).await),
+        code(session.add_member(unused, ann).await),
+        code(session.grant(&place.into(), ann, manages).await),
+        code(session.grant(&place.into(), unused, Role::FULL_CONTROL).await),
         code(session.update_role(role, None, all).await),
         code(session.grant(&at(""), ann, Role::READ).await),
         code(session.change_store("none", &Default::default(), &secrets).await),
@@ -82,7 +94,11 @@ async fn a_token_never_makes_tokens_or_passwords(farm: Farm) {
     let eve = NewAccount { password: None, ..person("eve") };
     let eve = robot.create_account(eve).await.unwrap().id;
     let group = robot.create_group("without a role", "").await.unwrap().id;
-    robot.add_member(group, eve).await.unwrap();
+    admin.add_member(group, eve).await.unwrap();
+    robot.remove_member(group, eve).await.unwrap();
+    let folder = robot.create_folder(&at("Documents"), &Name::new("for eve").unwrap()).await.unwrap().id;
+    robot.break_inheritance(&folder.into(), true).await.unwrap();
+    robot.grant(&folder.into(), eve, Role::CONTRIBUTE).await.unwrap();
     let disabled = AccountChange { disabled: Some(true), ..AccountChange::default() };
     robot.update_account(eve, disabled).await.unwrap();
     let (_, role) = powers(&farm).await;

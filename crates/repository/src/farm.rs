@@ -12,6 +12,7 @@ use search::sandbox::Sandbox;
 
 use crate::access::AccessCache;
 use crate::activity::Activity;
+use crate::busy::Busy;
 use crate::gauge::Gauges;
 use crate::map::MapCell;
 use crate::people::{Identities, password};
@@ -109,11 +110,15 @@ pub(crate) struct Inner {
     pub(crate) unfinished: Unfinished,
     pub(crate) looks: crate::clock::Looks,
     pub(crate) looked_for_forgotten: crate::forgotten::Looked,
+    /// Walks through listings that take long.
+    pub(crate) walks: Busy,
     pub(crate) place_key: crate::sealed::PlaceKey,
     /// Where documents are opened, in a process that does that.
     pub(crate) sandbox: OnceLock<Sandbox>,
 }
 
+/// Walks through listings that one person may have under way when they take long; each keeps a processor busy.
+const MOST_LONG_WALKS: usize = 2;
 /// Milliseconds of identifiers that are granted at once: 4,096 of them each.
 const GRANTED: i64 = 2 * 60 * 1000;
 /// Time between two looks whether more are needed.
@@ -183,6 +188,7 @@ impl Repository {
             unfinished: Unfinished::default(),
             looks: crate::clock::Looks::default(),
             looked_for_forgotten: crate::forgotten::Looked::default(),
+            walks: Busy::new(MOST_LONG_WALKS),
             place_key: crate::sealed::PlaceKey::default(),
             sandbox: OnceLock::new(),
         };

@@ -8,6 +8,7 @@ mod accesses;
 mod activity;
 mod address;
 mod attach;
+mod busy;
 mod clean_up;
 mod clock;
 mod columns;

@@ -121,6 +121,15 @@ impl Checked {
     }
 }
 
+/// How long a read may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    /// Some milliseconds.
+    Short,
+    /// More: it keeps no thread of the runtime from other requests.
+    Long,
+}
+
 impl Session {
     pub(crate) fn new(repository: Repository, principal: Principal) -> Self {
         Self { repository, principal: Arc::new(principal), repetition: Repetition::default(), tokens: Arc::default() }
@@ -159,22 +168,34 @@ impl Session {
         target: &Target,
         f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
     ) -> Result<(Located, T)> {
+        self.inspect_for(Time::Short, target, f).await
+    }
+
+    /// The same for `f` that may take long.
+    pub(crate) async fn inspect_for<T: Send + 'static>(
+        &self,
+        time: Time,
+        target: &Target,
+        f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
+    ) -> Result<(Located, T)> {
         self.repository.inner.activity.note();
         let map = self.map().await?;
         let content = self.content_of(&map, target).await?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());
         let database = content.database.clone();
         let finder = Finder { repository, principal, map, content, keep: true };
-        database
-            .read(move |reader| {
-                let located = match &target {
-                    Target::Id(id) => locate_id(reader, &finder, *id)?,
-                    Target::Path(path) => locate_path(reader, &finder, path)?,
-                };
-                let result = f(reader, &located)?;
-                Ok((located, result))
-            })
-            .await
+        let look = move |reader: &mut Reader<'_>| {
+            let located = match &target {
+                Target::Id(id) => locate_id(reader, &finder, *id)?,
+                Target::Path(path) => locate_path(reader, &finder, path)?,
+            };
+            let result = f(reader, &located)?;
+            Ok((located, result))
+        };
+        match time {
+            Time::Short => database.read(look).await,
+            Time::Long => database.read_long(look).await,
+        }
     }
 
     pub(crate) async fn locate(&self, target: &Target) -> Result<Located> {

@@ -5,9 +5,13 @@
 mod support;
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use model::{ColumnKind, ColumnValue, ErrorKind, Id, Name, Role, Timestamp};
-use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, ValueTest, ValuesChange};
+use database::{Database, Engine, Schema, Sql, Transaction, params};
+use model::{ColumnKind, ColumnValue, ErrorKind, Id, LibrarySettings, Name, Role, Timestamp, Versioning};
+use repository::{ColumnChange, Filter, ListRequest, NewView, Session, Sort, Target, ValueTest, ValuesChange};
 use support::{at, each_farm, put};
 
 /// All names of a listing in its order, taken `limit` at a time.
@@ -164,4 +168,81 @@ async fn views_are_of_one_person_or_of_everybody() {
         assert_eq!(admin.save_view(&documents, long).await.unwrap_err().kind(), ErrorKind::Invalid);
     })
     .await;
+}
+
+/// Documents that a reader may know nothing of, in front of the one that they may.
+const DRAFTS: i64 = 100_000;
+
+/// Makes many drafts of one that is there.
+async fn multiply(content: &Database, draft: Id) {
+    let multiply = move |transaction: &mut Transaction<'_>| {
+        let sql = "INSERT INTO node (id, collection_id, parent_id, library_id, scope_id, kind, name, folded, \
+            created_at, created_by, modified_at, modified_by, content_type_id, size, media_type, version_id, \
+            published_id, major, minor) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $2) \
+            SELECT d.id + n, d.collection_id, d.parent_id, d.library_id, d.scope_id, d.kind, d.name || n, \
+            d.folded || n, d.created_at, d.created_by, d.modified_at, d.modified_by, d.content_type_id, d.size, \
+            d.media_type, d.version_id, d.published_id, d.major, d.minor FROM node d, n WHERE d.id = $1";
+        transaction.execute(Sql::new(sql), &params![draft, DRAFTS]).map(drop)
+    };
+    content.write(multiply).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
+    let farm = support::Farm::new(Engine::Sqlite).await;
+    let admin = farm.administrator().await;
+    let settings = LibrarySettings { versioning: Versioning::MajorMinor, ..LibrarySettings::default() };
+    admin.create_library(&at(""), &Name::new("Drafts").unwrap(), settings).await.unwrap();
+    let draft = put(&admin, "Drafts/a-draft.txt", "draft").await.unwrap().id;
+    let shown = put(&admin, "Drafts/z-shown.txt", "shown").await.unwrap().id;
+    admin.publish(&Target::Id(shown), "").await.unwrap();
+    let content = Database::open(&farm.content.location, Schema::Content, &database::Options::default()).await.unwrap();
+    multiply(&content, draft).await;
+    content.close().await;
+    let (id, reader) = farm.person("reader").await;
+    admin.grant(&at(""), id, Role::READ).await.unwrap();
+    let filter = Filter { name: "txt".into(), ..Filter::default() };
+    let request = ListRequest { filter, limit: 100, ..ListRequest::default() };
+
+    // Whatever else runs on this one thread goes on while the walk does.
+    let (ticks, started) = (Arc::new(AtomicUsize::new(0)), Instant::now());
+    let counted = ticks.clone();
+    let ticking = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            // sleep: a tick is what other requests need time for
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    for unfiltered in [false, true] {
+        let before = ticks.load(Ordering::Relaxed);
+        let asked = if unfiltered { ListRequest { limit: 100, ..ListRequest::default() } } else { request.clone() };
+        let page = reader.list_filtered(&at("Drafts"), asked).await.unwrap().page;
+        let names: Vec<_> = page.items.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!((names, page.next.is_some()), (vec!["z-shown.txt"], false), "the page is what it was");
+        let ticked = ticks.load(Ordering::Relaxed) - before;
+        println!("{ticked} ticks in {:?}", started.elapsed());
+        assert!(ticked > 20, "{ticked} ticks while the walk went on");
+    }
+    assert_eq!(reader.media_types(&at("Drafts")).await.unwrap(), ["text/plain"]);
+    ticking.abort();
+
+    // One person has few such walks under way, and takes none from another.
+    let (id, other) = farm.person("other").await;
+    admin.grant(&at(""), id, Role::READ).await.unwrap();
+    let reader = farm.session(reader.principal().id).await;
+    let other = farm.session(other.principal().id).await;
+    let walk = async |session: &Session| {
+        let walked = session.list_filtered(&at("Drafts"), request.clone()).await;
+        walked.map(|listed| listed.page.items.len()).map_err(|error| error.code())
+    };
+    let many = async {
+        let walks = (0..5).map(|_| walk(&reader));
+        futures_util::future::join_all(walks).await
+    };
+    let (many, one) = tokio::join!(many, walk(&other));
+    assert_eq!(one, Ok(1));
+    let refused = many.iter().filter(|walked| **walked == Err("too_many_requests")).count();
+    assert!((1..=3).contains(&refused), "{many:?}");
+    assert!(many.contains(&Ok(1)), "{many:?}");
 }

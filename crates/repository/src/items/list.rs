@@ -1,13 +1,16 @@
 //! Looking at items and paging through what they hold.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
 
 use database::Reader;
 use database::content::{column, sorted};
 use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fold};
 
 use super::filter::Filter;
-use super::walk::Listing;
+use super::slices::{Begun, Slice};
+use super::walk::{Listing, Progress, TIME, Walked};
 use crate::locate::Located;
 use crate::locks::mark_open;
 use crate::view::Item;
@@ -168,45 +171,16 @@ impl Session {
     /// time is up.
     pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
         let order = self.group_order(target, &request).await?;
-        let (_, listed) = self
-            .inspect(target, move |reader, located| {
-                let place = located.item(reader)?;
-                let listing = Listing::new(located, &request, &place.path, order);
-                let limit = fitting(request.limit, place.path.len());
-                let mut page = listing.page(reader, request.after.clone(), limit)?;
-                mark_open(reader, located, &mut page.items)?;
-                let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
-                Ok(Listed { place, page, columns, values })
-            })
-            .await?;
-        Ok(listed)
+        let wanted = Arc::new((request, order));
+        let listed = self.in_slices(target, move |reader, located, before: Option<Begun>| {
+            list_slice(reader, located, &wanted.0, &wanted.1, before)
+        });
+        listed.await
     }
 
     /// Media types of the documents in a library or folder that the caller may see, at most 50.
     pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
-        let (_, types) = self
-            .inspect(target, |reader, located| {
-                let mut types = sorted::types(reader, located.node().id, MOST_TYPES)?;
-                let mut failed = None;
-                types.retain(|kind| {
-                    let request = ListRequest {
-                        sort: Sort::Type,
-                        filter: Filter { media_type: Some(kind.clone()), ..Filter::default() },
-                        ..ListRequest::default()
-                    };
-                    let listing = Listing::new(located, &request, "", Order::Types(vec![kind.clone()]));
-                    match listing.page(reader, None, 1) {
-                        Ok(page) => !page.items.is_empty(),
-                        Err(error) => {
-                            failed = Some(error);
-                            false
-                        }
-                    }
-                });
-                failed.map_or(Ok(types), Err)
-            })
-            .await?;
-        Ok(types)
+        self.in_slices(target, types_slice).await
     }
 
     /// The groups of an order that has any: people by their names, or media types.
@@ -247,6 +221,68 @@ impl Session {
         people.sort_by_cached_key(|id| (names.get(id).map(|name| fold(&name.name)), *id));
         Ok(column.map_or(Order::People(people.clone()), |column| Order::Named(column, people)))
     }
+}
+
+fn list_slice(
+    reader: &mut Reader<'_>,
+    located: &Located,
+    request: &ListRequest,
+    order: &Order,
+    before: Option<Begun>,
+) -> Result<Slice<Begun, Listed>> {
+    let place = located.item(reader)?;
+    let listing = Listing::new(located, request, &place.path, order.clone());
+    let limit = fitting(request.limit, place.path.len());
+    let mut page = match listing.page_slice(reader, before, request.after.as_ref(), limit)? {
+        Slice::Done(page) => page,
+        Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
+    };
+    mark_open(reader, located, &mut page.items)?;
+    let (columns, values) = columns_of(reader, located, &page.items, request.columns)?;
+    Ok(Slice::Done(Listed { place, page, columns, values }))
+}
+
+/// Media types that are being looked through.
+struct Types {
+    /// Those that are still to be looked for, and how far that came with the last of them.
+    left: Vec<String>,
+    progress: Option<Progress>,
+    seen: Vec<String>,
+}
+
+fn types_slice(reader: &mut Reader<'_>, located: &Located, before: Option<Types>) -> Result<Slice<Types, Vec<String>>> {
+    let mut types = match before {
+        Some(types) => types,
+        None => {
+            let mut left = sorted::types(reader, located.node().id, MOST_TYPES)?;
+            left.reverse();
+            Types { left, progress: None, seen: Vec::new() }
+        }
+    };
+    let end = Instant::now() + TIME;
+    while let Some(kind) = types.left.last().cloned() {
+        let request = ListRequest {
+            sort: Sort::Type,
+            filter: Filter { media_type: Some(kind.clone()), ..Filter::default() },
+            ..ListRequest::default()
+        };
+        let listing = Listing::new(located, &request, "", Order::Types(vec![kind.clone()]));
+        let begun = types.progress.take().or_else(|| listing.begin(None));
+        // A page without items ends in front of the first that there is to see.
+        match begun.map(|begun| listing.walk(reader, begun, 0, end)).transpose()? {
+            Some(Walked::Unfinished(progress)) => {
+                types.progress = Some(progress);
+                return Ok(Slice::Unfinished(types));
+            }
+            Some(Walked::Page(page)) if page.next.is_some() => types.seen.push(kind),
+            Some(Walked::Page(_)) | None => {}
+        }
+        types.left.pop();
+        if Instant::now() > end && !types.left.is_empty() {
+            return Ok(Slice::Unfinished(types));
+        }
+    }
+    Ok(Slice::Done(types.seen))
 }
 
 /// How many of `limit` items a page has when each of them repeats so many bytes: at least one.

@@ -13,6 +13,7 @@ mod place;
 mod remove;
 mod search;
 mod seen;
+mod slices;
 mod transfer;
 mod walk;
 

@@ -14,8 +14,28 @@ use super::list::{ListRequest, Order, Page, Sort, SortKey};
 use crate::locate::Located;
 use crate::view::Item;
 
-/// Time after which a filtered walk stops with what it has.
-const TIME: Duration = Duration::from_millis(150);
+/// Time after which a filtered walk stops with what it has, and any walk lets others go on.
+pub(super) const TIME: Duration = Duration::from_millis(150);
+
+/// How far a walk came.
+pub(super) struct Progress {
+    place: SortKey,
+    /// The last item that the caller may know, and whether the walk came to one at all.
+    known: SortKey,
+    went_on: bool,
+    /// What was found.
+    pub(super) items: Vec<Item>,
+    /// When a filtered walk stops with what it has, if it came anywhere.
+    enough: Instant,
+}
+
+/// What became of a walk.
+pub(super) enum Walked {
+    /// The page is there.
+    Page(Page<Item, SortKey>),
+    /// It has to go on from here: the time is up, and it came to nothing behind which a page may end.
+    Unfinished(Progress),
+}
 
 /// One listing of one place.
 pub(super) struct Listing<'a> {
@@ -34,54 +54,59 @@ impl<'a> Listing<'a> {
         Self { located, sort: request.sort, down: request.descending, path, filter, sieve, order }
     }
 
-    pub(super) fn page(
-        &self,
-        reader: &mut Reader<'_>,
-        after: Option<SortKey>,
-        limit: usize,
-    ) -> Result<Page<Item, SortKey>> {
-        let mut items = Vec::new();
+    /// The state of permissions and places that it goes by.
+    pub(super) fn tree_version(&self) -> i64 {
+        self.located.collection.tree_version
+    }
+
+    /// The beginning of a walk behind `after`; none when there is nothing to walk through.
+    pub(super) fn begin(&self, after: Option<SortKey>) -> Option<Progress> {
         if self.located.node().kind == NodeKind::Document {
-            return Ok(Page { items, next: None });
+            return None;
         }
-        let Some(mut place) = after.or_else(|| self.start()) else {
-            return Ok(Page { items, next: None });
-        };
-        let end = Instant::now() + TIME;
-        // The last item that the caller may know, and whether the walk came to one at all.
-        let (mut known, mut went_on) = (place.clone(), false);
+        let place = after.or_else(|| self.start())?;
+        Some(Progress { known: place.clone(), place, went_on: false, items: Vec::new(), enough: Instant::now() + TIME })
+    }
+
+    /// Goes on with a walk up to the end of the page, or for one slice of time.
+    pub(super) fn walk(&self, reader: &mut Reader<'_>, mut at: Progress, limit: usize, end: Instant) -> Result<Walked> {
         loop {
             // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
-            let wanted = if self.filter.values.is_empty() { limit - items.len() + 1 } else { MAX_PAGE };
+            let wanted =
+                if self.filter.values.is_empty() { limit.saturating_sub(at.items.len()) + 1 } else { MAX_PAGE };
             let wanted = wanted.clamp(50, MAX_PAGE);
-            let rows = self.rows(reader, &place, wanted)?;
+            let rows = self.rows(reader, &at.place, wanted)?;
             let exhausted = rows.len() < wanted;
             let passes = self.filter.judge(reader, self.located.node().library_id, &rows)?;
             let mut last_known = None;
             for (row, passes) in rows.iter().zip(passes).filter(|(row, _)| self.located.may_know(row)) {
-                if passes && items.len() == limit {
-                    let next = last_known.map_or(Ok(known), |row| self.key(reader, &place, row))?;
-                    return Ok(Page { items, next: Some(next) });
+                if passes && at.items.len() >= limit {
+                    let next = last_known.map_or(Ok(at.known), |row| self.key(reader, &at.place, row))?;
+                    return Ok(Walked::Page(Page { items: at.items, next: Some(next) }));
                 }
                 last_known = Some(row);
                 if passes {
-                    items.push(self.located.child(reader, row, self.path)?);
+                    at.items.push(self.located.child(reader, row, self.path)?);
                 }
             }
             if let Some(row) = last_known {
-                (known, went_on) = (self.key(reader, &place, row)?, true);
+                (at.known, at.went_on) = (self.key(reader, &at.place, row)?, true);
             }
             if let Some(row) = rows.last() {
-                place = self.key(reader, &place, row)?;
+                at.place = self.key(reader, &at.place, row)?;
             }
             if exhausted {
-                match self.behind(&place) {
-                    Some(next) => place = next,
-                    None => return Ok(Page { items, next: None }),
+                match self.behind(&at.place) {
+                    Some(next) => at.place = next,
+                    None => return Ok(Walked::Page(Page { items: at.items, next: None })),
                 }
             }
-            if !self.filter.is_empty() && went_on && Instant::now() > end {
-                return Ok(Page { items, next: Some(known) });
+            let now = Instant::now();
+            if !self.filter.is_empty() && at.went_on && now > at.enough {
+                return Ok(Walked::Page(Page { items: at.items, next: Some(at.known) }));
+            }
+            if now > end {
+                return Ok(Walked::Unfinished(at));
             }
         }
     }

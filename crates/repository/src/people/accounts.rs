@@ -201,17 +201,21 @@ impl Session {
     /// Changes the caller's own password, which ends all of the caller's sessions. Tokens go on working.
     ///
     /// # Errors
-    /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`, and with
-    /// code `too_many_requests` while another change of the caller's is under way; Invalid with code `same_password`,
-    /// `invalid_password`, `easy_password` or `listed_password`; Forbidden with code `token_scope` for a token that is for less
-    /// than the account.
+    /// Forbidden with code `wrong_password` when `old` is not the password; Exhausted with code `too_many_attempts`,
+    /// and with code `too_many_requests` while another change of the caller's is under way; Invalid with code
+    /// `same_password`, `invalid_password`, `easy_password` or `listed_password`; Forbidden with code `token_scope` for
+    /// a token that is for less than the account.
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         if old == new {
             return Err(Error::invalid("this is the old password: choose another one").with_code("same_password"));
         }
         // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
-        let _alone = self.repository.inner.identities.changes.begin(self.principal.id)?;
+        let alone = self.repository.inner.identities.changes.begin(self.principal.id);
+        let _alone = alone.ok_or_else(|| {
+            Error::exhausted("another change of your password is under way: wait until it has ended")
+                .with_code("too_many_requests")
+        })?;
         let checked = self.repository.authenticate(&self.principal.login, old, client, Purpose::Change).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
             return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));

@@ -3,13 +3,13 @@
 //! Nothing here decides alone: each entry is good for one state of the database, or for one directory version or password
 //! version that is read from the database for each request. All maps are bounded.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use database::Mark;
 use database::configuration::principal::PrincipalName;
-use model::{Error, Id, Result, Timestamp};
+use model::{Id, Result, Timestamp};
 
 use super::identity::Held;
 
@@ -104,8 +104,8 @@ impl NameCache {
 pub(crate) struct Verified {
     pub(crate) account: Id,
     pub(crate) password_version: i64,
-    /// The list of passwords that nobody may have on which it was looked for and not found; [`Id::NONE`] when there was no
-    /// list.
+    /// The list of passwords that nobody may have on which it was looked for and not found; [`Id::NONE`] when there was
+    /// no list.
     pub(crate) unlisted: Option<Id>,
 }
 
@@ -175,36 +175,6 @@ impl Default for Turns {
 impl Turns {
     async fn at(&self, number: usize) -> tokio::sync::MutexGuard<'_, ()> {
         self.0[number % self.0.len()].lock().await
-    }
-}
-
-/// Who changes their own password at the moment.
-#[derive(Default)]
-pub(crate) struct Changes(Mutex<HashSet<Id>>);
-
-/// A change of a person's password, under way until it is dropped.
-pub(crate) struct Change<'a> {
-    all: &'a Changes,
-    person: Id,
-}
-
-impl Changes {
-    /// Begins the one change that a person may have under way.
-    ///
-    /// # Errors
-    /// Exhausted with code `too_many_requests` when there is one already.
-    pub(crate) fn begin(&self, person: Id) -> Result<Change<'_>> {
-        if lock(&self.0).insert(person) {
-            return Ok(Change { all: self, person });
-        }
-        Err(Error::exhausted("another change of your password is under way: wait until it has ended")
-            .with_code("too_many_requests"))
-    }
-}
-
-impl Drop for Change<'_> {
-    fn drop(&mut self) {
-        lock(&self.all.0).remove(&self.person);
     }
 }
 

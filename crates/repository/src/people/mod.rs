@@ -29,6 +29,8 @@ mod tests;
 
 use std::sync::atomic::AtomicI64;
 
+use crate::busy::Busy;
+
 pub use accounts::{AccountChange, NewAccount};
 pub use database::configuration::account::Account;
 pub use database::configuration::event::Event as FarmEvent;
@@ -49,7 +51,7 @@ pub(crate) struct Identities {
     hasher: password::Hasher,
     verified: cache::VerifiedPasswords,
     /// Who changes their own password.
-    changes: cache::Changes,
+    changes: Busy,
     held: cache::Credentials,
     groups: cache::GroupCache,
     names: cache::NameCache,
@@ -67,7 +69,7 @@ impl Identities {
         Ok(Self {
             hasher: password::Hasher::new(),
             verified: cache::VerifiedPasswords::new()?,
-            changes: cache::Changes::default(),
+            changes: Busy::new(1),
             held: cache::Credentials::default(),
             groups: cache::GroupCache::default(),
             names: cache::NameCache::default(),

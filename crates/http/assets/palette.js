@@ -53,6 +53,10 @@ async function results(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
   if (!answer.ok || answer.redirected) return [];
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const none = dialog.querySelector(".none");
+  none.dataset.usual ??= none.textContent;
+  // While a part of the farm is away, the answer says so.
+  none.textContent = page.querySelector("p")?.textContent ?? none.dataset.usual;
   return [...page.querySelectorAll("li a")].map((link) => goTo(document.adoptNode(link), link.querySelector("small").textContent));
 }
 

@@ -11,11 +11,11 @@ use database::configuration::policy;
 use database::configuration::role;
 use database::configuration::site_collection::{self, SiteCollectionRow};
 use futures_util::future::join_all;
-use model::{Error, Id, NodePath, Result, Rights, Role};
+use model::{Error, ErrorKind, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
 use crate::Repository;
-use crate::attach::{AbsentDatabase, Looking, needs_all, reason_of};
+use crate::attach::{AbsentDatabase, DATABASE_AWAY, Looking, needs_all, reason, reason_of};
 use crate::database_store::DatabaseStore;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
 use crate::placement::{Policies, Policy};
@@ -26,6 +26,43 @@ pub(crate) struct ContentDatabase {
     pub(crate) database: Database,
     /// The store that keeps BLOBs in this database itself.
     pub(crate) own_store: BlobStore,
+}
+
+impl ContentDatabase {
+    /// Its name, for an answer that is gathered from all databases and lacks what is in this one, which gave this
+    /// error.
+    ///
+    /// # Errors
+    /// One that tells of something else than the database itself.
+    pub(crate) fn left_out(&self, error: Error) -> Result<String> {
+        if !is_of_the_database(&error) {
+            return Err(error);
+        }
+        tracing::warn!(
+            database = self.row.name,
+            error = error.report(),
+            "an answer lacks what is in a content database that cannot be read"
+        );
+        Ok(self.row.name.clone())
+    }
+
+    /// The error for a request that needs this database, which gave this error.
+    pub(crate) fn away(&self, error: Error) -> Error {
+        if !is_of_the_database(&error) {
+            return error;
+        }
+        let message = format!(
+            "the content database \"{}\" of this site cannot be read: {}. An administrator of the farm must mend it",
+            self.row.name,
+            reason(error.kind(), error.code())
+        );
+        Error::unavailable(message).with_code(DATABASE_AWAY).with_source(error)
+    }
+}
+
+/// Whether a database is damaged or gives no answer, rather than that it answered something.
+fn is_of_the_database(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable)
 }
 
 /// Everything that requests need to find their way, as of one version.
@@ -100,6 +137,11 @@ impl Map {
     /// What the farm knows of its content databases, whether they are open or not.
     pub(crate) fn database_rows(&self) -> impl Iterator<Item = &ContentDatabaseRow> {
         self.databases.iter().map(|content| &content.row).chain(self.absent.iter().map(|absent| &absent.row))
+    }
+
+    /// Names of the content databases that are not open.
+    pub(crate) fn away(&self) -> Vec<String> {
+        self.absent.iter().map(|absent| absent.name().to_owned()).collect()
     }
 
     /// Refuses what would take the silence of a database that is away for an answer.

@@ -98,7 +98,8 @@ impl Session {
         Err(Error::conflict(format!("the backup {id} {why}")).with_code("backup_not_kept"))
     }
 
-    /// Everything that waits to be deleted, and since when.
+    /// Everything that waits to be deleted, and since when, but for what is in a database of
+    /// [`Session::databases_away`].
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn pending_reclaim(&self) -> Result<Vec<PendingReclaim>> {
@@ -116,11 +117,14 @@ impl Session {
                 due: since.after(window(reason)),
                 held: held.is_some_and(|held| since >= held),
             };
-            let (blobs, bytes, since) = database.database.read_long(blob::marked).await?;
+            let read = |reader: &mut Reader<'_>| Ok((blob::marked(reader)?, reclaim::totals(reader)?));
+            let ((blobs, bytes, since), totals) = match database.database.read_long(read).await {
+                // It is named as a whole.
+                Err(_) if database.database.damage().is_some() => continue,
+                read => read?,
+            };
             found.extend(since.map(|since| pending(String::new(), UNREFERENCED, blobs, bytes, since)));
-            for Pending { store_id, reason, blobs, bytes, since } in
-                database.database.read_long(reclaim::totals).await?
-            {
+            for Pending { store_id, reason, blobs, bytes, since } in totals {
                 found.push(pending(storage.store_name(store_id), &reason, blobs, bytes, since));
             }
         }
@@ -164,7 +168,11 @@ impl Storage {
                         reclaim::count_since(reader, since, DATABASE_STORE)?,
                     ])
                 };
-                for (count, size) in database.database.read_long(count).await? {
+                let counted = match database.database.read_long(count).await {
+                    Err(_) if database.database.damage().is_some() => continue,
+                    counted => counted?,
+                };
+                for (count, size) in counted {
                     blobs += crate::view::size(count);
                     bytes += crate::view::size(size);
                 }

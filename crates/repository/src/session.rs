@@ -12,6 +12,7 @@ use model::{
 };
 
 use crate::access::Access;
+use crate::attach::AbsentDatabase;
 use crate::detail::Detail;
 use crate::documents::{require_free, taken, taken_unseen};
 use crate::events::AUDIT_ACTIONS;
@@ -216,13 +217,19 @@ impl Session {
         if let ([only], []) = (map.databases.as_slice(), map.absent.as_slice()) {
             return Ok(only.clone());
         }
+        if let Ok(collection) = map.collection(id) {
+            return map.database(collection.database_id).cloned();
+        }
+        let mut failed = None;
         for content in &map.databases {
-            if content.database.read(move |reader| database::content::node::find(reader, id)).await?.is_some() {
-                return Ok(content.clone());
+            match content.database.read(move |reader| database::content::node::find(reader, id)).await {
+                Ok(Some(_)) => return Ok(content.clone()),
+                Ok(None) => {}
+                Err(error) => failed = Some(error),
             }
         }
         // It may be in one that nobody can ask.
-        map.absent.first().map_or_else(|| Err(crate::locate::no_item()), |absent| Err(absent.error()))
+        Err(failed.or_else(|| map.absent.first().map(AbsentDatabase::error)).unwrap_or_else(crate::locate::no_item))
     }
 
     /// Asks for these rights, and makes the guard by which a transaction asks again: that the items are still there, and

@@ -220,10 +220,14 @@ impl Session {
     /// One site collection. Who may not open its root site sees of it what leads to what they may open: address, title
     /// and colour.
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
-        if let Ok(row) = self.map().await?.collection(id) {
-            self.map().await?.database(row.database_id)?;
-        }
-        let (root, usage) = self.inspect_root(id, |reader, root| root.usage(reader)).await?;
+        let inspect = self.inspect_root(id, |reader, root| root.usage(reader));
+        let (root, usage) = match self.map().await?.collection(id).map(|row| row.database_id) {
+            Ok(database) => {
+                let content = self.map().await?.database(database)?.clone();
+                inspect.await.map_err(|error| content.away(error))?
+            }
+            Err(_) => inspect.await?,
+        };
         let row = root.map.collection(id)?;
         let rights = root.rights();
         Ok(SiteCollection {

@@ -12,7 +12,7 @@ use crate::farm::DATABASE_STORE;
 use crate::gauge::Reading;
 use crate::object_settings::KEYS;
 use crate::view::size;
-use crate::{Session, Target};
+use crate::{Repository, Session, Target};
 
 /// A content database and what it refers to.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct DatabaseStatus {
     pub engine: &'static str,
     /// Why it is not open, when it is not; nothing is known of what it holds then.
     pub trouble: Option<String>,
-    /// Bytes of the database itself.
-    pub bytes: u64,
+    /// Bytes of the database itself; none when it cannot be asked.
+    pub bytes: Option<u64>,
     /// BLOBs smaller than this stay in the database.
     pub minimum_size: u64,
     /// Name of the store that new BLOBs go to.
@@ -130,7 +130,7 @@ impl Session {
                 name: content.row.name.clone(),
                 engine: content.database.engine().as_str(),
                 trouble: content.database.damage().map(|damage| damage.report.clone()).or(trouble),
-                bytes: bytes.unwrap_or_default(),
+                bytes: bytes.ok(),
                 minimum_size: size(content.row.minimum_size),
                 active_store: name_of(content.row.active_store_id),
                 references: totals.into_iter().map(|(id, n, bytes)| (name_of(id), size(n), size(bytes))).collect(),
@@ -141,13 +141,22 @@ impl Session {
                 name: absent.row.name.clone(),
                 engine: self.repository.inner.place_of(&absent.row)?.engine().as_str(),
                 trouble: Some(absent.message().to_owned()),
-                bytes: 0,
+                bytes: None,
                 minimum_size: size(absent.row.minimum_size),
                 active_store: name_of(absent.row.active_store_id),
                 references: Vec::new(),
             });
         }
         Ok(databases)
+    }
+
+    /// Names of the content databases that are not open or not believed: figures and lists for administrators lack what
+    /// is in them.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn databases_away(&self) -> Result<Vec<String>> {
+        self.require_farm_administrator("see its storage")?;
+        self.repository.databases_away().await
     }
 
     /// The stores of the farm, none of which is asked what it holds: that may take long.
@@ -189,5 +198,20 @@ impl Session {
             sum.disk_bytes += usage.disk_bytes;
         }
         Ok(sum)
+    }
+}
+
+impl Repository {
+    /// Names of the content databases that are not open or not believed, as far as this process knows; nothing is
+    /// asked.
+    ///
+    /// # Errors
+    /// Those of reading the map of the farm for the first time.
+    pub async fn databases_away(&self) -> Result<Vec<String>> {
+        let map = self.map().await?;
+        let damaged = map.databases.iter().filter(|content| content.database.damage().is_some());
+        let mut names = map.away();
+        names.extend(damaged.map(|content| content.row.name.clone()));
+        Ok(names)
     }
 }

@@ -35,8 +35,11 @@ pub struct FoundJson {
     items: Vec<ItemJson>,
     /// Whether there are more than were asked for.
     more: bool,
-    /// Whether everything was looked through; false when time was up before the oldest documents were.
+    /// Whether everything was looked through; false when time was up before the oldest documents were, or when
+    /// `incomplete` names something.
     complete: bool,
+    /// Names of the content databases that are away or cannot be read, in which nothing was looked for.
+    incomplete: Vec<String>,
 }
 
 pub fn routes() -> OpenApiRouter<AppState> {
@@ -61,5 +64,6 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     }
     let found = caller.session.search(&query.q, limit).await?;
     let items = item::items(&caller.session, found.items).await?;
-    Ok(Reply(FoundJson { items, more: found.more, complete: found.whole }))
+    let complete = found.whole && found.incomplete.is_empty();
+    Ok(Reply(FoundJson { items, more: found.more, complete, incomplete: found.incomplete }))
 }

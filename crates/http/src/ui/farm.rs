@@ -3,9 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use model::{Error, Id, Result, SitePath};
-use repository::{
-    DatabaseStatus, HealthFinding, HealthSubject, Server, Severity, SiteCollection, SiteUsage, StoreStatus,
-};
+use repository::{DatabaseStatus, HealthFinding, HealthSubject, Server, Severity, SiteCollection, StoreStatus};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -61,7 +59,6 @@ impl Finding {
 struct SiteRow {
     href: String,
     site: SiteCollection,
-    usage: SiteUsage,
     percent: Option<u64>,
 }
 
@@ -77,7 +74,6 @@ pub async fn show(State(state): State<AppState>, mut visit: Visit) -> Shown {
             let quota = usage.quota_bytes.filter(|quota| *quota > 0)?;
             Some((usage.used_bytes / (quota / 100).max(1)).min(100))
         }),
-        usage: site.usage.clone().unwrap_or_default(),
         site,
     });
     let sites = sites.collect();

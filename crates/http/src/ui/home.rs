@@ -1,7 +1,7 @@
 //! The page that everybody comes to first: the search, what changed last, one's own work, the sites.
 
 use askama::Template;
-use model::{Id, NodeKind, Timestamp};
+use model::{ErrorKind, Id, NodeKind, Timestamp};
 use repository::{Happening, Item, KnownSite, Sort, Target};
 
 use super::caller::Visit;
@@ -52,6 +52,8 @@ struct HomePage<'a> {
     more_sites: bool,
     libraries: Vec<Crumb>,
     welcome: bool,
+    /// Content databases whose part of the farm is missing here; empty when nothing is.
+    away: String,
 }
 
 #[derive(Template)]
@@ -59,6 +61,7 @@ struct HomePage<'a> {
 struct Collections<'a> {
     page: &'a Page,
     links: Vec<Crumb>,
+    away: String,
 }
 
 /// The page.
@@ -76,14 +79,19 @@ pub async fn show(mut visit: Visit) -> Shown {
         items.iter().map(|item| entry(item, browse::name_of(&names, item.modified_by))).collect()
     };
     let libraries = match home.sites.as_slice() {
-        [only] => libraries(&visit, only.id).await?,
+        [only] => match libraries(&visit, only.id).await {
+            // The rest of the page is there all the same.
+            Err(error) if error.kind() == ErrorKind::Corrupt => Vec::new(),
+            found => found?,
+        },
         _ => Vec::new(),
     };
     let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
     visit.page.own_search = true;
     Ok(html(&HomePage {
         page: &visit.page,
-        welcome: administrator && home.recent.is_empty(),
+        welcome: administrator && home.recent.is_empty() && home.incomplete.is_empty(),
+        away: home.incomplete.join(", "),
         recent: entries(&home.recent),
         checked_out: entries(&home.checked_out),
         drafts: entries(&home.drafts),
@@ -113,8 +121,9 @@ async fn told(visit: &Visit) -> model::Result<Vec<Told>> {
 
 /// All sites that the caller knows of.
 pub async fn sites(visit: Visit) -> Shown {
-    let sites = visit.session.sites(MOST_SITES).await?;
-    Ok(html(&Collections { page: &visit.page, links: sites.iter().map(link).collect() }))
+    let home = visit.session.home_of_sites(MOST_SITES).await?;
+    let links = home.sites.iter().map(link).collect();
+    Ok(html(&Collections { page: &visit.page, links, away: home.incomplete.join(", ") }))
 }
 
 /// Who knows one site only is led to what is in it.

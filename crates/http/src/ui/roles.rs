@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Error, Id, Result, Right, Rights, Role};
+use model::{Error, ErrorKind, Id, Result, Right, Rights, Role};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -18,6 +18,8 @@ use super::{frame, html, permissions, refuse};
 #[template(path = "roles.html")]
 struct RolesPage<'a> {
     page: &'a Page,
+    /// Content databases of which nothing is known here; empty when there are none.
+    away: String,
     rows: Vec<Row>,
 }
 
@@ -26,22 +28,27 @@ struct Row {
     name: String,
     built_in: bool,
     rights: Vec<&'static str>,
-    uses: u64,
+    /// None when it cannot be told.
+    uses: Option<u64>,
 }
 
 /// The list of roles.
 pub async fn list(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm/roles")?;
+    let uses: Option<HashMap<Id, u64>> = match visit.session.role_uses().await {
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable) => None,
+        uses => Some(uses?),
+    };
+    let away = visit.session.databases_away().await?.join(", ");
     let page = &visit.page;
-    let uses: HashMap<Id, u64> = visit.session.role_uses().await?;
     let rows = visit.session.roles().await?.into_iter().map(|role| Row {
         id: role.id,
         name: permissions::role_name(page, role.id, &role.name),
         built_in: role.is_built_in(),
         rights: permissions::words(page, role.rights),
-        uses: uses.get(&role.id).copied().unwrap_or(0),
+        uses: uses.as_ref().map(|uses| uses.get(&role.id).copied().unwrap_or(0)),
     });
-    Ok(html(&RolesPage { page, rows: rows.collect() }))
+    Ok(html(&RolesPage { page, away, rows: rows.collect() }))
 }
 
 fn form<'a>(page: &'a Page, role: Option<&Role>, name: &str, rights: Rights) -> Form<'a> {

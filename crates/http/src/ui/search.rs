@@ -53,12 +53,17 @@ struct SearchPage<'a> {
     rows: Vec<Row>,
     more: bool,
     whole: bool,
+    /// Content databases in which nothing was looked for; empty when there are none.
+    away: String,
 }
 
 #[derive(Template)]
 #[template(path = "search-part.html")]
-struct Part {
+struct Part<'a> {
+    page: &'a Page,
     rows: Vec<Row>,
+    /// As on the page of all.
+    away: String,
 }
 
 /// The page, or for the palette its list.
@@ -69,7 +74,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> Shown {
     let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
     if part {
         let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
-        return Ok(html(&Part { rows }));
+        return Ok(html(&Part { page: &visit.page, rows, away: found.incomplete.join(", ") }));
     }
     visit.page.query = asked;
     draw(&visit, &found).await
@@ -86,6 +91,7 @@ async fn draw(visit: &Visit, found: &Found) -> Shown<Response> {
         rows: rows.collect(),
         more: found.more,
         whole: found.whole,
+        away: found.incomplete.join(", "),
     }))
 }
 

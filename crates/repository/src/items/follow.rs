@@ -78,7 +78,10 @@ impl Session {
         for content in &map.databases {
             let mut eyes = Eyes::of(self, &map, content);
             let look = move |reader: &mut Reader<'_>| newest(reader, &mut eyes, limit);
-            all.append(&mut content.database.read_long(look).await?);
+            match content.database.read_long(look).await {
+                Ok(mut part) => all.append(&mut part),
+                Err(error) => drop(content.left_out(error)?),
+            }
         }
         all.sort_by_key(|happening| std::cmp::Reverse(happening.at));
         all.truncate(limit);

@@ -47,6 +47,8 @@ pub struct Home {
     pub followed: Vec<Item>,
     /// Site collections that the caller knows of, the root first, then by title.
     pub sites: Vec<KnownSite>,
+    /// Names of the content databases that are away or cannot be read: what is in them is missing here.
+    pub incomplete: Vec<String>,
 }
 
 impl Session {
@@ -57,17 +59,28 @@ impl Session {
 
     /// Site collections that the caller knows of, the root first, then by title; at most `limit`.
     pub async fn sites(&self, limit: usize) -> Result<Vec<KnownSite>> {
-        Ok(self.gather(limit, false).await?.sites)
+        Ok(self.home_of_sites(limit).await?.sites)
+    }
+
+    /// The same, with what is missing; no documents are gathered.
+    pub async fn home_of_sites(&self, limit: usize) -> Result<Home> {
+        self.gather(limit, false).await
     }
 
     async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {
         self.repository.inner.activity.note();
         let map = self.map().await?;
-        let mut home = Home::default();
+        let mut home = Home { incomplete: map.away(), ..Home::default() };
         for content in &map.databases {
             let eyes = Eyes::of(self, &map, content);
             let visit = move |reader: &mut Reader<'_>| Visit { eyes, limit }.all(reader, documents);
-            let mut part = content.database.read_long(visit).await?;
+            let mut part = match content.database.read_long(visit).await {
+                Ok(part) => part,
+                Err(error) => {
+                    home.incomplete.push(content.left_out(error)?);
+                    continue;
+                }
+            };
             home.recent.append(&mut part.recent);
             home.checked_out.append(&mut part.checked_out);
             home.drafts.append(&mut part.drafts);

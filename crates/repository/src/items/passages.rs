@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Name, NodePath, Result, fold};
+use model::{Error, Name, NodePath, Result, fold};
 
-use crate::Session;
+use crate::{DATABASE_AWAY, Session};
 
 impl Session {
     /// The names that come after a path in the addresses of site collections that the caller knows of, each once, in order. Where no
@@ -15,9 +15,15 @@ impl Session {
         if !map.collections.iter().any(|row| next(&row.path, &above).is_some()) {
             return Ok(Vec::new());
         }
-        let known = self.sites(map.collections.len()).await?;
+        let home = self.home_of_sites(map.collections.len()).await?;
+        let away = map.away();
+        // Whoever copies a listing deletes what is not in it.
+        if let Some(name) = home.incomplete.iter().find(|name| !away.contains(name)) {
+            let text = format!("the content database \"{name}\" cannot be read, so that not all of this can be listed");
+            return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
+        }
         let names: BTreeMap<String, &str> =
-            known.iter().filter_map(|site| next(&site.path, &above)).map(|name| (fold(name), name)).collect();
+            home.sites.iter().filter_map(|site| next(&site.path, &above)).map(|name| (fold(name), name)).collect();
         Ok(names.into_values().map(str::to_owned).collect())
     }
 }

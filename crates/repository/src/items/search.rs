@@ -42,6 +42,8 @@ pub struct Found {
     pub more: bool,
     /// Whether everything was looked through; if not, older documents were left out because time was up.
     pub whole: bool,
+    /// Names of the content databases that are away or cannot be read, in which nothing was looked for.
+    pub incomplete: Vec<String>,
 }
 
 /// What is looked for.
@@ -108,8 +110,7 @@ impl Session {
         self.repository.inner.activity.note();
         let map = self.map().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
-        // What lies in a database that is away is not looked for.
-        let mut found = Found { whole: map.absent.is_empty(), ..Found::default() };
+        let mut found = Found { whole: true, incomplete: map.away(), ..Found::default() };
         let begun = Instant::now();
         for content in &map.databases {
             let look = Look {
@@ -119,7 +120,13 @@ impl Session {
                 stretch: bounds.stretch,
                 limit,
             };
-            let (some_places, some_documents) = content.database.read_long(move |reader| look.all(reader)).await?;
+            let (some_places, some_documents) = match content.database.read_long(move |reader| look.all(reader)).await {
+                Ok(parts) => parts,
+                Err(error) => {
+                    found.incomplete.push(content.left_out(error)?);
+                    continue;
+                }
+            };
             for part in [&some_places, &some_documents] {
                 found.more |= part.more;
                 found.whole &= part.whole;

@@ -199,8 +199,11 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
 
 async fn databases(session: &Session) -> Result<(Value, String)> {
     let databases = session.database_status().await?;
-    let bytes =
-        |row: &DatabaseStatus| row.trouble.clone().map_or_else(|| size(row.bytes), |why| format!("not open: {why}"));
+    let bytes = |row: &DatabaseStatus| match (&row.trouble, row.bytes) {
+        (Some(why), None) => format!("not open: {why}"),
+        (Some(why), Some(bytes)) => format!("{}; {why}", size(bytes)),
+        (None, bytes) => bytes.map_or_else(|| "–".to_owned(), size),
+    };
     let rows: Vec<_> = databases.iter().map(|row| [row.name.clone(), row.engine.to_owned(), bytes(row)]).collect();
     let value = databases
         .iter()
@@ -214,15 +217,15 @@ fn usage(site: &SiteCollection) -> SiteUsage {
 }
 
 fn site_json(site: &SiteCollection) -> Value {
-    let usage = usage(site);
+    let usage = site.usage.as_ref();
     json!({
         "id": site.id.to_string(),
         "address": site.path,
         "title": site.title,
-        "database": usage.database,
-        "documents": usage.documents,
-        "used_bytes": usage.used_bytes,
-        "quota_bytes": usage.quota_bytes,
+        "database": usage.map(|usage| usage.database.clone()),
+        "documents": usage.map(|usage| usage.documents),
+        "used_bytes": usage.map(|usage| usage.used_bytes),
+        "quota_bytes": usage.and_then(|usage| usage.quota_bytes),
         "audit_reads": site.audit_reads,
         "created_at": site.created_at.map(time),
         "trouble": site.trouble,
@@ -232,7 +235,7 @@ fn site_json(site: &SiteCollection) -> Value {
 fn site_table(sites: &[SiteCollection]) -> String {
     let row = |site: &SiteCollection| {
         if let Some(trouble) = &site.trouble {
-            let unknown = String::new;
+            let unknown = || "–".to_owned();
             return [format!("/{}", site.path), site.title.clone(), trouble.clone(), unknown(), unknown(), unknown()];
         }
         let usage = usage(site);

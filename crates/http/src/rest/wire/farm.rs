@@ -26,8 +26,8 @@ pub struct DatabaseJson {
     pub engine: &'static str,
     /// Why it is not open, when it is not; what it holds is not known then.
     pub trouble: Option<String>,
-    /// Bytes of the database itself.
-    pub bytes: u64,
+    /// Bytes of the database itself; null when it cannot be asked.
+    pub bytes: Option<u64>,
     /// BLOBs smaller than this many bytes stay in the database.
     pub minimum_size: u64,
     /// The store that new BLOBs go to.

@@ -38,6 +38,9 @@ pub struct HomeJson {
     pub followed: Vec<ItemJson>,
     /// Site collections that the caller knows of, the root first, then by title.
     pub sites: Vec<KnownSiteJson>,
+    /// Names of the content databases that are away or cannot be read, so that what is in them is missing in this
+    /// answer; empty when the answer is complete.
+    pub incomplete: Vec<String>,
 }
 
 impl HomeJson {
@@ -49,6 +52,7 @@ impl HomeJson {
             drafts: item::items(session, home.drafts).await?,
             followed: item::items(session, home.followed).await?,
             sites: home.sites.into_iter().map(Into::into).collect(),
+            incomplete: home.incomplete,
         })
     }
 }

@@ -31,6 +31,8 @@ pub struct After {
 #[template(path = "faults.html")]
 struct FaultsPage<'a> {
     page: &'a Page,
+    /// Content databases of which nothing is known here; empty when there are none.
+    away: String,
     rows: Vec<FaultRow>,
     next: Option<Digest>,
 }
@@ -51,6 +53,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     let (faults, next) = visit.session.blob_faults(after, PAGE).await?;
     let people: Vec<Id> = faults.iter().filter_map(|fault| fault.accepted.map(|(_, by)| by)).collect();
     let names = visit.session.principal_names(&people).await?;
+    let away = visit.session.databases_away().await?.join(", ");
     let page = &visit.page;
     let mut rows = Vec::with_capacity(faults.len());
     for fault in faults {
@@ -65,7 +68,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
             fault,
         });
     }
-    Ok(html(&FaultsPage { page, rows, next }))
+    Ok(html(&FaultsPage { page, away, rows, next }))
 }
 
 fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {

@@ -13,6 +13,8 @@ use crate::ui::{frame, html};
 #[template(path = "reclaim.html")]
 struct ReclaimPage<'a> {
     page: &'a Page,
+    /// Content databases of which nothing is known here; empty when there are none.
+    away: String,
     rows: Vec<ReclaimRow>,
     holds: Vec<BackupHold>,
     blobs: u64,
@@ -32,6 +34,7 @@ pub async fn show(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm/reclaim")?;
     let pending = visit.session.pending_reclaim().await?;
     let holds = visit.session.backup_holds().await?;
+    let away = visit.session.databases_away().await?.join(", ");
     let page = &visit.page;
     let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
     let now = Timestamp::now();
@@ -45,5 +48,5 @@ pub async fn show(mut visit: Visit) -> Shown {
         ReclaimRow { reason, hint, soon: pending.due <= now, pending }
     };
     let rows = pending.into_iter().map(row).collect();
-    Ok(html(&ReclaimPage { page, rows, holds, blobs, bytes }))
+    Ok(html(&ReclaimPage { page, away, rows, holds, blobs, bytes }))
 }

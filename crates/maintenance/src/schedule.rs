@@ -19,8 +19,10 @@ use crate::jobs::resume_deletions;
 /// Time between two looks at what is due.
 const LOOK: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time between two looks at the health rules.
+/// Time between two looks at the health rules,
 const HEALTH: Duration = Duration::from_secs(10 * 60);
+/// and at whether another database is away or damaged, which is told at once.
+const AWAY: Duration = Duration::from_secs(2);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Bytes a second that the monthly check reads.
 const SCRUB_RATE: u64 = 20 << 20;
@@ -66,23 +68,41 @@ async fn look_through_all(repository: &Repository, at_most: Duration) -> Result<
 /// Begins what is due until it is dropped. What fails is logged and tried again when it is due again.
 pub fn keep_schedule(repository: Repository) -> BoxFuture<'static, ()> {
     Box::pin(async move {
-        let mut health = None;
-        let mut tick = interval(LOOK);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tick.tick().await;
-            if let Err(error) = begin_due(&repository, &mut health).await {
-                tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+        let begin = async {
+            let mut tick = interval(LOOK);
+            tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tick.tick().await;
+                if let Err(error) = begin_due(&repository).await {
+                    tracing::warn!(error = error.report(), "what the farm does by itself could not be begun");
+                }
             }
-        }
+        };
+        tokio::join!(begin, keep_reporting(&repository));
     })
 }
 
-async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Result<()> {
+/// Puts what the health rules find into the metrics, now and then, and as soon as another database is away or damaged.
+async fn keep_reporting(repository: &Repository) {
+    let (mut reported, mut known) = (None::<Instant>, Vec::new());
+    let mut tick = interval(AWAY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Ok(away) = repository.databases_away().await else { continue };
+        if away != known || reported.is_none_or(|at| at.elapsed() >= HEALTH) {
+            (reported, known) = (Some(Instant::now()), away);
+            if let Err(error) = report_health(repository).await {
+                tracing::warn!(error = error.report(), "the health rules could not be asked");
+            }
+        }
+    }
+}
+
+async fn begin_due(repository: &Repository) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let storage = session.storage().await?;
     storage.write_accesses().await?;
-    report_health(&session, health).await;
     match resume_deletions(&storage).await {
         // The health rules tell of a database that is away.
         Err(error) if error.code() != DATABASE_AWAY => {
@@ -105,21 +125,14 @@ async fn begin_due(repository: &Repository, health: &mut Option<Instant>) -> Res
     Ok(())
 }
 
-/// Puts what the health rules find into the metrics, now and then.
-async fn report_health(session: &Session, last: &mut Option<Instant>) {
-    if last.is_some_and(|last| last.elapsed() < HEALTH) {
-        return;
+/// Asks the health rules, and puts what they find into the metrics.
+async fn report_health(repository: &Repository) -> Result<()> {
+    let findings = repository.as_caller(repository.farm_administrator().await?).health().await?;
+    for rule in HEALTH_RULES {
+        let count = findings.iter().filter(|finding| finding.rule == rule).count();
+        metrics::gauge!("strongroom_health_findings", "rule" => rule).set(count as f64);
     }
-    *last = Some(Instant::now());
-    match session.health().await {
-        Ok(findings) => {
-            for rule in HEALTH_RULES {
-                let count = findings.iter().filter(|finding| finding.rule == rule).count();
-                metrics::gauge!("strongroom_health_findings", "rule" => rule).set(count as f64);
-            }
-        }
-        Err(error) => tracing::warn!(error = error.report(), "the health rules could not be asked"),
-    }
+    Ok(())
 }
 
 /// Whether so much time went by since this was begun last; it counts as begun then. On a new farm it is due after the time.

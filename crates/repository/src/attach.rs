@@ -63,6 +63,11 @@ impl AbsentDatabase {
         reason(self.kind, self.code)
     }
 
+    /// Whether what is in its place was found damaged, rather than that nothing answers there.
+    pub fn is_damaged(&self) -> bool {
+        self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
+    }
+
     /// The error for a request that needs it.
     pub(crate) fn error(&self) -> Error {
         Error::unavailable(format!(

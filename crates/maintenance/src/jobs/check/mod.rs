@@ -65,6 +65,8 @@ struct Check<'a> {
     looked: Vec<i64>,
     /// Whether all stores are checked.
     all: bool,
+    /// Whether a content database could not be asked what it needs, so that nobody knows which BLOBs no document has.
+    is_blind: bool,
     answers: Mutex<Answers>,
 }
 
@@ -94,7 +96,8 @@ pub(super) async fn run(ticket: &Ticket, work: &CheckWork) -> Flow<String> {
     let mut throttle = Throttle::new(work.rate);
     let answers = Answers { silent: cursor.silent.clone(), ..Answers::default() };
     let all = work.store.is_none();
-    let check = Check { ticket, storage, looked: cursor.looked.clone(), all, answers: Mutex::new(answers) };
+    let is_blind = !storage.absent().is_empty() || databases.len() < storage.databases()?.len();
+    let check = Check { ticket, storage, looked: cursor.looked.clone(), all, is_blind, answers: Mutex::new(answers) };
     check.measure(&places).await;
     if !cursor.references {
         check.reread_all(&places, &mut throttle, &cursor).await?;
@@ -118,14 +121,16 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
     ticket.note(|figures| {
         figures.phase = "reading content databases".to_owned();
         figures.results.remove("databases_away");
+        figures.results.remove("databases_damaged");
         figures.results.remove("databases_by_server");
     });
-    let leave_out = |name: &str, error: &Error| {
+    let leave_out = |name: &str, error: &Error, is_damaged: bool| {
         ticket.fail(format!("database {name}"), error);
-        ticket.count("databases_away", 1);
+        ticket.count(if is_damaged { "databases_damaged" } else { "databases_away" }, 1);
     };
     for absent in storage.absent() {
-        leave_out(absent.name(), &Error::unavailable(format!("it is not open: {}", absent.message())));
+        let error = Error::unavailable(format!("it is not open: {}", absent.message()));
+        leave_out(absent.name(), &error, absent.is_damaged());
     }
     let mut whole = Vec::new();
     let content = storage.databases()?.into_iter().map(Some);
@@ -138,7 +143,7 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
         if looked.damage().is_some() || !cursor.looked.contains(&id) {
             match looked.look_through(None).await {
                 Err(error) if is_of_one_database(&error) => {
-                    leave_out(name, &error);
+                    leave_out(name, &error, true);
                     continue;
                 }
                 looked => {
@@ -295,9 +300,16 @@ impl Check<'_> {
         let names: Vec<&str> =
             places.iter().filter(|place| silent.contains(&place.key)).map(|place| place.name.as_str()).collect();
         let mut text = words(&self.ticket.figures(), &names);
-        let away = self.ticket.figures().results.get("databases_away").copied().unwrap_or(0);
-        if away > 0 {
-            text = format!("{} could not be looked at: missing or damaged; {text}", counted(away, "database"));
+        let figures = self.ticket.figures();
+        let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+        let (away, damaged) = (of("databases_away"), of("databases_damaged"));
+        if away + damaged > 0 {
+            let why = match (away, damaged) {
+                (_, 0) => "away".to_owned(),
+                (0, _) => "damaged or incomplete, or its disk does not give it".to_owned(),
+                _ => format!("{away} away, {damaged} damaged"),
+            };
+            text = format!("{} could not be looked at: {why}; {text}", counted(away + damaged, "database"));
         }
         let by_server = self.ticket.figures().results.get("databases_by_server").copied().unwrap_or(0);
         if by_server > 0 {

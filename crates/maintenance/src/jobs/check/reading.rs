@@ -7,7 +7,7 @@ use database::Transaction;
 use database::content::fault;
 use futures_util::stream::{self, StreamExt};
 use model::{Digest, ErrorKind, Id, Result};
-use repository::StorageDatabase;
+use repository::{DATABASE_STORE, StorageDatabase};
 
 use super::super::collect::unknown;
 use super::super::throttle::Throttle;
@@ -133,7 +133,7 @@ impl Check<'_> {
                 Some(_) if *is_needed => faults += 1,
                 Some((state, detail)) => {
                     damaged += 1;
-                    // No document needs it, so that nothing is to be done but to collect it.
+                    // No document that is known of needs it.
                     tracing::warn!(store = place.name, digest = %entry.digest, state, detail, "a BLOB of no document is not whole");
                 }
                 None if !is_needed => (unneeded, unneeded_bytes) = (unneeded + 1, unneeded_bytes + entry.size),
@@ -142,9 +142,14 @@ impl Check<'_> {
         }
         metrics::counter!("strongroom_blob_faults_total").increment(faults);
         self.ticket.count("faults", faults);
-        self.count("unreferenced_blobs", unneeded);
-        self.count("unreferenced_bytes", unneeded_bytes);
-        self.count("damaged_unreferenced", damaged);
+        // What a database holds itself, it needs alone.
+        let [blobs, of_bytes, not_whole] = match self.is_blind && place.id != DATABASE_STORE {
+            false => ["unreferenced_blobs", "unreferenced_bytes", "damaged_unreferenced"],
+            true => ["undecided_blobs", "undecided_bytes", "damaged_undecided"],
+        };
+        self.count(blobs, unneeded);
+        self.count(of_bytes, unneeded_bytes);
+        self.count(not_whole, damaged);
         self.ticket.note(|figures| {
             figures.items += read.len() as u64;
             figures.bytes += bytes;

@@ -46,6 +46,9 @@ impl Check {
             ("unreferenced_blobs", of("unreferenced_blobs").into()),
             ("unreferenced_bytes", of("unreferenced_bytes").into()),
             ("damaged_unreferenced", of("damaged_unreferenced").into()),
+            ("undecided_blobs", of("undecided_blobs").into()),
+            ("undecided_bytes", of("undecided_bytes").into()),
+            ("damaged_undecided", of("damaged_undecided").into()),
             ("garbled_places", of("garbled_places").into()),
             ("faults", open.iter().map(fault_json).collect::<Value>()),
             ("accepted", accepted.iter().map(fault_json).collect::<Value>()),
@@ -72,7 +75,7 @@ async fn faults(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>
     Ok(found)
 }
 
-/// What lies in stores without harm.
+/// What lies in stores without harm, as far as that can be told.
 fn unneeded(job: &Job) -> String {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let mut text = String::new();
@@ -81,6 +84,21 @@ fn unneeded(job: &Job) -> String {
             "{} ({}) of no document: from uploads that did not come to their end, or what was deleted. That does no harm.\n",
             counted(of("unreferenced_blobs"), "BLOB"),
             size(of("unreferenced_bytes"))
+        ));
+    }
+    if of("undecided_blobs") > 0 {
+        text.push_str(&format!(
+            "{} ({}) of no document in the databases that were looked at. Whether the other databases need them \
+             cannot be told: they are kept.\n",
+            counted(of("undecided_blobs"), "BLOB"),
+            size(of("undecided_bytes"))
+        ));
+    }
+    if of("damaged_undecided") > 0 {
+        text.push_str(&format!(
+            "{} not whole, and whether a database that was not looked at needs them cannot be told: check again \
+             when all are there.\n",
+            counted(of("damaged_undecided"), "BLOB")
         ));
     }
     if of("damaged_unreferenced") > 0 {

@@ -39,7 +39,7 @@ enum Action {
     /// Show content databases and BLOB stores, what they hold, and what waits to be deleted
     Status,
     /// Re-read every BLOB and follow every reference; exit status 1 when anything is missing or damaged and its loss is not accepted, 3
-    /// when a store gave no answer and nothing is known to be missing elsewhere
+    /// when a store or content database gave no answer and nothing is known to be wrong elsewhere
     Check(check::Check),
     /// Where new BLOBs go
     Policy {

@@ -58,7 +58,7 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
 /// A check is as good as what it found; one that could not look at everything has its own status.
 fn outcome(job: &Job) -> Verdict {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
-    let faults = of("faults") + of("databases_away");
+    let faults = of("faults") + of("databases_damaged");
     match (&job.work, job.state.as_str()) {
         (_, "finished") if faults == 0 => Verdict::Good,
         (Work::Check(_), "incomplete") if faults == 0 => Verdict::Incomplete,

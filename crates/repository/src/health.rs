@@ -137,7 +137,7 @@ impl Session {
         for absent in &map.absent {
             let message = format!(
                 "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is there again. Mount its \
-                 disk, start its server, or restore it with `strongroom restore --content-database {}`.",
+                 disk, start its server, or restore it with `strongroom restore BACKUP --content-database {}`.",
                 absent.message(),
                 absent.name()
             );
@@ -177,7 +177,7 @@ impl Session {
             };
             let message = format!(
                 "It does not work as it must: {told}. What it says is missing may be there. Restore it with `strongroom restore \
-                 --content-database {name}`, or mend what it runs on."
+                 BACKUP --content-database {name}`, or mend what it runs on."
             );
             findings.push(critical("database-damaged", &subject, message, told!("database-damaged", told, name)));
         }

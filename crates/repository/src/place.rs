@@ -183,7 +183,13 @@ fn are_nested(one: &StoreRow, other: &StoreRow) -> bool {
 
 /// The error for a place that another store of the farm has. One that is reached by another address is the same place.
 pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
-    let (new, known) = (row.location.trim_matches('/'), other.location.trim_matches('/'));
+    // A directory begins with a slash or not, a prefix of a bucket does not.
+    let shown = |row: &StoreRow| match row.kind.as_str() {
+        "directory" if row.location.len() > 1 => row.location.trim_end_matches('/').to_owned(),
+        "directory" => row.location.clone(),
+        _ => row.location.trim_matches('/').to_owned(),
+    };
+    let (new, known) = (&shown(row), &shown(other));
     if new != known && are_nested(row, other) {
         return nested(new, known, &format!("the BLOB store \"{}\"", other.name));
     }

@@ -6,7 +6,7 @@ use blobs::digest_of;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Dump, Engine, Held, Location, Options, Schema};
-use model::{Error, Result};
+use model::{Error, ErrorKind, Result};
 use repository::{Storage, StorageDatabase};
 
 use super::census::{State, Taken};
@@ -62,38 +62,44 @@ impl Snapshots {
         clusters: Option<&mut Clusters<'_>>,
     ) -> Result<Self> {
         let whole = clusters.is_some();
-        let take = |database: Database, location: Location, id: String| async move {
+        let take = |database: Database, location: Location, id: String, name: Option<String>| async move {
             match location.server().filter(|_| whole) {
                 Some(server) => Ok(Snapshot::InCluster(server)),
-                None => take(&database, &scratch.path().join(format!("{id}.sqlite"))).await,
+                None => {
+                    let taken = take(&database, &scratch.path().join(format!("{id}.sqlite"))).await;
+                    taken.map_err(|error| of_source(name.as_deref(), &location, error))
+                }
             }
         };
         let mut content = Vec::new();
         for database in storage.all_databases()? {
-            let taken = take(database.database.clone(), database.location.clone(), database.id.to_string()).await?;
+            let (connection, location) = (database.database.clone(), database.location.clone());
+            let taken = take(connection, location, database.id.to_string(), Some(database.name.clone())).await?;
             content.push((database, taken));
         }
         if let Some(clusters) = clusters {
             let content: Vec<StorageDatabase> = content.iter().map(|(database, _)| database.clone()).collect();
             clusters.take(&content, (storage.configuration(), location)).await?;
         }
-        let configuration = take(storage.configuration().clone(), location.clone(), "configuration".to_owned()).await?;
+        let configuration =
+            take(storage.configuration().clone(), location.clone(), "configuration".to_owned(), None).await?;
         let known = |reader: &mut database::Reader<'_>| Ok((farm::databases(reader)?, farm::stores(reader)?));
         let known = match &configuration {
             Snapshot::Held(held) => held.read(known).await?,
             Snapshot::InCluster(_) => storage.configuration().read_long(known).await?,
             Snapshot::File(path) => {
-                let database = open_copy(path, Schema::Configuration).await?;
+                let database = open_copy(path, Schema::Configuration).await;
+                let database = database.map_err(|error| of_source(None, location, error))?;
                 let known = database.read_long(known).await;
                 database.close().await;
-                known?
+                known.map_err(|error| of_source(None, location, error))?
             }
         };
         for database in storage.refreshed().await?.all_databases()? {
             let is_known = known.0.iter().any(|row| row.id == database.id);
             if is_known && content.iter().all(|(taken, _)| taken.id != database.id) {
                 let (connection, location) = (database.database.clone(), database.location.clone());
-                let taken = take(connection, location, database.id.to_string()).await?;
+                let taken = take(connection, location, database.id.to_string(), Some(database.name.clone())).await?;
                 if matches!(taken, Snapshot::InCluster(_)) {
                     return Err(Error::conflict(format!(
                         "the content database \"{}\" was added while servers were copied: take another backup",
@@ -137,7 +143,10 @@ impl Snapshots {
             new_bytes += chunked.new_bytes;
             let cluster = taken.cluster();
             let state = match taken {
-                Snapshot::File(path) => State::Copy(open_copy(&path, Schema::Content).await?),
+                Snapshot::File(path) => {
+                    let copy = open_copy(&path, Schema::Content).await;
+                    State::Copy(copy.map_err(|error| of_source(Some(&database.name), &database.location, error))?)
+                }
                 Snapshot::Held(held) => State::Held(held),
                 Snapshot::InCluster(_) => State::Live(database.database.clone()),
             };
@@ -153,6 +162,24 @@ impl Snapshots {
         let part = DatabasePart { cluster, ..part("0".to_owned(), "configuration", place, method, chunked) };
         Ok((part, content, new_bytes))
     }
+}
+
+/// What damage in a copy tells of the database that was copied page by page: this one content database, or the
+/// configuration.
+pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
+    let why = match (error.kind(), error.code()) {
+        (ErrorKind::Corrupt, _) => "it is damaged",
+        (_, "database_unreadable") => "its disk does not give all that it holds",
+        _ => return error,
+    };
+    let text = match name {
+        Some(name) => format!(
+            "the content database \"{name}\" ({location}) cannot be backed up: {why}. Look at its disk; an earlier \
+             state comes back with `strongroom restore BACKUP --content-database {name}`"
+        ),
+        None => format!("the configuration database ({location}) cannot be backed up: {why}. Look at its disk"),
+    };
+    Error::new(error.kind(), text).with_code(error.code())
 }
 
 async fn take(database: &Database, copy: &Path) -> Result<Snapshot> {

@@ -15,7 +15,7 @@ use repository::{Session, Storage};
 use super::census::Census;
 use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
-use super::databases::{Snapshots, store_files};
+use super::databases::{Snapshots, of_source, store_files};
 use super::destination::Destination;
 use super::ground::require_own;
 use super::index::List;
@@ -192,7 +192,9 @@ async fn make(
     let mut copied = Copied::default();
     if !options.databases_only {
         for taken in &taken {
-            let (blobs, bytes) = taken.state.total().await?;
+            let total = taken.state.total().await;
+            let of_source = |error| of_source(Some(&taken.database.name), &taken.database.location, error);
+            let (blobs, bytes) = total.map_err(of_source)?;
             progress.count(blobs, bytes);
         }
         progress.counted_all();

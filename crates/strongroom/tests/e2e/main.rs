@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
+mod absent_parts;
 mod addresses;
 mod ambiguous;
 mod backup;

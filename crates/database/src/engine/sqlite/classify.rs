@@ -96,7 +96,7 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
         if matches!(failure.extended_code & 0xff, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED))
 }
 
-fn is_damage(extended: i32) -> bool {
+pub(super) fn is_damage(extended: i32) -> bool {
     matches!(extended & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB)
 }
 

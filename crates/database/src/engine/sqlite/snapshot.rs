@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Error, Result};
-use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{OpenFlags, ffi};
 
 use super::checkpoint::empty_log;
 use super::checksum;
-use super::classify::{classify, damaged};
+use super::classify::{classify, damaged, is_damage};
 use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked};
 use super::turn::Turn;
@@ -118,9 +118,14 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
                 _ => std::thread::sleep(PAUSE),
             }
         }
-        Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None))
+        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None))
     };
-    make().map_err(|error| classify(error, &written))?;
+    // The copy is only written: pages that are damaged or that no disk gives are those of the source.
+    let of_source = |error: &rusqlite::Error| {
+        let code = error.sqlite_error().map_or(0, |failure| failure.extended_code);
+        is_damage(code) || code == ffi::SQLITE_IOERR_READ
+    };
+    make().map_err(|error| if of_source(&error) { classify(error, path) } else { classify(error, &written) })?;
     require_intact_pages(to)
 }
 

@@ -1,0 +1,161 @@
+//! What is shown while a content database is damaged or away: nobody is told that all is well, that a farm is new or
+//! empty, or that BLOBs are needed by nothing, and what does not need that database goes on.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use database::Engine;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::support::{Browser, Client, Farm, PASSWORD, Server, bytes};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The pages for administrators of the farm, and what everybody comes to.
+const PAGES: [&str; 15] = [
+    "/",
+    "/sites",
+    "/search?q=report",
+    "/farm",
+    "/farm/figures",
+    "/farm/audit",
+    "/farm/users",
+    "/farm/groups",
+    "/farm/roles",
+    "/farm/stores",
+    "/farm/policies",
+    "/farm/jobs",
+    "/farm/reclaim",
+    "/farm/faults",
+    "/farm/sites/new",
+];
+
+/// A farm with a document in its only content database.
+async fn filled() -> Farm {
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    assert!(client.put("report.bin", bytes(1, 100_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    farm
+}
+
+/// Flips a bit in each page of a file that holds this word.
+fn damage_pages(file: &Path, word: &str) {
+    let mut found = fs::read(file).unwrap();
+    let size = usize::from(u16::from_be_bytes([found[16], found[17]]));
+    let size = if size == 1 { 65_536 } else { size };
+    let mut hit = 0;
+    for page in found.chunks_mut(size).skip(1) {
+        if let Some(at) = page.windows(word.len()).position(|part| part == word.as_bytes()) {
+            page[at] ^= 1;
+            hit += 1;
+        }
+    }
+    assert!(hit > 0, "no page has {word}");
+    fs::write(file, found).unwrap();
+}
+
+/// A server that listens; it is not ready while its only content database does not work.
+fn started(farm: &Farm) -> Server {
+    let mut server = farm.spawn();
+    server.wait_until_it_listens();
+    server
+}
+
+async fn text(client: &Client, path: &str) -> String {
+    client.send(Method::GET, path, Vec::new()).await.unwrap().text()
+}
+
+async fn wait_for(client: &Client, path: &str, wanted: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = text(client, path).await;
+        if found.contains(wanted) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{path} never says {wanted}: {found}");
+        // sleep: it is found out in the background, nothing tells of it
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Looks at all pages: none fails, and those that lack something name the database.
+async fn every_page_is_shown_without(server: &Server, database: &str) {
+    let mut browser = Browser::at(&server.address);
+    assert_eq!(browser.sign_in("admin", PASSWORD).await.status, StatusCode::SEE_OTHER);
+    for path in PAGES {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.text);
+        if ["/", "/sites", "/search?q=report"].contains(&path) {
+            assert!(page.text.contains(&format!("content database {database} is missing")), "{path}: {}", page.text);
+        }
+        assert!(!page.text.contains("Welcome to your new farm"), "{path}: {}", page.text);
+        assert!(!page.text.contains("<h2>Nothing found</h2>"), "{path}: {}", page.text);
+    }
+    let farm = browser.get("/farm").await.text;
+    let sites = farm.split("Site collections</h2>").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(sites.contains(&format!("\"{database}\"")) || sites.contains(&format!("&#34;{database}&#34;")), "{sites}");
+    assert!(sites.contains('–') && !sites.contains(">0<") && !sites.contains(">0 "), "{sites}");
+}
+
+async fn answers_say_what_is_missing(client: &Client, database: &str) {
+    for path in ["/api/v1/me/home", "/api/v1/search?q=report"] {
+        let answer = client.send(Method::GET, path, Vec::new()).await.unwrap();
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text());
+        assert_eq!(answer.json()["incomplete"], json!([database]), "{path}: {}", answer.text());
+    }
+    let found = client.send(Method::GET, "/api/v1/search?q=report", Vec::new()).await.unwrap().json();
+    assert_eq!(found["complete"], json!(false), "{found}");
+    let sites = client.send(Method::GET, "/api/v1/site-collections", Vec::new()).await.unwrap();
+    assert_eq!(sites.status, StatusCode::OK, "{}", sites.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_content_database_is_told_of_everywhere_and_no_page_fails() {
+    let farm = filled().await;
+    let backups = farm.data.with_extension("backups").display().to_string();
+    damage_pages(&farm.data.join("databases/main.sqlite"), "report.bin");
+    let server = started(&farm);
+    let client = server.client(&farm.token_named("another"));
+    wait_for(&client, "/readyz", "it is damaged").await;
+    wait_for(&client, "/metrics", "strongroom_health_findings{rule=\"database-damaged\"} 1").await;
+    every_page_is_shown_without(&server, "main").await;
+    answers_say_what_is_missing(&client, "main").await;
+    let health = text(&client, "/api/v1/farm/health").await;
+    assert!(health.contains("strongroom restore BACKUP --content-database main"), "{health}");
+    assert!(server.stop().success());
+
+    let health = farm.run(&["blobs", "health"]).unwrap_err();
+    assert_eq!(health.status.code(), Some(1), "{}", health.said);
+    assert!(health.said.contains("content database main") && !health.said.contains("All is well"), "{}", health.said);
+    let check = farm.run(&["blobs", "check"]).unwrap_err();
+    assert_eq!(check.status.code(), Some(1), "{}", check.said);
+    assert!(check.said.contains("cannot be told") && !check.said.contains("does no harm"), "{}", check.said);
+    let refused = farm.run(&["backup", &backups]).unwrap_err();
+    assert!(refused.said.contains("\"main\"") && !refused.said.contains("incoming"), "{}", refused.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_farm_whose_content_database_is_away_does_not_look_new() {
+    let farm = filled().await;
+    let file = farm.data.join("databases/main.sqlite");
+    fs::rename(&file, file.with_extension("aside")).unwrap();
+    let server = started(&farm);
+    let client = server.client(&farm.token_named("another"));
+    every_page_is_shown_without(&server, "main").await;
+    answers_say_what_is_missing(&client, "main").await;
+    let status = client.send(Method::GET, "/api/v1/farm/status", Vec::new()).await.unwrap().json();
+    assert_eq!(status["databases"][0]["bytes"], json!(null), "{status:#}");
+    let check = farm.run(&["blobs", "check"]).unwrap_err();
+    assert_eq!(check.status.code(), Some(3), "{}", check.said);
+    assert!(check.said.contains("cannot be told") && !check.said.contains("does no harm"), "{}", check.said);
+    assert!(server.stop().success());
+
+    fs::rename(file.with_extension("aside"), &file).unwrap();
+    let server = farm.start();
+    let home = text(&server.client(&farm.token_named("third")), "/api/v1/me/home").await;
+    assert!(home.contains("report.bin") && home.contains("\"incomplete\":[]"), "{home}");
+}

@@ -16,6 +16,7 @@ use crate::busy::Busy;
 use crate::gauge::Gauges;
 use crate::map::MapCell;
 use crate::people::{Identities, password};
+use crate::signs::{Sign, real_path, signs_around};
 use crate::unfinished::Unfinished;
 use crate::ways::Ways;
 use crate::{Session, attach, sites};
@@ -320,7 +321,21 @@ fn require_new_farm(options: &Options) -> Result<()> {
         ))
         .with_code("configuration_missing"));
     }
-    if options.create { Ok(()) } else { Err(no_farm(&options.directory)) }
+    if !options.create {
+        return Err(no_farm(&options.directory));
+    }
+    let place = real_path(&options.directory)?;
+    let around = signs_around(&place)?;
+    match around.iter().find(|marked| marked.sign == Sign::Farm && Path::new(&marked.place) != place) {
+        Some(marked) => Err(Error::conflict(format!(
+            "{} lies within {}, {}: farms do not lie within each other, choose another directory",
+            place.display(),
+            marked.place,
+            marked.sign
+        ))
+        .with_code("farm_nested")),
+        None => Ok(()),
+    }
 }
 
 /// What lies in a data directory that only a farm leaves there.

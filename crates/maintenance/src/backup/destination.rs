@@ -331,8 +331,18 @@ fn not_empty(place: &str, found: &str, kind: &str) -> Error {
     .with_code("backup_not_empty")
 }
 
-/// Makes the directory. Refuses one that holds something else.
+/// Makes the directory. Refuses one that holds something else, and one whose parent is not there, which is mostly a
+/// disk that is not mounted.
 fn prepare(root: &Path) -> Result<()> {
+    let there = |path: &Path| path.try_exists().map_err(|e| failed("look at", path, e));
+    let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent
+        && !there(root)?
+        && !there(parent)?
+    {
+        let text = format!("{} is not there: make it, or mount its disk, before backups go below it", parent.display());
+        return Err(Error::invalid(text).with_code("backup_place_absent"));
+    }
     // All documents and the hashes of passwords lie below.
     create_private_directories(root)?;
     if root.join(BACKUP_MARK).try_exists().map_err(|e| failed("look into", root, e))? {

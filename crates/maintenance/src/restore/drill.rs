@@ -62,7 +62,7 @@ pub fn drill<'a>(
         let (set, manifest) = chosen?;
         let outside = manifest.needs_stores.then(|| Looking::new(farm, &manifest.farm));
         let place = Scratch::one_of(scratch.to_owned(), NAME).await?;
-        options.directory = place.path().join("farm");
+        (options.directory, options.is_scratch) = (place.path().join("farm"), true);
         let servers = place.path().join("servers");
         options.set = Some(set.id);
         options.use_stores = false;

@@ -17,7 +17,7 @@ use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
-use super::place::{Ground, require_clear};
+use super::place::{Ground, require_clear, require_no_farm_around};
 use super::stores::{self, Opening, Store, give_back};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, leftovers, settings};
 use crate::Progress;
@@ -63,7 +63,12 @@ async fn restore(
     let (set, manifest) = choose(destination, options.set).await?;
     require_places(&manifest, options)?;
     let (directory, source, farm) = (options.directory.clone(), options.source.clone(), manifest.farm.clone());
-    blocking(move || require_clear(&directory, &source, &farm)).await?;
+    let is_scratch = options.is_scratch;
+    blocking(move || {
+        require_clear(&directory, &source, &farm)?;
+        if is_scratch { Ok(()) } else { require_no_farm_around(&directory) }
+    })
+    .await?;
     let ground = Ground::enter(options, set.id, None).await?;
     let scratch = Scratch::new(options.directory.join("restore-incoming")).await?;
     let databases = manifest.databases.iter().chain([&manifest.configuration]);

@@ -171,6 +171,14 @@ pub(super) fn require_clear(directory: &Path, source: &BackupPlace, farm: &str) 
     found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
 }
 
+/// Refuses a data directory that lies within that of another farm, which would take it for its own. Blocks.
+pub(super) fn require_no_farm_around(directory: &Path) -> Result<()> {
+    let place = real_path(directory)?;
+    let around = signs_around(&place)?;
+    let found = around.iter().find(|marked| marked.sign == Sign::Farm && Path::new(&marked.place) != place);
+    found.map_or(Ok(()), |marked| Err(nested(&place, Path::new(&marked.place), marked.sign)))
+}
+
 fn nested(place: &Path, other: &Path, what: Sign) -> Error {
     let (place_shown, other_shown) = (place.display(), other.display());
     let how = match (place == other, place.starts_with(other)) {

@@ -97,6 +97,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         force: arguments.force,
         accept_missing: arguments.accept_missing,
         leave_blobs: false,
+        is_scratch: false,
     };
     let outcome = match &arguments.content_database {
         Some(name) => {

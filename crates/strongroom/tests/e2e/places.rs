@@ -39,6 +39,7 @@ async fn a_store_lies_neither_within_nor_around_anything_else() {
     let (farm, other) = (Farm::at(place.path("farm/data")), Farm::at(place.path("strange/data")));
     std::fs::create_dir_all(place.path("farm")).unwrap();
     std::fs::create_dir_all(place.path("strange")).unwrap();
+    std::fs::create_dir_all(place.path("kept")).unwrap();
     let (_server, _other) = (farm.start(), other.start());
     other.json(&["blobs", "stores", "add", "theirs", "--kind", "directory", "--path", &place.text("far")]);
     farm.json(&["backup", &place.text("kept/backups")]);
@@ -180,4 +181,36 @@ async fn a_store_whose_disk_is_not_mounted_is_never_made_anew_by_itself() {
     farm.json(&["blobs", "stores", "make-anew", "share"]);
     assert!(answers(&farm, "share"));
     assert!(farm.run(&["blobs", "stores", "make-anew", "share"]).unwrap_err().said.contains("is there"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_farm_is_made_within_another_one_and_no_backups_where_a_disk_is_away() {
+    let place = Place::new();
+    let farm = Farm::at(place.path("data"));
+    let server = farm.start();
+    let away = place.text("mount/x/backups");
+    let refused = farm.run(&["backup", &away]).unwrap_err();
+    assert!(
+        refused.said.contains(&place.text("mount/x")) && refused.said.contains("mount its disk"),
+        "{}",
+        refused.said
+    );
+    assert!(!place.path("mount").exists(), "something was made where a disk is away");
+    let backups = place.text("backups");
+    farm.json(&["backup", &backups]);
+    let inner = farm.data.join("sub");
+    let refused = Farm::at(&inner).run(&["restore", &backups]).unwrap_err();
+    assert!(refused.said.contains("the data directory of a farm"), "{}", refused.said);
+    assert!(!inner.exists());
+    let refused = Farm::at(&inner).try_start().err().expect("a farm was made within another one");
+    assert!(refused.said.contains("the data directory of a farm"), "{}", refused.said);
+    assert!(!inner.exists());
+    // A drill has its scratch place in the data directory.
+    farm.json(&["backup", "verify", &backups, "--drill"]);
+    let taken = farm.run(&["blobs", "stores", "add", "one", "--kind", "directory", "--path", &place.text("one")]);
+    taken.unwrap();
+    let again = farm.run(&["blobs", "stores", "add", "two", "--kind", "directory", "--path", &place.text("one")]);
+    let said = again.unwrap_err().said;
+    assert!(said.contains(&format!("({})", place.text("one"))), "{said}");
+    assert!(server.stop().success());
 }

@@ -139,8 +139,13 @@ fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
     if caller.principal.limits.scopes.changes() || csrf::is_reading(method) {
         return Ok(());
     }
-    Err(Error::forbidden("this token is for reading only: make one with the scope write, manage or farm")
-        .with_code("token_scope"))
+    let mut text = "this token is for reading only: make one with the scope write, for documents and folders, or \
+                    manage, for sites, libraries and permissions"
+        .to_owned();
+    if caller.principal.everywhere {
+        text.push_str("; what administers the farm needs the scope farm");
+    }
+    Err(Error::forbidden(text).with_code("token_scope"))
 }
 
 /// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.

@@ -154,6 +154,10 @@ impl Session {
         if self.principal.farm_administrator {
             return Ok(());
         }
+        if self.principal.everywhere {
+            return Err(Error::forbidden(format!("this token cannot {what}: make one with the scope farm"))
+                .with_code("token_scope"));
+        }
         Err(Error::forbidden(format!("only an administrator of the farm can {what}")))
     }
 

@@ -254,10 +254,9 @@ impl Session {
         if whole || self.principal.farm_administrator {
             return Ok(());
         }
-        Err(Error::forbidden(format!(
-            "this token cannot {what}: make one without places and with the scope manage or farm"
-        ))
-        .with_code("token_scope"))
+        let scopes = if self.principal.everywhere { "manage or farm" } else { "manage" };
+        Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope {scopes}"))
+            .with_code("token_scope"))
     }
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {

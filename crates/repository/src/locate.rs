@@ -50,7 +50,7 @@ pub(crate) fn no_item() -> Error {
     Error::not_found("there is no such item, or you may not see it")
 }
 
-fn nothing_at(path: &NodePath) -> Error {
+pub(crate) fn nothing_at(path: &NodePath) -> Error {
     Error::not_found(format!("there is nothing at \"{path}\", or you may not see it"))
 }
 

@@ -14,7 +14,7 @@ use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_free};
 use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken, taken_unseen};
 use crate::glance::Seen;
-use crate::locate::{Located, check_depth};
+use crate::locate::{Located, check_depth, nothing_at};
 use crate::map::ContentDatabase;
 use crate::placement::{Placement, secure};
 use crate::session::Guard;
@@ -99,6 +99,10 @@ impl Session {
         };
         let node = located.node();
         if !node.kind.holds_documents() {
+            if let Some(library) = folders.first() {
+                let text = format!("there is no library \"{library}\" in the site \"{}\": make it first", node.name);
+                return Err(Error::conflict(text).with_code("wrong_kind"));
+            }
             return Err(Error::conflict(format!(
                 "\"{}\" is a {}: documents go into libraries",
                 node.name,
@@ -171,7 +175,8 @@ impl Session {
                     );
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    let (above, last) = way.split_last().ok_or(error)?;
+                    // It is as little there as what was asked for, whose name the caller knows.
+                    let (above, last) = way.split_last().ok_or_else(|| nothing_at(path))?;
                     missing.push(last.clone());
                     way = above;
                 }

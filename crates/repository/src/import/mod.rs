@@ -10,7 +10,7 @@ mod returning;
 use std::sync::Arc;
 
 use database::content::scope;
-use model::{Error, Id, MAX_DEPTH, Name, Result, Right};
+use model::{Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
 
 pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
 pub use folders::NewFolder;
@@ -48,7 +48,12 @@ impl Session {
     /// Errors: `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind`
     /// for what holds no documents.
     pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
-        let located = self.locate(target).await?;
+        let located = self.locate(target).await.map_err(|error| match target {
+            Target::Path(path) if error.kind() == ErrorKind::NotFound => Error::not_found(format!(
+                "there is no library or folder \"{path}\": make the folder first, or import into what is there"
+            )),
+            _ => error,
+        })?;
         let node = located.node();
         if !node.kind.holds_documents() {
             return Err(Error::conflict(format!(

@@ -25,8 +25,8 @@ pub struct Arguments {
     /// The directory whose content is imported
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// The library, or a folder in it, that takes the content
-    #[arg(value_name = "SITE/LIBRARY")]
+    /// The library, or a folder in it, that takes the content; it must be there already
+    #[arg(value_name = "SITE/LIBRARY[/FOLDER]")]
     target: String,
     /// A TOML file that says which user, group and role of the farm stands for whom and for which permission bits
     #[arg(long, value_name = "FILE")]

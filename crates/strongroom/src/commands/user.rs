@@ -26,7 +26,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make an account; its password is generated and printed once, unless it comes by standard input
+    /// Make an account; its password is generated and printed once, unless --password-stdin reads it from the standard
+    /// input
     Add {
         /// The name to sign in with
         login: String,
@@ -84,7 +85,8 @@ enum Action {
         /// The name to sign in with
         login: String,
     },
-    /// Set a new password, generated and printed once unless it comes by standard input; ends all sessions
+    /// Set a new password, generated and printed once unless --password-stdin reads it from the standard input; ends
+    /// all sessions
     Password {
         /// The name to sign in with
         login: String,

@@ -178,7 +178,11 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
         }
         Err(error) if matches!(error.kind(), ErrorKind::Forbidden | ErrorKind::Exhausted | ErrorKind::Invalid) => {
             page.form_token = csrf::token(&key);
-            let fault = refuse::explain(&page, &error);
+            let fault = match error.code() {
+                // The field for another one is right here.
+                "leaked_password" => page.s("sign.leaked").to_owned(),
+                _ => refuse::explain(&page, &error),
+            };
             let (resend, resend_to) = (fields.text("resend"), fields.text("resend_to"));
             let leaked = error.code() == "leaked_password" || !fields.text("new_password").is_empty();
             let mut response = html(&SignIn { page: &page, next, login, fault, leaked, resend, resend_to });

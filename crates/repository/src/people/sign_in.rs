@@ -348,7 +348,7 @@ fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: St
 }
 
 fn failed() -> Error {
-    Error::forbidden("the name or the password is wrong").with_code("sign_in_failed")
+    Error::forbidden("the login or the password is wrong").with_code("sign_in_failed")
 }
 
 fn refused(wait: Duration) -> Error {

@@ -267,7 +267,7 @@ pub(crate) fn refusal(wait: Duration) -> Error {
         1 => model::counted(seconds, "second"),
         minutes => model::counted(minutes, "minute"),
     };
-    Error::exhausted(format!("too many attempts to sign in failed; try again in {text}"))
+    Error::exhausted(format!("too many failed attempts; try again in {text}"))
         .with_code("too_many_attempts")
         .with_retry_after(Duration::from_secs(seconds))
 }

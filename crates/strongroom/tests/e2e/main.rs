@@ -64,3 +64,4 @@ mod support;
 mod unreadable;
 mod untaken;
 mod webdav;
+mod words;

@@ -38,8 +38,6 @@ pub(crate) const SIZE_BYTES: Sql = Sql::each(
     "SELECT pg_database_size(current_database())",
 );
 
-/// Asks whether a server compares checksums of pages. A SQLite file is asked in another way.
-
 /// A number that is another one after somebody committed a change.
 pub(crate) const LOG_END: Sql = Sql::each(
     "SELECT data_version FROM pragma_data_version",

@@ -198,7 +198,7 @@ pub fn deletions(input: &[u8]) {
     assert!(end == bytes.len() as u64 / 64 * 64 && all.len() as u64 <= end / 64);
     let (last, again) = read(end.saturating_sub(64));
     assert!(again == end && all.ends_with(&last));
-    log::append(&path, &[(4096, Digest::new([9; 32]))]).expect("a scratch file");
+    log::append(&path, &[(4096, Digest::new([9; 32]))], true).expect("a scratch file");
     let (more, _) = read(0);
     assert_eq!(more[..all.len()], all);
     assert_eq!(more.last(), Some(&(4096, Digest::new([9; 32]))));

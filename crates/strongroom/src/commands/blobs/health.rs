@@ -105,10 +105,9 @@ async fn look_through(session: &Session) -> Result<Vec<String>> {
         partly.push("configuration".to_owned());
     }
     for content in storage.databases()? {
-        match content.database.look_through(Some(LOOK)).await {
-            Ok(Looked::Partly) => partly.push(content.name),
-            // What is wrong is kept in mind, and the rules tell of it.
-            _ => {}
+        // What is wrong is kept in mind, and the rules tell of it.
+        if let Ok(Looked::Partly) = content.database.look_through(Some(LOOK)).await {
+            partly.push(content.name);
         }
     }
     Ok(partly)

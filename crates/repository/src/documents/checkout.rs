@@ -1,9 +1,9 @@
 //! Check-out, check-in, discard: an exclusive edit whose result nobody else sees before it is checked in.
 
 use database::content::{column, node, tree, version};
-use model::{Error, MAX_COMMENT, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_free, trim};
+use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_comment, require_free, trim};
 use super::succession::discard_working;
 use crate::detail::Detail;
 use crate::locate::Located;
@@ -76,9 +76,7 @@ impl Session {
 
     /// Checks a document in: the working copy becomes the next version. Without a working copy the check-out just ends.
     pub async fn check_in(&self, target: &Target, how: CheckIn) -> Result<VersionNumber> {
-        if how.comment.chars().count() > MAX_COMMENT {
-            return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
-        }
+        require_comment(&how.comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([(&located, Right::Edit)])?;
         let (id, path) = (located.node().id, located.path());

@@ -4,7 +4,7 @@
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{collection, library, version};
-use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning};
+use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning};
 
 use crate::session::Guard;
 use crate::view::etag;
@@ -153,4 +153,16 @@ pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Re
 /// The refusal of a document where there is no library.
 pub(super) fn outside_libraries() -> Error {
     Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
+}
+
+/// Refuses a comment that is too long, or that no database can keep, before anything else is asked.
+///
+/// # Errors
+/// Invalid with code `invalid_comment`.
+pub(super) fn require_comment(text: &str) -> Result<()> {
+    if text.chars().count() > MAX_COMMENT || text.contains('\0') {
+        let said = format!("a comment has at most {MAX_COMMENT} characters, and none with the code 0");
+        return Err(Error::invalid(said).with_code("invalid_comment"));
+    }
+    Ok(())
 }

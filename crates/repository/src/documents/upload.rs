@@ -7,11 +7,11 @@ use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
 use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency, library};
-use model::{Digest, Error, ErrorKind, Id, MAX_COMMENT, Name, NodeKind, NodePath, Result, Right, Versioning};
+use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use super::open::discreet;
 use super::placed::{Placed, is_unsure};
-use super::rules::{over_quota, require_free};
+use super::rules::{over_quota, require_comment, require_free};
 use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken, taken_unseen};
 use crate::glance::Seen;
 use crate::locate::{Located, check_depth, nothing_at};
@@ -89,9 +89,7 @@ impl Session {
         options: UploadOptions,
         announced: Option<u64>,
     ) -> Result<Upload> {
-        if options.comment.chars().count() > MAX_COMMENT {
-            return Err(Error::invalid(format!("a comment has at most {MAX_COMMENT} characters")));
-        }
+        require_comment(&options.comment)?;
         let Found { located, name, folders, present } = match destination {
             Destination::Path(path) => self.deepest(path, options.create_parents).await?,
             Destination::Child { parent, name } => self.look(&(*parent).into(), name.clone()).await?,

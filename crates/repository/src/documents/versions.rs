@@ -4,7 +4,7 @@ use database::content::{library, node, version};
 use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::open::require_draft;
-use super::rules::{charge, library_of, next_number, trim};
+use super::rules::{charge, library_of, next_number, require_comment, trim};
 use crate::detail::Detail;
 use crate::items::Page;
 use crate::view::Version;
@@ -46,6 +46,7 @@ impl Session {
         number: VersionNumber,
         comment: String,
     ) -> Result<VersionNumber> {
+        require_comment(&comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([(&located, Right::Edit), (&located, Right::ViewVersions)])?;
         let (id, path) = (located.node().id, located.path());
@@ -98,6 +99,7 @@ impl Session {
 
     /// Publishes the latest draft as the next major version.
     pub async fn publish(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
+        require_comment(comment)?;
         let located = self.document_to_change(target, Right::Publish).await?;
         let guard = self.guard([(&located, Right::Publish)])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());

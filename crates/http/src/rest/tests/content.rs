@@ -35,6 +35,27 @@ async fn a_condition_that_an_operation_does_not_heed_is_refused() {
 }
 
 #[tokio::test]
+async fn a_comment_that_cannot_be_kept_is_refused_also_by_an_answer_from_memory() {
+    let farm = Farm::new().await;
+    let key = [("idempotency-key", "once")];
+    let url = "/api/v1/content/Documents/a.txt";
+    farm.send("PUT", url, &key, "one").await.expect(201);
+    farm.send("PUT", url, &key, "one").await.expect(201);
+    let long = "x".repeat(4_001);
+    for comment in ["%00", "a%00b", long.as_str()] {
+        let answer = farm.send("PUT", &format!("{url}?comment={comment}"), &key, "one").await.expect(400);
+        assert_eq!(answer.code(), "invalid_comment", "{comment}");
+    }
+    let id = farm.id("Documents/a.txt").await;
+    let json = [("content-type", "application/json")];
+    let body = "{\"comment\": \"\\u0000\"}";
+    for (method, what) in [("POST", "publish"), ("POST", "check-in")] {
+        let answer = farm.send(method, &format!("/api/v1/items/{id}/{what}"), &json, body).await.expect(400);
+        assert_eq!(answer.code(), "invalid_comment", "{what}");
+    }
+}
+
+#[tokio::test]
 async fn a_document_is_stored_with_its_folders_read_replaced_and_deleted() {
     let farm = Farm::new().await;
     for length in [0, 100, 20_000, 100_000, 3_000_000] {

@@ -131,7 +131,13 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
 
 /// Refuses a file of which a page is not what its checksum says. Nobody may have it open. Blocks.
 pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
-    let unread = |error: std::io::Error| Error::unavailable("a copy of a database cannot be read").with_source(error);
+    let unread = |error: std::io::Error| {
+        let text = format!(
+            "{}, the copy of a database, cannot be read ({error}): look whether its disk is mounted",
+            path.display()
+        );
+        Error::unavailable(text).with_source(error)
+    };
     match checksum::file::first_wrong_page(path).map_err(unread)? {
         None => Ok(()),
         Some(page) => Err(damaged(path).with_source(format!("page {page} of {}", path.display()))),

@@ -78,7 +78,7 @@ for (const [scheme, screen, viewport] of [['light', 'wide', WIDE], ['dark', 'wid
     const login = `log-${scheme}-${screen}`;
     const account = await (await server.json('POST', '/api/v1/users', { login, display_name: `Lisa ${scheme} ${screen}`, password: PASSWORD })).json();
     const group = await (await server.json('POST', '/api/v1/groups', { name: `Group ${scheme} ${screen}` })).json();
-    assert.ok((await server.api('PUT', `/api/v1/groups/${group.id}/members/${account.id}`)).ok);
+    assert.ok((await server.json('PUT', `/api/v1/groups/${group.id}/members/${account.id}`)).ok);
     const job = await (await server.json('POST', '/api/v1/farm/jobs', { kind: 'check' })).json();
     const page = await openPage(browser, server, { scheme, viewport });
     const look = async (what) => {

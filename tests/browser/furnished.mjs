@@ -38,7 +38,7 @@ export async function furnish(browser, server) {
   await ask('PATCH', `/api/v1/users/${people.carl.id}`, { disabled: true });
   const group = await ask('POST', '/api/v1/groups', { name: 'Sales and marketing', description: 'Who writes to customers' });
   await ask('POST', '/api/v1/groups', { name: '<script>alert(1)<⁄script>', description: '"quoted" & <b>bold</b>' });
-  for (const login of ['berta', 'markup']) await server.api('PUT', `/api/v1/groups/${group.id}/members/${people[login].id}`);
+  for (const login of ['berta', 'markup']) await server.json('PUT', `/api/v1/groups/${group.id}/members/${people[login].id}`);
   const role = await ask('POST', '/api/v1/roles', { name: 'Drop-off', rights: ['view', 'add'] });
 
   for (const [name, body] of [

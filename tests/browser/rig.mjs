@@ -68,12 +68,11 @@ export async function startServer() {
     /** A REST request as the administrator; returns the answer. */
     api: (method, path, body) =>
       fetch(url + path, { method, body, headers: { authorization: `Bearer ${token}` }, duplex: 'half' }),
-    /** A REST request with a JSON body. */
+    /** The same with a fresh proof of who asks, which passwords, members of groups and roles are given by, and a JSON body. */
     json: (method, path, body) =>
       fetch(url + path, {
         method,
         body: JSON.stringify(body),
-        // Passwords and roles are given with a fresh proof, which Basic always is.
         headers: { authorization: `Basic ${btoa(`admin:${PASSWORD}`)}`, 'content-type': 'application/json' },
       }),
     /** Uploads a document below the library Documents. */

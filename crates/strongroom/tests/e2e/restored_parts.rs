@@ -40,7 +40,7 @@ impl Rig {
     }
 
     async fn call(&self, method: Method, path: &str, body: Value) -> Value {
-        let answer = self.client.send_json(method, path, &body).await.unwrap();
+        let answer = self.client.prove_json(method, path, &body).await.unwrap();
         assert!(answer.status.is_success(), "{path}: {} {}", answer.status, answer.text());
         serde_json::from_slice(&answer.body).unwrap_or(Value::Null)
     }

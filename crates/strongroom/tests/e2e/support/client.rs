@@ -91,6 +91,18 @@ impl Client {
         Answer::read(request.json(body).send().await?).await
     }
 
+    /// Sends a request with a JSON body as the administrator, with the password: a fresh proof of who asks, which a token
+    /// never is.
+    pub async fn prove_json(
+        &self,
+        method: Method,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<Answer, reqwest::Error> {
+        let request = self.http.request(method, format!("{}{path}", self.address));
+        Answer::read(request.basic_auth("admin", Some(super::PASSWORD)).json(body).send().await?).await
+    }
+
     /// Uploads a document to a path below the library Documents.
     pub async fn put(&self, path: &str, body: Vec<u8>) -> Result<Answer, reqwest::Error> {
         self.send(Method::PUT, &format!("/api/v1/content/Documents/{path}"), body).await

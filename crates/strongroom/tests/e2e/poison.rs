@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::support::{Client, Farm, PASSWORD, SignedIn, processes};
+use crate::support::{Client, Farm, PASSWORD, Server, SignedIn, processes};
 
 fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
@@ -186,6 +186,12 @@ async fn a_child_that_crashes_or_hangs_is_told_of_and_takes_no_turn_of_others() 
     }
 }
 
+/// A child that has confined itself; before that it has not asked to end with its parent yet.
+fn confined(server: &Server) -> Option<u32> {
+    let is_confined = |id: &u32| processes::status(*id, "Seccomp").as_deref() == Some("2");
+    processes::readers(server.pid()).into_iter().find(is_confined)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn children_end_with_whoever_waits_for_them() {
     let farm = Farm::on(Engine::Sqlite).await;
@@ -195,7 +201,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let browser = SignedIn::sign_in(&server, "admin").await;
     let mut asking = TcpStream::connect(server.host()).await.unwrap();
     asking.write_all(&browser.http2("/browse/Documents/slow.pptx")).await.unwrap();
-    let reader = || processes::readers(server.pid()).first().copied();
+    let reader = || confined(&server);
     let child = processes::wait_for("a child", reader).await;
     processes::send(child, Signal::STOP);
     let begun = Instant::now();
@@ -216,7 +222,7 @@ async fn children_end_with_whoever_waits_for_them() {
     let server = farm.start();
     let browser = SignedIn::sign_in(&server, "admin").await;
     let asking = tokio::spawn(browser.request("/browse/Documents/slow.pptx").send());
-    let reader = || processes::readers(server.pid()).first().copied();
+    let reader = || confined(&server);
     let child = processes::wait_for("a child", reader).await;
     processes::send(child, Signal::STOP);
     processes::send(server.pid(), Signal::KILL);

@@ -214,11 +214,10 @@ async fn a_server_whose_database_the_disk_cannot_read_says_so_while_it_does() {
     assert!(server.stop().success());
     let server = farm.start();
     let (client, signed_in) = (server.client(""), server.client(&token));
-    // What the server asks of itself is answered from memory.
     let paths = ["databases/main.sqlite", "databases/main.sqlite-wal"].map(|name| farm.data.join(name));
     let log = farm.data.with_file_name("strace");
-    let injector = Injector::attach(&server, "pread64", "EIO", "1+", &paths, &log);
     assert_eq!(ready(&client).await.0, StatusCode::OK);
+    let injector = Injector::attach(&server, "pread64", "EIO", "1+", &paths, &log);
     let mut failed = 0;
     for number in 0..300 {
         let answer = signed_in.get(&format!("f{number}/d.txt")).await.unwrap();

@@ -69,6 +69,8 @@ async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Read
 }
 
 /// Store the next version of a document
+///
+/// With `on_conflict=keep-both` the document stays as it is, and the content becomes a new one beside it.
 #[utoipa::path(
     put,
     path = "/api/v1/items/{id}/content",
@@ -76,7 +78,10 @@ async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<Read
     tag = "content",
     params(("id" = String, Path, description = "Identifier of the item"), StoreQuery, Once),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, description = "Stored", body = Stored))
+    responses(
+        (status = 200, description = "Stored", body = Stored),
+        (status = 201, description = "Stored as a new document beside it, with `keep-both`", body = Stored),
+    )
 )]
 async fn replace(
     caller: Authenticated,

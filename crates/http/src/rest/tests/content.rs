@@ -56,6 +56,17 @@ async fn a_comment_that_cannot_be_kept_is_refused_also_by_an_answer_from_memory(
 }
 
 #[tokio::test]
+async fn content_for_a_document_that_keeps_both_becomes_another_one_beside_it() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.txt", "one").await.expect(201);
+    let id = farm.id("Documents/a.txt").await;
+    let url = format!("/api/v1/items/{id}/content?on_conflict=keep-both");
+    farm.send("PUT", &url, &[], "two").await.expect(201);
+    assert_eq!(farm.item("Documents/a.txt").await["version"], "1.0");
+    assert_eq!(farm.item("Documents/a (2).txt").await["size"], 3);
+}
+
+#[tokio::test]
 async fn a_document_is_stored_with_its_folders_read_replaced_and_deleted() {
     let farm = Farm::new().await;
     for length in [0, 100, 20_000, 100_000, 3_000_000] {

@@ -105,13 +105,13 @@ pub struct CompactReport {
     pub damaged: u64,
 }
 
-/// Whoever may still forbid a deletion, since the right to delete can be lost at any moment.
+/// Consent to a deletion. It can be withdrawn at any moment, since the right to delete can be lost.
 pub trait Consent: Send + Sync {
     /// Answers without error while deleting is allowed. Asked right before something is deleted.
     fn ask(&self) -> Pending<'_, ()>;
 }
 
-/// Nobody else has a say.
+/// Consents always.
 impl Consent for () {
     fn ask(&self) -> Pending<'_, ()> {
         Box::pin(async { Ok(()) })

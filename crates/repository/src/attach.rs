@@ -63,7 +63,7 @@ impl AbsentDatabase {
         reason(self.kind, self.code)
     }
 
-    /// Whether what is in its place was found damaged, rather than that nothing answers there.
+    /// Returns whether it was found damaged. Otherwise it is missing or gives no answer.
     pub fn is_damaged(&self) -> bool {
         self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
     }

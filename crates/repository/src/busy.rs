@@ -1,4 +1,4 @@
-//! How much work of one kind each person has under way. Knows neither the work nor the person.
+//! Counts the work of one kind that each person has under way. Knows neither the work nor the person.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -26,11 +26,11 @@ const SMALL: i64 = 24 * 3600 * 1_000_000;
 /// A time that a machine may have been off.
 const OFF: i64 = 14 * SMALL;
 
-/// How often a process looks at its clock, whether anybody asks or not.
+/// Time between two looks of a process at its clock, which it takes whether anybody asks or not.
 const LOOK: Duration = Duration::from_secs(20);
 /// A difference between what the clock and the time since the start say that is no step of the clock.
 const DRIFT: i64 = 2 * 60 * 1_000_000;
-/// What it keeps in mind of that: one look in so much time, and each that tells of a step, for so long.
+/// Least time between two looks that are kept, unless one tells of a step; and the time for which they are kept.
 const LOOKS_APART: Duration = Duration::from_secs(10 * 60);
 const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 
@@ -69,7 +69,7 @@ impl Looks {
     }
 }
 
-/// Whether the clock was set between two looks, which are in the order of time.
+/// Returns whether the clock was set between two looks, the earlier one first.
 fn stepped((then, said): (Instant, Timestamp), (later, says): (Instant, Timestamp)) -> bool {
     let passed = i64::try_from(later.saturating_duration_since(then).as_micros()).unwrap_or(i64::MAX);
     let step = says.micros().saturating_sub(said.micros()).saturating_sub(passed);

@@ -12,10 +12,10 @@ use crate::map::ContentDatabase;
 use crate::view::size;
 use crate::{HealthFinding, HealthSubject, Session, health};
 
-/// For so long it is believed that there are none, while the farm has the same stores: counting reads all references.
+/// Time for which "there are none" is believed while the farm has the same stores: counting reads all references.
 const BELIEVED: Duration = Duration::from_secs(60 * 60);
 
-/// When a content database was found to have none, and which stores the farm had then.
+/// Time at which each content database was found to have none, with the stores that the farm had then.
 #[derive(Default)]
 pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
 

@@ -60,7 +60,7 @@ impl ContentDatabase {
     }
 }
 
-/// Whether a database is damaged or gives no answer, rather than that it answered something.
+/// Returns whether an error tells that a database is damaged or gives no answer. Other errors are answers.
 fn is_of_the_database(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable)
 }

@@ -122,7 +122,7 @@ impl Checked {
     }
 }
 
-/// How long a read may take.
+/// Time that a read may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
     /// Some milliseconds.

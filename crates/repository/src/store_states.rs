@@ -1,4 +1,4 @@
-//! What becomes of a BLOB store of the farm: opening it up, closing it, and removing it.
+//! Opens the BLOB stores of the farm up, closes them, and removes them.
 //!
 //! A removal has a number, which stands in the configuration until the store is forgotten. Whoever opens the store
 //! up, or begins another removal, takes that number away first; a removal whose number is gone forgets nothing. One
@@ -20,7 +20,7 @@ use crate::policies::users_of;
 
 /// The right to open stores up, close them, and remove them.
 const STORES: &str = "stores";
-/// How long somebody who needs that right waits for it. A removal has it until the store has answered.
+/// Longest wait for that right. A removal has it until the store has answered.
 const WAITS: Duration = Duration::from_secs(3);
 /// Time between two questions for it.
 const LOOK: Duration = Duration::from_millis(50);
@@ -318,7 +318,7 @@ fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id
     Ok(())
 }
 
-/// Whether a content database or any other policy names a store.
+/// Returns whether a content database or any other policy names a store.
 fn is_named(reader: &mut Reader<'_>, store: Id) -> Result<bool> {
     if farm::databases(reader)?.iter().any(|row| row.active_store_id == store) {
         return Ok(true);

@@ -37,7 +37,7 @@ const SEGMENT_LIMIT: u64 = 16 << 20;
 /// For BLOBs of at least this length the free space is looked at before their bytes come.
 const CHECKED_AHEAD: u64 = 16 << 20;
 
-/// How long the store is kept locked for whoever has to consent to a deletion.
+/// Longest wait for the consent to a deletion: the store is locked meanwhile.
 const CONSENT: Duration = Duration::from_secs(20);
 
 /// A store in a directory.

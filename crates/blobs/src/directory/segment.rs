@@ -81,10 +81,10 @@ struct Dead {
     read_to: u64,
     /// Says that the disk does not give some notes now: a record may be deleted though nothing says so.
     unread: bool,
-    /// Of which this process knows that the note is durable, since it wrote and flushed it. What it read may be in
-    /// memory only: a note whose flush failed is read like any other one.
+    /// Offsets whose notes this process wrote and flushed, so that they are durable. A note that it only read may be
+    /// in memory alone: one whose flush failed is read like any other.
     flushed: HashSet<u64>,
-    /// Whether this process made the name of the notes durable.
+    /// True once this process has flushed the directory, so that the file of the notes keeps its name.
     named: bool,
 }
 

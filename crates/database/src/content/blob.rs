@@ -188,8 +188,8 @@ pub fn is_in(reader: &mut Reader<'_>, digest: &Digest, store: Id) -> Result<bool
     Ok(reader.find(IS_IN, &params![*digest, store], |row| row.get::<Id>(0))?.is_some())
 }
 
-/// Whether this database needs these bytes in this store: it refers to them there, or in a store that is not among
-/// those that the farm knows, so that any other copy may be the last one.
+/// Returns whether this database needs these bytes in this store. It does if it refers to them there, or in a store that
+/// is not among the `known` ones: then any other copy may be the last one.
 pub fn needs(reader: &mut Reader<'_>, digest: &Digest, store: Id, known: &[Id]) -> Result<bool> {
     Ok(find(reader, digest)?.is_some_and(|row| row.store_id == store || !known.contains(&row.store_id)))
 }

@@ -202,8 +202,8 @@ impl Database {
         }
     }
 
-    /// Whether the pages of an SQLite file have checksums that are compared when they are read; none for PostgreSQL, whose
-    /// server decides that.
+    /// Returns whether the pages of an SQLite file have checksums that are compared when they are read; none for
+    /// PostgreSQL, whose server decides that.
     pub async fn has_checksums(&self) -> Result<Option<bool>> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.noted(sqlite.has_checksums().await).map(Some),

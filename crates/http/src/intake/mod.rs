@@ -235,8 +235,8 @@ pub async fn whole(mut body: Body, most: usize) -> Result<Whole> {
 /// Bytes that are read in less than a millisecond, whatever they say.
 const SHORT: usize = 8 << 10;
 
-/// What `read` makes of a body; a long one is read on a thread of its own, so that no other request waits meanwhile. It
-/// takes its room until then.
+/// Parses a body with `read`, a long one on a thread of its own, so that no other request waits meanwhile. The body
+/// counts against the memory for bodies until then.
 pub async fn apart<T: Send + 'static>(
     body: Whole,
     read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,

@@ -37,7 +37,7 @@ impl Room {
 /// Who sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// Who has signed in, from wherever.
+    /// Somebody who has signed in, from any address.
     Person(String),
     /// A stranger.
     Address(IpAddr),
@@ -46,7 +46,7 @@ pub enum Sender {
 }
 
 impl Sender {
-    /// Whoever makes the request under way.
+    /// Returns the sender of the request under way.
     pub fn current() -> Self {
         match request::senders() {
             (Some(person), _) => Self::Person(person),

@@ -14,9 +14,9 @@ pub struct Turns(Mutex<Waiting>);
 #[derive(Default)]
 struct Waiting {
     free: usize,
-    /// Who waits, in the order in which they are served; each stands here once.
+    /// Senders that wait, once each, in the order in which they are served.
     round: VecDeque<Sender>,
-    /// What each of them waits for, in the order in which it was asked for.
+    /// Waiting requests of each sender, oldest first.
     asked: HashMap<Sender, VecDeque<oneshot::Sender<Turn>>>,
 }
 
@@ -54,7 +54,7 @@ impl Turns {
 }
 
 impl Waiting {
-    /// Whose turn is next, without those who wait no more; a turn is free where there is nobody.
+    /// Takes the next waiting request and skips those that were given up. Frees the turn if there is none.
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         while let Some(sender) = self.round.pop_front() {
             let Some(asked) = self.asked.get_mut(&sender) else { continue };

@@ -164,8 +164,8 @@ impl Snapshots {
     }
 }
 
-/// What damage in a copy tells of the database that was copied page by page: this one content database, or the
-/// configuration.
+/// Turns an error about damage in a copy into one that names the database it was copied from: the content database
+/// `name`, or the configuration database. Other errors stay as they are.
 pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",

@@ -196,7 +196,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     Ok(deleted)
 }
 
-/// What stores say to deletions that are taken up.
+/// Refusals of stores while deletions are resumed.
 #[derive(Default)]
 struct Refusals {
     /// Stores that give no answer.
@@ -208,7 +208,7 @@ struct Refusals {
 }
 
 impl Refusals {
-    /// What a store is called here: each database has one of its own under the same identifier.
+    /// Key of a store. The stores inside of databases all have the same identifier.
     fn key(database: &StorageDatabase, store: Id) -> (Id, Id) {
         (if store == DATABASE_STORE { database.id } else { Id::NONE }, store)
     }
@@ -469,6 +469,7 @@ mod tests {
         assert!(left.len() == 2 * PAGE && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
         repository.close().await;
     }
+
     #[tokio::test]
     async fn a_blob_that_cannot_be_deleted_keeps_no_other_one_waiting() {
         let place = tempfile::tempdir().unwrap();

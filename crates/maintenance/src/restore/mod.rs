@@ -60,7 +60,7 @@ pub struct RestoreOptions {
     pub accept_missing: bool,
     /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
     pub leave_blobs: bool,
-    /// Whether the directory may lie within that of a farm, as scratch places do.
+    /// True if the directory may lie within that of a farm, as scratch places do.
     pub is_scratch: bool,
 }
 

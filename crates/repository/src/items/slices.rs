@@ -13,7 +13,7 @@ use crate::session::Time;
 use crate::view::Item;
 use crate::{Session, Target};
 
-/// What became of a slice of a walk.
+/// Outcome of a slice of a walk.
 pub(super) enum Slice<S, T> {
     /// The walk is done.
     Done(T),
@@ -26,7 +26,7 @@ pub(super) struct Begun {
     progress: Progress,
     /// The tree version with which it was.
     tree: i64,
-    /// How often it was begun before.
+    /// Number of times that it was begun before.
     again: usize,
 }
 

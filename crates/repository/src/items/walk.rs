@@ -17,19 +17,19 @@ use crate::view::Item;
 /// Time after which a filtered walk stops with what it has, and any walk lets others go on.
 pub(super) const TIME: Duration = Duration::from_millis(150);
 
-/// How far a walk came.
+/// State of a walk between two slices.
 pub(super) struct Progress {
     place: SortKey,
     /// The last item that the caller may know, and whether the walk came to one at all.
     known: SortKey,
     went_on: bool,
-    /// What was found.
+    /// Items that were found.
     pub(super) items: Vec<Item>,
-    /// When a filtered walk stops with what it has, if it came anywhere.
+    /// Moment at which a filtered walk stops with what it has, if it came anywhere.
     enough: Instant,
 }
 
-/// What became of a walk.
+/// Outcome of a walk.
 pub(super) enum Walked {
     /// The page is there.
     Page(Page<Item, SortKey>),

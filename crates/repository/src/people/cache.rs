@@ -104,8 +104,8 @@ impl NameCache {
 pub(crate) struct Verified {
     pub(crate) account: Id,
     pub(crate) password_version: i64,
-    /// The list of passwords that nobody may have on which it was looked for and not found; [`Id::NONE`] when there was
-    /// no list.
+    /// The latest list of passwords that nobody may have on which it was looked up and not found; [`Id::NONE`] when there
+    /// was no list, none before it was looked up.
     pub(crate) unlisted: Option<Id>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Verified {
 pub(crate) struct VerifiedPasswords {
     key: [u8; 32],
     kept: Mutex<HashMap<[u8; 32], (Verified, Instant)>>,
-    turns: Turns,
+    turns: [tokio::sync::Mutex<()>; 64],
 }
 
 impl VerifiedPasswords {
@@ -121,7 +121,7 @@ impl VerifiedPasswords {
     pub(crate) fn new() -> Result<Self> {
         let mut key = [0u8; 32];
         super::secret::fill_random(&mut key)?;
-        Ok(Self { key, kept: Mutex::default(), turns: Turns::default() })
+        Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
     }
 
     /// What a login and a password are kept under.
@@ -159,22 +159,7 @@ impl VerifiedPasswords {
 
     /// Lets one request at a time verify the same password; the others find it in the cache afterwards.
     pub(crate) async fn turn(&self, digest: &[u8; 32]) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turns.at(usize::from(digest[0])).await
-    }
-}
-
-/// Lets one request for a password at a time do what takes long. Passwords may share a turn.
-struct Turns([tokio::sync::Mutex<()>; 64]);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| tokio::sync::Mutex::default()))
-    }
-}
-
-impl Turns {
-    async fn at(&self, number: usize) -> tokio::sync::MutexGuard<'_, ()> {
-        self.0[number % self.0.len()].lock().await
+        self.turns[usize::from(digest[0]) % self.turns.len()].lock().await
     }
 }
 

@@ -33,7 +33,7 @@ const FREE_OF_LINK: i64 = 200;
 /// The times in which one of these failures is forgiven: all within an hour.
 const WIDE_RENEWS: Duration = Duration::from_secs(180);
 const LINK_RENEWS: Duration = Duration::from_secs(18);
-/// How long it is known that a network opened a link.
+/// Time for which a network that opened a link is known.
 const OPENED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The time in which one failure of a login is forgiven: all within an hour.
 const LOGIN_RENEWS: Duration = Duration::from_secs(36);
@@ -155,7 +155,7 @@ fn wide_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What an attempt at the password of a link counts for.
+/// Returns the subjects against which an attempt at the password of a link counts.
 pub(crate) fn subjects_of_link(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> Result<Vec<Subject>> {
     let mut subjects =
         vec![Subject::link_pair(link, address), Subject::link_wide(link, address), Subject::address(address)];

@@ -1,5 +1,5 @@
-//! What is shown while a content database is damaged or away: nobody is told that all is well, that a farm is new or
-//! empty, or that BLOBs are needed by nothing, and what does not need that database goes on.
+//! Answers while a content database is damaged or away: none says that all is well, that a farm is new or empty, or that
+//! nothing needs a BLOB, and everything that does not need that database goes on.
 
 use std::fs;
 use std::path::Path;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Farm, bytes, file_with};
 
-/// How long a command may take on a slow and busy machine.
+/// Longest time of a command on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Begins to remove the store "cloud", and waits until the removal asks the store what is in it, which does not answer.

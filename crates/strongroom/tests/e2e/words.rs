@@ -1,5 +1,5 @@
-//! What refusals say: the scope that would help, the place that was asked for, and what to do in words that fit whoever
-//! asked.
+//! Words of refusals: the scope that would help, the place that was asked for, and what to do, in words that fit the
+//! person who asked.
 
 use database::Engine;
 use reqwest::{Method, StatusCode};

@@ -63,9 +63,9 @@ struct Check<'a> {
     ticket: &'a Ticket,
     storage: Storage,
     looked: Vec<i64>,
-    /// Whether all stores are checked.
+    /// True if all stores are checked.
     all: bool,
-    /// Whether a content database could not be asked what it needs, so that nobody knows which BLOBs no document has.
+    /// True if a content database could not be asked what it needs, so that nobody knows which BLOBs are unneeded.
     is_blind: bool,
     answers: Mutex<Answers>,
 }
@@ -194,7 +194,7 @@ impl Check<'_> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the farm knew a store when the check began.
+    /// Returns whether the farm knew a store when the check began.
     fn is_known(&self, store: Id) -> bool {
         self.storage.stores().iter().any(|(row, _)| row.id == store)
     }

@@ -139,12 +139,12 @@ impl Session {
     }
 }
 
-/// What the list said of a password.
+/// Answer of the list about a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     /// The list that was asked; [`Id::NONE`] when there is none.
     pub(super) list: Id,
-    /// Whether the password is on it.
+    /// True if the password is on it.
     pub(super) listed: bool,
 }
 

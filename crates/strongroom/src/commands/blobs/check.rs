@@ -75,7 +75,7 @@ async fn faults(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>
     Ok(found)
 }
 
-/// What lies in stores without harm, as far as that can be told.
+/// Words about BLOBs that no document needs, as far as that can be told.
 fn unneeded(job: &Job) -> String {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let mut text = String::new();

@@ -12,8 +12,8 @@ use super::Shown;
 use crate::commands::output::table;
 use crate::commands::transfer::parse_size;
 
-/// How long each database is looked through before the rules are asked: this process knows nothing of damage that a
-/// server has found.
+/// Time for which each database is looked through before the rules are asked: this process knows nothing of damage that
+/// a server has found.
 const LOOK: Duration = Duration::from_secs(3);
 
 /// What to look at.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{HEADER, MAGIC, RESERVED_AT, SUM, is_intact};
 
-/// Where the page of locks lies, which SQLite never reads or writes (file format, 1.2.1 "The lock-byte page").
+/// Offset of the lock-byte page, which SQLite never reads or writes ("The Lock-Byte Page" in its file format).
 const LOCKS_AT: u64 = 1 << 30;
 
 /// Returns the number of the first page that is not what its checksum says, from 1 on; none where all are, and where the

@@ -5,9 +5,10 @@ mod check;
 mod collect;
 mod migrate;
 mod reclaim;
+mod resume;
 mod runner;
 mod throttle;
 mod ticket;
 
-pub(crate) use reclaim::resume_deletions;
+pub(crate) use resume::resume_deletions;
 pub use runner::{follow, run_here, run_jobs};

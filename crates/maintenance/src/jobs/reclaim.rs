@@ -5,15 +5,15 @@
 //! it; the databases forget it. What was cut short is taken up again by the next run. One process of the farm does this at a time:
 //! another one, which asked before the first was done, would delete what was stored anew in between.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use blobs::{Consent, Pending};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Alone, Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
+use model::{Digest, Error, Id, Result, Timestamp};
+use repository::{DATABASE_STORE, Storage, StorageDatabase};
 
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
@@ -22,13 +22,6 @@ use super::ticket::{Flow, Ticket};
 const PAGE: usize = 256;
 /// Most copies that one request to a store deletes.
 const GROUP: usize = 64;
-/// Copies of one page of deletions that are resumed. Few, since a silent store makes the whole page wait.
-const RESUMED_AT_ONCE: usize = 16;
-/// Groups of deletions in a row that a store may refuse as a whole before it is asked for no more of them in the same
-/// run.
-const REFUSED: u32 = 3;
-/// One byte longer than a digest, so behind every row of a store.
-const BEHIND_ALL_DIGESTS: [u8; 33] = [0xff; 33];
 
 /// How long it is remembered that a copy was deleted: longer than any upload lasts from the end of its bytes to its transaction.
 const REMEMBERED: Duration = Duration::from_secs(3600);
@@ -154,110 +147,16 @@ pub(super) async fn delete(
     Ok(())
 }
 
-/// Takes up deletions that were begun and not done, because the store did not answer or the process ended: uploads of the same bytes are
-/// refused meanwhile. Answers how many copies were deleted; none while another process deletes.
-///
-/// # Errors
-/// Those of the databases; what a store says is logged.
-pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
-    let Some(alone) = storage.configuration().alone(DELETING).await? else { return Ok(0) };
-    let storage = storage.with_new_databases().await?;
-    let never = Timestamp::from_micros(0);
-    let (mut deleted, mut refusals) = (0, Refusals::default());
-    for database in storage.all_databases()? {
-        let mut after = (Id::NONE, Vec::new());
-        loop {
-            // What cannot be deleted now is met again the next time.
-            let from = after.clone();
-            let mut begun =
-                database.database.read(move |reader| reclaim::due(reader, never, from, RESUMED_AT_ONCE)).await?;
-            let Some(last) = begun.last() else { break };
-            after = (last.store_id, last.digest.as_bytes().to_vec());
-            begun.retain(|row| !refusals.is_silent(&database, row.store_id));
-            if !begun.is_empty() {
-                let asked = begun.clone();
-                let done = delete_agreed(&alone, &storage, &database, begun).await?;
-                deleted += done.blobs;
-                if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == "right_lost") {
-                    tracing::warn!(error = error.report(), "deletions that were begun are taken up later");
-                    return Ok(deleted);
-                }
-                for asked in asked.chunk_by(|one, next| one.store_id == next.store_id) {
-                    refusals.note(&storage, &database, asked, &done.failed).await;
-                }
-            }
-            // A store that gives no answer is asked for nothing more, and keeps no other one waiting.
-            if refusals.is_silent(&database, after.0) {
-                after.1 = BEHIND_ALL_DIGESTS.to_vec();
-            }
-        }
-    }
-    alone.release().await;
-    Ok(deleted)
-}
-
-/// Refusals of stores while deletions are resumed.
-#[derive(Default)]
-struct Refusals {
-    /// Stores that give no answer.
-    silent: HashSet<(Id, Id)>,
-    /// Groups in a row that a store refused.
-    in_a_row: HashMap<(Id, Id), u32>,
-    /// Stores of which a failure was logged.
-    told: HashSet<(Id, Id)>,
-}
-
-impl Refusals {
-    /// Key of a store. The stores inside of databases all have the same identifier.
-    fn key(database: &StorageDatabase, store: Id) -> (Id, Id) {
-        (if store == DATABASE_STORE { database.id } else { Id::NONE }, store)
-    }
-
-    fn is_silent(&self, database: &StorageDatabase, store: Id) -> bool {
-        self.silent.contains(&Self::key(database, store))
-    }
-
-    /// Notes what one store did with a group. A BLOB that fails by itself keeps no other one waiting; a store that
-    /// fails with all of them is asked whether it answers at all.
-    async fn note(
-        &mut self,
-        storage: &Storage,
-        database: &StorageDatabase,
-        asked: &[ReclaimRow],
-        failed: &[(ReclaimRow, Error)],
-    ) {
-        let Some(store) = asked.first().map(|row| row.store_id) else { return };
-        let key = Self::key(database, store);
-        let errors: Vec<&Error> =
-            failed.iter().filter(|(row, _)| row.store_id == store).map(|(_, error)| error).collect();
-        if let Some(error) = errors.first()
-            && self.told.insert(key)
-        {
-            let (store, text) = (storage.store_name(store), error.report());
-            tracing::warn!(store, error = text, "copies of BLOBs whose deletion was begun are not deleted yet");
-        }
-        if errors.len() < asked.len() || errors.iter().any(|error| error.kind() != ErrorKind::Unavailable) {
-            self.in_a_row.remove(&key);
-            return;
-        }
-        let in_a_row = self.in_a_row.entry(key).or_default();
-        *in_a_row += 1;
-        let answers = async { storage.store(store, database)?.answers().await };
-        if *in_a_row >= REFUSED || answers.await.is_err() {
-            self.silent.insert(key);
-        }
-    }
-}
-
 /// What became of copies that were to be deleted; those that are needed are in neither number.
 #[derive(Default)]
-struct Done {
-    blobs: u64,
+pub(super) struct Done {
+    pub(super) blobs: u64,
     bytes: u64,
-    failed: Vec<(ReclaimRow, Error)>,
+    pub(super) failed: Vec<(ReclaimRow, Error)>,
 }
 
-async fn delete_agreed(
+/// Deletes those of `rows` that no content database needs, and forgets them.
+pub(super) async fn delete_agreed(
     alone: &Alone,
     storage: &Storage,
     database: &StorageDatabase,
@@ -399,103 +298,4 @@ async fn begin(
         Ok(agreed)
     };
     database.database.read_long(ask).await
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use bytes::Bytes;
-    use repository::{NewStore, Options, Repository, Session};
-
-    use super::*;
-
-    async fn farm(directory: &Path) -> (Repository, Session) {
-        let options = Options {
-            directory: directory.to_path_buf(),
-            configuration: None,
-            content: None,
-            administrator_password: Some("correct horse battery".to_owned()),
-            create: true,
-        };
-        let (repository, _) = Repository::open(&options).await.unwrap();
-        let session = repository.as_caller(repository.farm_administrator().await.unwrap());
-        (repository, session)
-    }
-
-    fn row(store_id: Id, digest: Digest) -> ReclaimRow {
-        let reason = reason::DELETED.to_owned();
-        ReclaimRow { store_id, digest, size: 1, reason, deleting: true, since: Timestamp::now() }
-    }
-
-    async fn begin_all(database: &StorageDatabase, rows: Vec<ReclaimRow>) {
-        let begin =
-            move |transaction: &mut Transaction<'_>| rows.iter().try_for_each(|row| reclaim::begin(transaction, row));
-        database.database.write(begin).await.unwrap();
-    }
-
-    async fn left(database: &StorageDatabase) -> Vec<ReclaimRow> {
-        let never = Timestamp::from_micros(0);
-        let read = move |reader: &mut Reader<'_>| reclaim::due(reader, never, (Id::NONE, Vec::new()), 10_000);
-        database.database.read(read).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_store_that_does_not_delete_keeps_no_other_one_waiting() {
-        let place = tempfile::tempdir().unwrap();
-        let (repository, session) = farm(place.path()).await;
-        for name in ["lost", "good"] {
-            let kind = "directory".to_owned();
-            let store = NewStore { name: name.to_owned(), kind, location: name.to_owned(), ..NewStore::default() };
-            session.add_store(store).await.unwrap();
-        }
-        let storage = session.storage().await.unwrap();
-        let [lost, good] = ["lost", "good"].map(|name| storage.store_named(name).unwrap().id);
-        assert!(lost < good, "the rows of the store that is lost come first");
-        let database = storage.all_databases().unwrap().remove(0);
-        let mut rows: Vec<_> =
-            (0..2 * PAGE as u64).map(|number| row(lost, blobs::digest_of(&number.to_le_bytes()))).collect();
-        let store = storage.store(good, &database).unwrap();
-        let content = Bytes::from_static(b"not needed any more");
-        let digest = blobs::digest_of(&content);
-        store.put(digest, content.clone()).await.unwrap();
-        rows.push(row(good, digest));
-        begin_all(&database, rows).await;
-        std::fs::remove_dir_all(place.path().join("lost")).unwrap();
-        assert_eq!(resume_deletions(&storage).await.unwrap(), 1);
-        let gone = store.confirm(digest, content.len() as u64).await.unwrap_err();
-        assert_eq!(gone.kind(), model::ErrorKind::NotFound);
-        let left = left(&database).await;
-        assert!(left.len() == 2 * PAGE && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
-        repository.close().await;
-    }
-
-    #[tokio::test]
-    async fn a_blob_that_cannot_be_deleted_keeps_no_other_one_waiting() {
-        let place = tempfile::tempdir().unwrap();
-        let (repository, session) = farm(place.path()).await;
-        let storage = session.storage().await.unwrap();
-        let database = storage.all_databases().unwrap().remove(0);
-        let id = storage.store_named("files").unwrap().id;
-        let store = storage.store(id, &database).unwrap();
-        let mut digests = Vec::new();
-        for number in 0..3 * RESUMED_AT_ONCE as u64 {
-            let content = Bytes::from(number.to_le_bytes().to_vec());
-            let digest = blobs::digest_of(&content);
-            store.put(digest, content).await.unwrap();
-            digests.push(digest);
-        }
-        digests.sort_by_key(|digest| *digest.as_bytes());
-        // In the way of the first one is what no deletion takes away. It is alone in its page, too.
-        let stuck = digests[0];
-        let large = place.path().join("blobs/large").join(format!("{:02x}", stuck.as_bytes()[0]));
-        std::fs::create_dir_all(large.join(stuck.to_string())).unwrap();
-        for count in [1, digests.len()] {
-            begin_all(&database, digests[..count].iter().map(|digest| row(id, *digest)).collect()).await;
-            assert_eq!(resume_deletions(&storage).await.unwrap(), count as u64 - 1);
-            let left = left(&database).await;
-            assert!(left.len() == 1 && left[0].digest == stuck, "{} rows", left.len());
-        }
-        repository.close().await;
-    }
 }

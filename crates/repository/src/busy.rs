@@ -1,52 +1,110 @@
-//! Counts the work of one kind that each person has under way. Knows neither the work nor the person.
+//! Counts the work of one kind that each person has under way or waiting. Knows neither the work nor the person.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use model::Id;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Work of one kind.
 pub(crate) struct Busy {
+    at_once: usize,
     most: usize,
-    under_way: Mutex<HashMap<Id, usize>>,
+    people: Mutex<HashMap<Id, Person>>,
 }
 
-/// A piece of work of a person, under way until it is dropped.
+/// What one person has under way or waiting.
+struct Person {
+    pieces: usize,
+    turns: Arc<Semaphore>,
+}
+
+/// A piece of work of a person, counted until it is dropped.
 pub(crate) struct Work<'a> {
     busy: &'a Busy,
     person: Id,
+    turns: Arc<Semaphore>,
+}
+
+/// A piece of work that is under way until this is dropped.
+pub(crate) struct Turn<'a> {
+    _permit: OwnedSemaphorePermit,
+    _work: Work<'a>,
 }
 
 impl Busy {
-    /// Lets each person have so many pieces of work under way.
+    /// Lets each person have so many pieces of work.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, under_way: Mutex::default() }
+        Self::with_turns(most, most)
     }
 
-    /// Begins a piece of work, unless the person has too many under way.
+    /// Lets each person have `at_once` pieces of work under way, and others wait for their turn: `most` in all.
+    pub(crate) fn with_turns(at_once: usize, most: usize) -> Self {
+        Self { at_once, most, people: Mutex::default() }
+    }
+
+    /// Begins a piece of work, unless the person has too many.
     pub(crate) fn begin(&self, person: Id) -> Option<Work<'_>> {
-        let mut under_way = self.locked();
-        let count = under_way.entry(person).or_default();
-        if *count >= self.most {
+        let mut people = self.locked();
+        let new = || Person { pieces: 0, turns: Arc::new(Semaphore::new(self.at_once)) };
+        let of_person = people.entry(person).or_insert_with(new);
+        if of_person.pieces >= self.most {
             return None;
         }
-        *count += 1;
-        Some(Work { busy: self, person })
+        of_person.pieces += 1;
+        Some(Work { busy: self, person, turns: Arc::clone(&of_person.turns) })
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<Id, usize>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Begins a piece of work when it is its turn, unless the person has too many or this takes longer than `patience`.
+    pub(crate) async fn turn(&self, person: Id, patience: Duration) -> Option<Turn<'_>> {
+        let work = self.begin(person)?;
+        let permit = tokio::time::timeout(patience, Arc::clone(&work.turns).acquire_owned()).await.ok()?.ok()?;
+        Some(Turn { _permit: permit, _work: work })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<Id, Person>> {
+        self.people.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Work<'_> {
     fn drop(&mut self) {
-        let mut under_way = self.busy.locked();
-        if let Some(count) = under_way.get_mut(&self.person) {
-            *count -= 1;
-            if *count == 0 {
-                under_way.remove(&self.person);
+        let mut people = self.busy.locked();
+        if let Some(of_person) = people.get_mut(&self.person) {
+            of_person.pieces -= 1;
+            if of_person.pieces == 0 {
+                people.remove(&self.person);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const PATIENT: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn each_person_has_turns_of_their_own_and_few_that_wait() {
+        let busy = Busy::with_turns(2, 3);
+        let (ann, bob) = (Id::new(1), Id::new(2));
+        let first = busy.turn(ann, SOON).await.unwrap();
+        let second = busy.turn(ann, SOON).await.unwrap();
+        assert!(busy.turn(ann, SOON).await.is_none(), "a turn that does not come");
+        assert!(busy.turn(bob, SOON).await.is_some(), "a turn of another person");
+        let third = busy.turn(ann, PATIENT);
+        let too_many = async {
+            tokio::task::yield_now().await;
+            let refused = busy.turn(ann, PATIENT).await.is_none();
+            drop(first);
+            refused
+        };
+        let (third, refused) = tokio::join!(third, too_many);
+        assert!(third.is_some() && refused);
+        drop((third, second));
+        assert!(busy.locked().is_empty(), "nobody is remembered who has nothing under way");
     }
 }

@@ -119,7 +119,9 @@ pub(crate) struct Inner {
 }
 
 /// Walks through listings that one person may have under way when they take long; each keeps a processor busy.
-const MOST_LONG_WALKS: usize = 2;
+const LONG_WALKS: usize = 2;
+/// The same with those that wait for their turn.
+const MOST_LONG_WALKS: usize = 20;
 /// Milliseconds of identifiers that are granted at once: 4,096 of them each.
 const GRANTED: i64 = 2 * 60 * 1000;
 /// Time between two looks whether more are needed.
@@ -189,7 +191,7 @@ impl Repository {
             unfinished: Unfinished::default(),
             looks: crate::clock::Looks::default(),
             looked_for_forgotten: crate::forgotten::Looked::default(),
-            walks: Busy::new(MOST_LONG_WALKS),
+            walks: Busy::with_turns(LONG_WALKS, MOST_LONG_WALKS),
             place_key: crate::sealed::PlaceKey::default(),
             sandbox: OnceLock::new(),
         };

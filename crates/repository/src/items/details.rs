@@ -7,9 +7,10 @@ use database::content::{collection, lock, property};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 
 use super::list::{ListRequest, Order, Page, SortKey, fitting};
-use super::slices::{Begun, Slice};
+use super::slices::{Begun, End, Slice};
 use super::walk::Listing;
 use crate::locate::Located;
+use crate::session::Time;
 use crate::view::Item;
 use crate::{Lock, Property, Session, Target};
 
@@ -68,14 +69,14 @@ impl Session {
         after: Option<SortKey>,
         limit: usize,
     ) -> Result<Page<Details, SortKey>> {
-        let slice = move |reader: &mut Reader<'_>, located: &Located, before: Option<Begun>| {
+        let slice = move |reader: &mut Reader<'_>, located: &Located, before: Option<Begun>, end: End| {
             let above = locks_above(reader, located, wanted, true)?;
             let path = located.path();
             let shared = above.iter().map(|lock| lock.owner.len() + lock.path.as_ref().map_or(0, String::len));
             let limit = fitting(limit, path.len() + shared.sum::<usize>());
             let request = ListRequest::default();
             let listing = Listing::new(located, &request, &path, Order::Plain);
-            let mut page = match listing.page_slice(reader, before, after.as_ref(), limit)? {
+            let mut page = match listing.page_slice(reader, before, after.as_ref(), limit, &end)? {
                 Slice::Done(page) => page,
                 Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
             };
@@ -85,7 +86,7 @@ impl Session {
             let items = complete(reader, located, page.items, wanted, &above)?;
             Ok(Slice::Done(Page { items, next: page.next }))
         };
-        self.in_slices(target, slice).await
+        self.in_slices(target, Time::Short, slice).await
     }
 
     /// The room of the site collection that an item is in, which tells what others have stored there: for who manages

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use database::Reader;
 use database::content::{column, sorted};
 use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fold};
 
 use super::filter::Filter;
-use super::slices::{Begun, Slice};
-use super::walk::{Listing, Progress, TIME, Walked};
+use super::slices::{Begun, End, Slice};
+use super::walk::{Listing, Progress, Walked};
 use crate::locate::Located;
 use crate::locks::mark_open;
+use crate::session::Time;
 use crate::view::Item;
 use crate::{Column, Session, Target};
 
@@ -171,16 +171,18 @@ impl Session {
     /// time is up.
     pub async fn list_filtered(&self, target: &Target, request: ListRequest) -> Result<Listed> {
         let order = self.group_order(target, &request).await?;
+        // The database looks for what passes a filter in one go, through everything when nothing does.
+        let first = if request.filter.is_empty() { Time::Short } else { Time::Long };
         let wanted = Arc::new((request, order));
-        let listed = self.in_slices(target, move |reader, located, before: Option<Begun>| {
-            list_slice(reader, located, &wanted.0, &wanted.1, before)
+        let listed = self.in_slices(target, first, move |reader, located, before: Option<Begun>, end| {
+            list_slice(reader, located, &wanted.0, &wanted.1, before, &end)
         });
         listed.await
     }
 
     /// Media types of the documents in a library or folder that the caller may see, at most 50.
     pub async fn media_types(&self, target: &Target) -> Result<Vec<String>> {
-        self.in_slices(target, types_slice).await
+        self.in_slices(target, Time::Short, types_slice).await
     }
 
     /// The groups of an order that has any: people by their names, or media types.
@@ -229,11 +231,12 @@ fn list_slice(
     request: &ListRequest,
     order: &Order,
     before: Option<Begun>,
+    end: &End,
 ) -> Result<Slice<Begun, Listed>> {
     let place = located.item(reader)?;
     let listing = Listing::new(located, request, &place.path, order.clone());
     let limit = fitting(request.limit, place.path.len());
-    let mut page = match listing.page_slice(reader, before, request.after.as_ref(), limit)? {
+    let mut page = match listing.page_slice(reader, before, request.after.as_ref(), limit, end)? {
         Slice::Done(page) => page,
         Slice::Unfinished(begun) => return Ok(Slice::Unfinished(begun)),
     };
@@ -250,7 +253,12 @@ struct Types {
     seen: Vec<String>,
 }
 
-fn types_slice(reader: &mut Reader<'_>, located: &Located, before: Option<Types>) -> Result<Slice<Types, Vec<String>>> {
+fn types_slice(
+    reader: &mut Reader<'_>,
+    located: &Located,
+    before: Option<Types>,
+    end: End,
+) -> Result<Slice<Types, Vec<String>>> {
     let mut types = match before {
         Some(types) => types,
         None => {
@@ -259,7 +267,6 @@ fn types_slice(reader: &mut Reader<'_>, located: &Located, before: Option<Types>
             Types { left, progress: None, seen: Vec::new() }
         }
     };
-    let end = Instant::now() + TIME;
     while let Some(kind) = types.left.last().cloned() {
         let request = ListRequest {
             sort: Sort::Type,
@@ -269,7 +276,7 @@ fn types_slice(reader: &mut Reader<'_>, located: &Located, before: Option<Types>
         let listing = Listing::new(located, &request, "", Order::Types(vec![kind.clone()]));
         let begun = types.progress.take().or_else(|| listing.begin(None));
         // A page without items ends in front of the first that there is to see.
-        match begun.map(|begun| listing.walk(reader, begun, 0, end)).transpose()? {
+        match begun.map(|begun| listing.walk(reader, begun, 0, &end)).transpose()? {
             Some(Walked::Unfinished(progress)) => {
                 types.progress = Some(progress);
                 return Ok(Slice::Unfinished(types));
@@ -278,7 +285,7 @@ fn types_slice(reader: &mut Reader<'_>, located: &Located, before: Option<Types>
             Some(Walked::Page(_)) | None => {}
         }
         types.left.pop();
-        if Instant::now() > end && !types.left.is_empty() {
+        if end.is_over() && !types.left.is_empty() {
             return Ok(Slice::Unfinished(types));
         }
     }

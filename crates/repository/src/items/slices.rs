@@ -1,13 +1,15 @@
-//! Walks through listings that take long: slice by slice, beside other requests. Knows nothing of what is walked
-//! through.
+//! Walks through listings, slice by slice, so that other requests go on beside one that takes long. Knows nothing of what
+//! is walked through.
 
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use database::Reader;
 use model::{Error, Result};
 
 use super::list::{Page, SortKey};
-use super::walk::{Listing, Progress, TIME, Walked};
+use super::walk::{Listing, Progress, Walked};
+use crate::busy::Turn;
 use crate::locate::Located;
 use crate::session::Time;
 use crate::view::Item;
@@ -30,40 +32,71 @@ pub(super) struct Begun {
     again: usize,
 }
 
-/// Slices of a walk that count for nobody: a slow database may need some for a short page.
-const FREE_SLICES: usize = 4;
+/// When a slice of a walk ends.
+#[derive(Clone)]
+pub(super) struct End {
+    at: Instant,
+    /// Gone when nobody waits for the walk any more.
+    caller: Weak<()>,
+}
+
+impl End {
+    /// Returns whether the slice is over.
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() > self.at || self.caller.strong_count() == 0
+    }
+
+    /// The end of a slice that begins now and has this time.
+    fn after(&self, time: Duration) -> Self {
+        Self { at: Instant::now() + time, caller: self.caller.clone() }
+    }
+}
+
+/// Time of a slice that keeps a thread of the runtime busy.
+const SHORT: Duration = Duration::from_millis(10);
+/// Time of any other slice.
+const LONG: Duration = Duration::from_millis(150);
+/// Longest wait for a turn.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Times that a page is begun anew because permissions changed meanwhile; then it is made in one go.
 const MOST_AGAIN: usize = 3;
 /// Time for that.
 const ONE_GO: Duration = Duration::from_secs(60 * 60);
 
 impl Session {
-    /// Runs a walk slice by slice. One that is not done after the first goes on where it keeps no other request
-    /// waiting. When it still is not after some, it counts for the caller, who may have few of them under way.
+    /// Runs a walk slice by slice. Only the first may be `Short`, where a slice that finds nothing looks at few rows.
+    /// All others wait for a turn of the caller, who has few walks under way, and run where they keep no request waiting.
     pub(super) async fn in_slices<S: Send + 'static, T: Send + 'static>(
         &self,
         target: &Target,
-        slice: impl Fn(&mut Reader<'_>, &Located, Option<S>) -> Result<Slice<S, T>> + Clone + Send + 'static,
+        first: Time,
+        slice: impl Fn(&mut Reader<'_>, &Located, Option<S>, End) -> Result<Slice<S, T>> + Clone + Send + 'static,
     ) -> Result<T> {
-        let (mut before, mut time, mut slices, mut counted) = (None, Time::Short, 0, None);
+        let caller = Arc::new(());
+        let (mut before, mut time, mut turn) = (None, first, None);
         loop {
-            let (go_on, from) = (slice.clone(), before.take());
-            let look = move |reader: &mut Reader<'_>, located: &Located| go_on(reader, located, from);
+            if time == Time::Long && turn.is_none() {
+                turn = Some(self.turn_to_walk().await?);
+            }
+            let (go_on, from, caller) = (slice.clone(), before.take(), Arc::downgrade(&caller));
+            let look = move |reader: &mut Reader<'_>, located: &Located| {
+                let at = Instant::now() + if time == Time::Short { SHORT } else { LONG };
+                go_on(reader, located, from, End { at, caller })
+            };
             match self.inspect_for(time, target, look).await?.1 {
                 Slice::Done(done) => return Ok(done),
                 Slice::Unfinished(begun) => before = Some(begun),
             }
-            (time, slices) = (Time::Long, slices + 1);
-            if slices >= FREE_SLICES && counted.is_none() {
-                let work = self.repository.inner.walks.begin(self.principal.id);
-                counted = Some(work.ok_or_else(|| {
-                    Error::exhausted(
-                        "other listings of yours are still being looked through: wait until they are there",
-                    )
-                    .with_code("too_many_requests")
-                })?);
-            }
+            time = Time::Long;
         }
+    }
+
+    async fn turn_to_walk(&self) -> Result<Turn<'_>> {
+        let turn = self.repository.inner.walks.turn(self.principal.id, PATIENCE).await;
+        turn.ok_or_else(|| {
+            Error::exhausted("other listings of yours are still being looked through: wait until they are there")
+                .with_code("too_many_requests")
+        })
     }
 }
 
@@ -75,6 +108,7 @@ impl Listing<'_> {
         before: Option<Begun>,
         after: Option<&SortKey>,
         limit: usize,
+        end: &End,
     ) -> Result<Slice<Begun, Page<Item, SortKey>>> {
         let tree = self.tree_version();
         let (progress, again) = match before {
@@ -84,8 +118,8 @@ impl Listing<'_> {
             None => (self.begin(after.cloned()), 0),
         };
         let Some(progress) = progress else { return Ok(Slice::Done(Page { items: Vec::new(), next: None })) };
-        let time = if again > MOST_AGAIN { ONE_GO } else { TIME };
-        Ok(match self.walk(reader, progress, limit, Instant::now() + time)? {
+        let end = if again > MOST_AGAIN { &end.after(ONE_GO) } else { end };
+        Ok(match self.walk(reader, progress, limit, end)? {
             Walked::Page(page) => Slice::Done(page),
             Walked::Unfinished(progress) => Slice::Unfinished(Begun { progress, tree, again }),
         })

@@ -11,11 +11,12 @@ use model::{ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold}
 
 use super::filter::Filter;
 use super::list::{ListRequest, Order, Page, Sort, SortKey};
+use super::slices::End;
 use crate::locate::Located;
 use crate::view::Item;
 
-/// Time after which a filtered walk stops with what it has, and any walk lets others go on.
-pub(super) const TIME: Duration = Duration::from_millis(150);
+/// Time after which a filtered walk stops with what it has.
+const TIME: Duration = Duration::from_millis(150);
 
 /// State of a walk between two slices.
 pub(super) struct Progress {
@@ -69,7 +70,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Goes on with a walk up to the end of the page, or for one slice of time.
-    pub(super) fn walk(&self, reader: &mut Reader<'_>, mut at: Progress, limit: usize, end: Instant) -> Result<Walked> {
+    pub(super) fn walk(&self, reader: &mut Reader<'_>, mut at: Progress, limit: usize, end: &End) -> Result<Walked> {
         loop {
             // One more than is missing tells whether there is a next page; invisible ones are skipped in greater steps.
             let wanted =
@@ -101,11 +102,10 @@ impl<'a> Listing<'a> {
                     None => return Ok(Walked::Page(Page { items: at.items, next: None })),
                 }
             }
-            let now = Instant::now();
-            if !self.filter.is_empty() && at.went_on && now > at.enough {
+            if !self.filter.is_empty() && at.went_on && Instant::now() > at.enough {
                 return Ok(Walked::Page(Page { items: at.items, next: Some(at.known) }));
             }
-            if now > end {
+            if end.is_over() {
                 return Ok(Walked::Unfinished(at));
             }
         }

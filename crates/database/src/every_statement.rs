@@ -63,6 +63,7 @@ async fn configuration_statements_fit_the_schema() {
         group::ALL,
         job::ALL,
         known_device::ALL,
+        link_network::ALL,
         password_list::ALL,
         policy::ALL,
         principal::ALL,

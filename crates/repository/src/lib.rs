@@ -107,7 +107,7 @@ pub use search::extract::{Content as TextContent, Extract as TextExtract, Format
 pub use search::sandbox::{Lack, Program, Sandbox, Turn};
 pub use servers::Server;
 pub use session::Session;
-pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink};
+pub use sharing::{LinkRule, NewLink, OpenedLink, ShareLink, UNPROVED_DAYS};
 pub use signs::{
     BACKUP_MARK, Marked, Sign, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
 };

@@ -16,6 +16,8 @@ use crate::map::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::{DATABASE_AWAY, Repository, Session, Target};
 
+/// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
+pub const UNPROVED_DAYS: u32 = 30;
 /// Most links of one document.
 const MOST_LINKS: usize = 50;
 /// Longest life of a link, in days.
@@ -128,7 +130,8 @@ impl Session {
     /// Makes a link to a document and returns it with its secret, which is not stored and cannot be shown again.
     ///
     /// # Errors
-    /// Forbidden with code `links_not_allowed` where the site collection allows none; Conflict when nothing is published.
+    /// Forbidden with code `links_not_allowed` where the site collection allows none, and with code
+    /// `fresh_sign_in_needed` for more than [`UNPROVED_DAYS`] without a fresh proof; Conflict when nothing is published.
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
         let (located, days) =
             self.inspect(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
@@ -140,6 +143,9 @@ impl Session {
                 "a link of this site lives for 1 to {most} days, and can be used once at least"
             ))
             .with_code("invalid_days"));
+        }
+        if new.days > UNPROVED_DAYS {
+            self.require_fresh(&format!("make a link that lives longer than {UNPROVED_DAYS} days"))?;
         }
         if located.node().published_id.is_none() {
             return Err(Error::conflict("a link gives the published version, and none is published: publish it first")

@@ -121,6 +121,9 @@ impl Session {
         owner: Option<Id>,
     ) -> Result<Id> {
         self.require_farm_administrator("create site collections")?;
+        if owner.is_some_and(|owner| owner != self.principal.id) {
+            self.require_fresh("give somebody else a site collection")?;
+        }
         check_title(title)?;
         let repetition = self.repetition.clone();
         let earlier = move |reader: &mut database::Reader<'_>| repetition.find(reader);

@@ -3,10 +3,11 @@
 mod support;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use bytes::Bytes;
-use model::{ErrorKind, LibrarySettings, Name, Role, Versioning};
-use repository::{CheckIn, Client, LinkRule, NewLink, UploadOptions, VersionChoice};
+use model::{ErrorKind, LibrarySettings, Name, Principal, Proof, Role, SitePath, Timestamp, Versioning};
+use repository::{CheckIn, Client, LinkRule, NewLink, UNPROVED_DAYS, UploadOptions, VersionChoice};
 use support::{at, each_farm, get, put, to};
 
 fn client() -> Client {
@@ -81,6 +82,33 @@ async fn a_link_asks_for_its_password_and_counts_downloads() {
         assert_eq!(throttled.code(), "too_many_attempts");
         let opened = admin.open(&at("Documents/a.txt"), VersionChoice::Visible).await.unwrap();
         assert_eq!(opened.size(), 3);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_lives_long_and_a_site_for_others_need_a_fresh_proof() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/a.txt", "one").await.unwrap();
+        let collection = admin.item(&at("")).await.unwrap().id;
+        admin.set_link_rule(collection, Some(LinkRule { most_days: 365 })).await.unwrap();
+        let (other, _) = farm.person("other").await;
+        let long_ago = Timestamp::now().before(Duration::from_secs(11 * 60));
+        for proof in [Proof::Token, Proof::Session(long_ago)] {
+            let session = farm.repository.as_caller(Principal { proof, ..admin.principal().clone() });
+            let share = async |days: u32| {
+                session.share(&at("Documents/a.txt"), link(days)).await.map(drop).map_err(|error| error.code())
+            };
+            assert_eq!(share(UNPROVED_DAYS).await, Ok(()));
+            assert_eq!(share(UNPROVED_DAYS + 1).await, Err("fresh_sign_in_needed"));
+            let own = SitePath::parse(&format!("own-{}", matches!(proof, Proof::Token))).unwrap();
+            session.create_site_collection(&own, "Own", None, None).await.unwrap();
+            let theirs = SitePath::parse("theirs").unwrap();
+            let refused = session.create_site_collection(&theirs, "Theirs", None, Some(other)).await.unwrap_err();
+            assert_eq!(refused.code(), "fresh_sign_in_needed");
+        }
+        admin.share(&at("Documents/a.txt"), link(UNPROVED_DAYS + 1)).await.unwrap();
     })
     .await;
 }

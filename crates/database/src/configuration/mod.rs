@@ -8,6 +8,7 @@ pub mod farm;
 pub mod group;
 pub mod job;
 pub mod known_device;
+pub mod link_network;
 pub mod password_list;
 pub mod policy;
 pub mod principal;

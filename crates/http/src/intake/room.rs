@@ -1,6 +1,7 @@
-//! The room in memory for bodies that are being read: so much for all who have signed in, with a share for each person,
-//! and a small part of its own for everybody else, with a share for each address. So nobody who sends slowly keeps
-//! others from sending, and no stranger keeps anybody who has signed in from it.
+//! The room in memory for bodies that are being read: so much for all who have signed in, with a share for each person
+//! and a larger one for all at one address, and a small part of its own for everybody else, with a share for each
+//! address. So nobody who sends slowly keeps others from sending, whatever accounts they have, and no stranger keeps
+//! anybody who has signed in from it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,21 +17,42 @@ use crate::request;
 const HELD: usize = 64 << 20;
 const OF_STRANGERS: usize = HELD / 8;
 const STEP: usize = 16 << 10;
-/// Of each of the two parts, this fraction is the most of one person or address.
+/// Of each of the two parts, this fraction is the most of one person or of one stranger's address.
 const SHARE: usize = 4;
+/// Of the part for all who have signed in, this fraction is the most of those at one address.
+const OFFICE: usize = 2;
 
 static ROOM: Room = Room::new(HELD - OF_STRANGERS);
 static ROOM_OF_STRANGERS: Room = Room::new(OF_STRANGERS);
-static SHARES: LazyLock<Mutex<HashMap<Sender, usize>>> = LazyLock::new(Mutex::default);
+static SHARES: LazyLock<Mutex<HashMap<Share, usize>>> = LazyLock::new(Mutex::default);
 
+#[derive(Debug)]
 struct Room {
     steps: Semaphore,
-    share: usize,
+    all: usize,
 }
 
 impl Room {
     const fn new(bytes: usize) -> Self {
-        Self { steps: Semaphore::const_new(bytes / STEP), share: bytes / STEP / SHARE }
+        Self { steps: Semaphore::const_new(bytes / STEP), all: bytes / STEP }
+    }
+}
+
+/// Who has a share.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Share {
+    One(Sender),
+    /// All who have signed in and send from one address.
+    Office(IpAddr),
+}
+
+impl Share {
+    /// Returns whose shares count for the request under way, and what fraction of the room each of them is.
+    fn current() -> Vec<(Self, usize)> {
+        let (sender, address) = (Sender::current(), request::senders().1);
+        let office = address.filter(|_| matches!(sender, Sender::Person(_)));
+        let one = Some(sender).filter(|sender| *sender != Sender::Unknown).map(|sender| (Self::One(sender), SHARE));
+        one.into_iter().chain(office.map(|address| (Self::Office(address), OFFICE))).collect()
     }
 }
 
@@ -54,16 +76,13 @@ impl Sender {
             (None, None) => Self::Unknown,
         }
     }
-
-    fn room(&self) -> &'static Room {
-        if matches!(self, Self::Person(_)) { &ROOM } else { &ROOM_OF_STRANGERS }
-    }
 }
 
 /// What one body takes of the room, given back when it is dropped.
 #[derive(Debug)]
 pub struct Taken {
-    sender: Sender,
+    room: &'static Room,
+    shares: Vec<(Share, usize)>,
     steps: usize,
     permit: Option<SemaphorePermit<'static>>,
 }
@@ -71,7 +90,8 @@ pub struct Taken {
 impl Taken {
     /// Nothing yet, of whoever makes the request under way.
     pub fn nothing() -> Self {
-        Self { sender: Sender::current(), steps: 0, permit: None }
+        let room = if matches!(Sender::current(), Sender::Person(_)) { &ROOM } else { &ROOM_OF_STRANGERS };
+        Self { room, shares: Share::current(), steps: 0, permit: None }
     }
 
     /// Takes what a body of so many bytes needs.
@@ -80,18 +100,22 @@ impl Taken {
         if more == 0 {
             return Ok(());
         }
-        let (mut shares, room) = (shares(), self.sender.room());
-        let taken = shares.get(&self.sender).copied().unwrap_or(0);
-        if self.sender != Sender::Unknown && taken + more > room.share {
+        let mut shares = shares();
+        let full = |(share, fraction): &(Share, usize)| {
+            shares.get(share).copied().unwrap_or(0) + more > self.room.all / fraction
+        };
+        if self.shares.iter().any(full) {
             return Err(Refused::NoShare);
         }
-        let permit = u32::try_from(more).ok().and_then(|more| room.steps.try_acquire_many(more).ok());
+        let permit = u32::try_from(more).ok().and_then(|more| self.room.steps.try_acquire_many(more).ok());
         let permit = permit.ok_or(Refused::NoRoom)?;
         match &mut self.permit {
             Some(own) => own.merge(permit),
             None => self.permit = Some(permit),
         }
-        *shares.entry(self.sender.clone()).or_default() += more;
+        for (share, _) in &self.shares {
+            *shares.entry(share.clone()).or_default() += more;
+        }
         self.steps += more;
         Ok(())
     }
@@ -103,15 +127,17 @@ impl Drop for Taken {
             return;
         }
         let mut shares = shares();
-        if let Some(taken) = shares.get_mut(&self.sender) {
-            *taken = taken.saturating_sub(self.steps);
-            if *taken == 0 {
-                shares.remove(&self.sender);
+        for (share, _) in &self.shares {
+            if let Some(taken) = shares.get_mut(share) {
+                *taken = taken.saturating_sub(self.steps);
+                if *taken == 0 {
+                    shares.remove(share);
+                }
             }
         }
     }
 }
 
-fn shares() -> MutexGuard<'static, HashMap<Sender, usize>> {
+fn shares() -> MutexGuard<'static, HashMap<Share, usize>> {
     SHARES.lock().unwrap_or_else(PoisonError::into_inner)
 }

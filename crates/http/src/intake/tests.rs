@@ -328,9 +328,17 @@ async fn on_behalf<F: Future>(person: Option<&str>, address: Option<[u8; 4]>, wo
 
 /// A body whose first bytes have come, read on behalf of somebody, and what lets its end come.
 fn begun(person: &str, bytes: usize) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
+    begun_at(person, None, bytes)
+}
+
+fn begun_at(
+    person: &str,
+    address: Option<[u8; 4]>,
+    bytes: usize,
+) -> (tokio::task::JoinHandle<Result<usize, &'static str>>, oneshot::Sender<()>) {
     let ((body, end), person) = (unfinished(bytes), person.to_owned());
     let reading = async move { whole(body, FIELDS).await.map(|bytes| bytes.len()).map_err(|error| error.code()) };
-    (tokio::spawn(async move { on_behalf(Some(&person), None, reading).await }), end)
+    (tokio::spawn(async move { on_behalf(Some(&person), address, reading).await }), end)
 }
 
 #[tokio::test]
@@ -353,6 +361,24 @@ async fn one_person_who_sends_slowly_keeps_nobody_else_from_sending() {
     let (again, end) = begun("anna", much);
     end.send(()).unwrap();
     assert_eq!(again.await.unwrap(), Ok(FIELDS));
+}
+
+async fn accounts_of_one_address() {
+    let (here, elsewhere, much) = (Some([198, 18, 1, 1]), Some([198, 18, 1, 2]), FIELDS - 1);
+    let _held: Vec<_> = (0..14).map(|number| begun_at(["anna", "bert"][number % 2], here, much)).collect();
+    tokio::task::yield_now().await;
+    let (further, _end) = begun_at("cora", here, much);
+    assert_eq!(further.await.unwrap(), Err("too_many_requests"));
+    let (other, end) = begun_at("cora", elsewhere, much);
+    end.send(()).unwrap();
+    assert_eq!(other.await.unwrap(), Ok(FIELDS));
+}
+
+#[test]
+fn accounts_of_one_address_leave_half_of_the_room_to_others() {
+    if is_alone("accounts_of_one_address_leave_half_of_the_room_to_others") {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(accounts_of_one_address());
+    }
 }
 
 async fn strangers() {

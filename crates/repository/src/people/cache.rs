@@ -4,6 +4,7 @@
 //! version that is read from the database for each request. All maps are bounded.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -124,10 +125,13 @@ impl VerifiedPasswords {
         Ok(Self { key, kept: Mutex::default(), turns: std::array::from_fn(|_| tokio::sync::Mutex::default()) })
     }
 
-    /// What a login and a password are kept under.
-    pub(crate) fn digest(&self, login: &str, password: &str) -> [u8; 32] {
+    /// What a login and a password that were shown from a network are kept under: the first use from each is recorded.
+    pub(crate) fn digest(&self, login: &str, password: &str, network: IpAddr) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(&(login.len() as u64).to_le_bytes()).update(login.as_bytes()).update(password.as_bytes());
+        let network = network.to_string();
+        for part in [login, &network, password] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        }
         *hasher.finalize().as_bytes()
     }
 
@@ -222,16 +226,18 @@ mod tests {
     }
 
     #[test]
-    fn login_and_password_cannot_be_shifted_into_each_other() {
+    fn login_password_and_network_cannot_be_shifted_into_each_other() {
+        let here = IpAddr::from([10, 0, 0, 1]);
         let cache = VerifiedPasswords::new().unwrap();
-        assert_ne!(cache.digest("ab", "c"), cache.digest("a", "bc"));
-        assert_ne!(cache.digest("ab", "c"), VerifiedPasswords::new().unwrap().digest("ab", "c"));
+        assert_ne!(cache.digest("ab", "c", here), cache.digest("a", "bc", here));
+        assert_ne!(cache.digest("ab", "c", here), cache.digest("ab", "c", IpAddr::from([10, 0, 0, 2])));
+        assert_ne!(cache.digest("ab", "c", here), VerifiedPasswords::new().unwrap().digest("ab", "c", here));
         let verified = Verified { account: Id::new(1000), password_version: 1, unlisted: None };
         for n in 0..3 * MOST_PASSWORDS {
-            cache.put(cache.digest("ann", &n.to_string()), verified);
+            cache.put(cache.digest("ann", &n.to_string(), here), verified);
         }
         assert!(lock(&cache.kept).len() <= MOST_PASSWORDS);
-        assert_eq!(cache.get(&cache.digest("ann", &(3 * MOST_PASSWORDS - 1).to_string())), Some(verified));
+        assert_eq!(cache.get(&cache.digest("ann", &(3 * MOST_PASSWORDS - 1).to_string(), here)), Some(verified));
     }
 
     #[test]

@@ -1,19 +1,27 @@
-//! Passwords of links to documents: hashed like those of accounts. Each network has a budget of its own for each link, and
-//! so has each greater network around it. When many failed from wherever, networks from which the link was never opened
-//! wait; no guess elsewhere takes anything from one that opened it.
+//! Passwords of links to documents: hashed like those of accounts. Each network has a budget of failures of its own for
+//! each link. Greater networks have one, too, and so have all networks together; neither counts for a network that opened
+//! the link, so that no guess elsewhere keeps its people waiting.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
+use database::configuration::link_network;
 use database::{Reader, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
 use super::secret::{self, SecretKind};
-use super::throttle::{self, Admission};
+use super::throttle::{self, Admission, Subject};
 use super::{Client, MAX_PASSWORD_CHARS, password};
 use crate::Repository;
 
 /// Fewest characters of a link's password: whoever guesses has to wait soon.
 const MIN_CHARS: usize = 8;
+/// Time for which a network that opened a link is known.
+const OPENED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Most networks, and greater ones around them, that one link knows.
+pub(super) const MOST_OF_LINK: usize = 40;
+/// Most of all links.
+const MOST_NETWORKS: usize = 100_000;
 
 impl Repository {
     /// The secret of a new link, and the hash to store of it.
@@ -49,7 +57,7 @@ impl Repository {
         self.refuse_waiting(link, address).await?;
         let now = Timestamp::now();
         let reserve = move |tx: &mut Transaction| {
-            let subjects = throttle::subjects_of_link(tx, link, address, now)?;
+            let subjects = subjects(tx, link, address, now)?;
             throttle::reserve(tx, &subjects, now)
         };
         let reservation = match self.inner.configuration.write_vital(reserve).await? {
@@ -61,7 +69,7 @@ impl Repository {
         if right {
             let settle = move |tx: &mut Transaction| {
                 throttle::succeeded(tx, &reservation)?;
-                throttle::note_opened(tx, link, address, now)
+                keep_opened(tx, link, address, now)
             };
             self.inner.configuration.write_vital(settle).await?;
         }
@@ -71,11 +79,53 @@ impl Repository {
     async fn refuse_waiting(&self, link: Id, address: IpAddr) -> Result<()> {
         let now = Timestamp::now();
         let look = move |reader: &mut Reader| {
-            let subjects = throttle::subjects_of_link(reader, link, address, now)?;
+            let subjects = subjects(reader, link, address, now)?;
             throttle::waiting(reader, &subjects, now)
         };
         self.inner.configuration.read(look).await?.map_or(Ok(()), |wait| Err(throttle::refusal(wait)))
     }
+}
+
+/// Forgets networks that opened no link for long.
+pub(crate) fn purge(tx: &mut Transaction, limit: Timestamp) -> Result<()> {
+    link_network::purge(tx, limit.before(OPENED_FOR), MOST_NETWORKS)?;
+    Ok(())
+}
+
+/// What an attempt at the password of a link counts for.
+fn subjects(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> Result<Vec<Subject>> {
+    let mut subjects = vec![Subject::link_pair(link, address), Subject::address(address)];
+    let mut opened = |network: &str| {
+        let at = link_network::opened_at(reader, link, &network_hash(network))?;
+        Ok::<_, Error>(at.is_some_and(|at| at >= now.before(OPENED_FOR)))
+    };
+    if !opened(&exact(address))? {
+        subjects.push(Subject::link_wide(link, address));
+        if !opened(&wide(address))? {
+            subjects.push(Subject::link(link));
+        }
+    }
+    Ok(subjects)
+}
+
+/// Keeps from where a link was opened.
+pub(super) fn keep_opened(tx: &mut Transaction, link: Id, address: IpAddr, now: Timestamp) -> Result<()> {
+    for network in [exact(address), wide(address)] {
+        link_network::keep(tx, link, &network_hash(&network), now, MOST_OF_LINK)?;
+    }
+    Ok(())
+}
+
+fn exact(address: IpAddr) -> String {
+    throttle::network(address).to_string()
+}
+
+fn wide(address: IpAddr) -> String {
+    format!("around {}", throttle::wide_network(address))
+}
+
+fn network_hash(network: &str) -> [u8; 32] {
+    blake3::derive_key("strongroom 2026-11 a network from which a link was opened", network.as_bytes())
 }
 
 /// The hash by which the secret of a link is compared; none for text that cannot be one.

@@ -19,7 +19,7 @@ use super::identity::principal;
 use super::password_list::{Asked, leaked};
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Reservation};
-use super::{MAX_PASSWORD_CHARS, WebSession, password, text};
+use super::{MAX_PASSWORD_CHARS, WebSession, links, password, text};
 use crate::Repository;
 
 /// A session ends after this time, however much it is used.
@@ -152,7 +152,8 @@ impl Repository {
         let possible = password.chars().take(MAX_PASSWORD_CHARS + 1).count() <= MAX_PASSWORD_CHARS;
         let login = LoginName::new(login).ok().filter(|_| possible);
         let password = if possible { password } else { "" };
-        let digest = verified.digest(login.as_ref().map_or("", LoginName::as_str), password);
+        let network = throttle::network(client.address);
+        let digest = verified.digest(login.as_ref().map_or("", LoginName::as_str), password, network);
         if let Some(identity) = self.verified_before(&digest, login.as_ref(), password, purpose).await? {
             return Ok(Some(identity));
         }
@@ -163,9 +164,12 @@ impl Repository {
             return Ok(Some(identity));
         }
         let Some((identity, asked)) = self.check(&attempt, password, purpose).await? else { return Ok(None) };
-        let unlisted = asked.filter(|asked| !asked.listed).map(|asked| asked.list);
-        let (account, password_version) = (identity.account, identity.password_version);
-        verified.put(digest, Verified { account, password_version, unlisted });
+        // A change records no sign-in: whoever signs in next must not find the password verified.
+        if purpose != Purpose::Change {
+            let unlisted = asked.filter(|asked| !asked.listed).map(|asked| asked.list);
+            let (account, password_version) = (identity.account, identity.password_version);
+            verified.put(digest, Verified { account, password_version, unlisted });
+        }
         if asked.is_some_and(|asked| asked.listed) { Err(leaked()) } else { Ok(Some(identity)) }
     }
 
@@ -278,6 +282,7 @@ impl Repository {
                 throttle::purge(tx, now)?;
                 web_session::purge(tx, limit)?;
                 devices::purge(tx, limit)?;
+                links::purge(tx, limit)?;
             }
             let subjects = from.subjects(tx, login.as_ref())?;
             let admission = throttle::reserve(tx, &subjects, now)?;

@@ -1,5 +1,5 @@
-//! Owns how often passwords may be tried: for an account name from one network, for an account name, for a network, and for a device
-//! that the account knows.
+//! Owns how often passwords may be tried: for an account name from one network, for an account name, for a network, for a
+//! device that the account knows, and for a link.
 //!
 //! An attempt is counted before it is checked, in a transaction of its own, so that parallel guesses and guesses on several
 //! servers share one budget and a restart does not renew it. Success takes the attempt back.
@@ -28,13 +28,11 @@ const FREE_OF_LOGIN: i64 = 100;
 const FREE_OF_NETWORK: i64 = 50;
 /// Failures at one link from a greater network, such as that of a provider's customer, within an hour.
 const FREE_OF_WIDE: i64 = 20;
-/// Failures at one link from anywhere within an hour, after which only networks that opened it may try.
+/// Failures at one link from networks that never opened it, within an hour.
 const FREE_OF_LINK: i64 = 200;
 /// The times in which one of these failures is forgiven: all within an hour.
 const WIDE_RENEWS: Duration = Duration::from_secs(180);
 const LINK_RENEWS: Duration = Duration::from_secs(18);
-/// Time for which a network that opened a link is known.
-const OPENED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The time in which one failure of a login is forgiven: all within an hour.
 const LOGIN_RENEWS: Duration = Duration::from_secs(36);
 /// The time in which one failure of a network is forgiven.
@@ -87,7 +85,7 @@ impl Subject {
     }
 
     /// Passwords that are tried on one link from one greater network: one client may have many small ones.
-    fn link_wide(link: Id, address: IpAddr) -> Self {
+    pub(crate) fn link_wide(link: Id, address: IpAddr) -> Self {
         Self {
             key: format!("link wide {link} {}", wide_network(address)),
             free: FREE_OF_WIDE,
@@ -96,7 +94,7 @@ impl Subject {
     }
 
     /// All passwords that are tried on one link from where it was never opened.
-    fn link(link: Id) -> Self {
+    pub(crate) fn link(link: Id) -> Self {
         Self { key: format!("link {link}"), free: FREE_OF_LINK, pace: Pace::Renewed(LINK_RENEWS) }
     }
 
@@ -148,36 +146,11 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 }
 
 /// A greater network around one client: 24 bits of an IPv4 address, 48 of an IPv6 address.
-fn wide_network(address: IpAddr) -> IpAddr {
+pub(crate) fn wide_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & !(u32::MAX >> 24))),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 48))),
     }
-}
-
-/// Returns the subjects against which an attempt at the password of a link counts.
-pub(crate) fn subjects_of_link(reader: &mut Reader, link: Id, address: IpAddr, now: Timestamp) -> Result<Vec<Subject>> {
-    let mut subjects =
-        vec![Subject::link_pair(link, address), Subject::link_wide(link, address), Subject::address(address)];
-    let opened = throttle::find(reader, &opened_key(link, address))?;
-    if opened.is_none_or(|opened| opened.changed_at <= now) {
-        subjects.push(Subject::link(link));
-    }
-    Ok(subjects)
-}
-
-/// Notes that a link was opened from a network, so that guesses elsewhere do not keep it waiting.
-pub(crate) fn note_opened(tx: &mut Transaction, link: Id, address: IpAddr, now: Timestamp) -> Result<()> {
-    let key = opened_key(link, address);
-    throttle::count(tx, &key, now)?;
-    let nothing = Timestamp::from_micros(0);
-    let opened = Attempts { failures: 0, blocked_until: nothing, changed_at: now.after(OPENED_FOR) };
-    throttle::update(tx, &key, opened).map(drop)
-}
-
-/// The greater network, so that nobody makes many entries of one.
-fn opened_key(link: Id, address: IpAddr) -> String {
-    format!("link opened {link} {}", wide_network(address))
 }
 
 /// An attempt that was counted and may be checked.

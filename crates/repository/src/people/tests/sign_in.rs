@@ -6,7 +6,7 @@ use model::{Id, Preferences, Principal, Theme, Timestamp};
 
 use super::super::identity::SESSION_IDLE;
 use super::super::sign_in::SESSION_LENGTH;
-use super::super::{AccountChange, Credential, TokenWish};
+use super::super::{AccountChange, Client, Credential, TokenWish};
 use super::{ADMIN_PASSWORD, Farm, HERE, PASSWORD, client, code, on_each_engine};
 
 on_each_engine! {
@@ -15,7 +15,24 @@ on_each_engine! {
     sessions_end_by_themselves,
     tokens_end_by_themselves,
     the_time_of_last_use_is_stored,
+    a_right_password_leaves_a_trace_of_each_network,
     the_first_start_makes_one_administrator,
+}
+
+async fn a_right_password_leaves_a_trace_of_each_network(farm: Farm) {
+    let ann = farm.account("ann").await.id;
+    let (home, elsewhere) = (client("10.0.0.1"), client("10.0.0.2"));
+    let request = async |from: &Client| farm.repository.caller_from_password("ann", PASSWORD, from).await.unwrap();
+    // A change that is refused tells that the password is right, and signs nobody in.
+    let session = farm.caller(ann).await;
+    assert_eq!(code(session.change_own_password(PASSWORD, "short", &home).await), "invalid_password");
+    assert!(farm.events("sign-in.success").await.is_empty());
+    for from in [&home, &home, &elsewhere, &home] {
+        assert!(request(from).await.is_some());
+    }
+    let told: Vec<String> = farm.events("sign-in.success").await.into_iter().map(|event| event.detail).collect();
+    assert_eq!(told, ["HTTP Basic, 10.0.0.2", "HTTP Basic, 10.0.0.1"]);
+    farm.close().await;
 }
 
 async fn a_session_begins_and_ends(farm: Farm) {

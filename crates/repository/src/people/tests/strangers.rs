@@ -1,14 +1,24 @@
 //! Strangers lock nobody out, and guess little.
 
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::link_network;
+use model::{Id, Timestamp};
+
 use super::{Farm, PASSWORD, client, code, on_each_engine};
-use crate::people::Client;
-use model::Id;
+use crate::people::{Client, links, throttle};
+
+/// Failures of one name from one network before waiting begins.
+const FREE: usize = 5;
 
 on_each_engine! {
     a_person_signs_in_while_thousands_guess,
     one_network_has_one_budget_for_all_names,
     strangers_elsewhere_do_not_lock_a_link,
     guesses_at_a_link_are_bounded_across_networks,
+    neighbours_keep_nobody_from_a_link,
+    links_that_were_opened_leave_the_counters_alone,
     devices_end_with_their_account,
 }
 
@@ -76,6 +86,50 @@ async fn guesses_at_a_link_are_bounded_across_networks(farm: Farm) {
     assert_eq!((refused.code(), refused.retry_after().is_some()), ("too_many_attempts", true));
     // Whoever opened the link before does not.
     assert!(attempt(link, "open sesame", &opener).await.unwrap());
+    farm.close().await;
+}
+
+async fn neighbours_keep_nobody_from_a_link(farm: Farm) {
+    let (link, stored) = (farm.repository.next_id(), farm.repository.link_password("open sesame").await.unwrap());
+    let attempt =
+        async |password: &str, from: &Client| farm.repository.try_link_password(link, &stored, password, from).await;
+    let opener = client("203.0.113.1");
+    assert!(attempt("open sesame", &opener).await.unwrap());
+    let mut neighbours = (2..60).map(|number| client(&format!("203.0.113.{number}")));
+    let refused = loop {
+        if let Err(error) = attempt("guess", &neighbours.next().expect("all neighbours may guess")).await {
+            break error;
+        }
+    };
+    assert_eq!(refused.code(), "too_many_attempts");
+    assert!(attempt("open sesame", &opener).await.unwrap(), "who opened it before does not wait for neighbours");
+    farm.close().await;
+}
+
+async fn links_that_were_opened_leave_the_counters_alone(farm: Farm) {
+    const KEPT: usize = 60;
+    farm.account("ann").await;
+    for number in 0..FREE {
+        let outcome = code(farm.repository.sign_in("ann", &format!("guess {number}"), &client("10.0.0.1")).await);
+        assert_eq!(outcome, "sign_in_failed");
+    }
+    let now = Timestamp::now();
+    let configuration = &farm.repository.inner.configuration;
+    let open = move |tx: &mut Transaction<'_>| {
+        for link in 1..=3 {
+            for number in 0..250 {
+                let from = far_stranger(number).address;
+                links::keep_opened(tx, Id::new(link), from, now.after(Duration::from_millis(number as u64)))?;
+            }
+        }
+        throttle::purge(tx, now)?;
+        // What one link knows is bounded, and so is what all know.
+        let left = link_network::remove_all(tx, Id::new(1))?;
+        let pushed_out = link_network::purge(tx, now, KEPT)?;
+        Ok((left, pushed_out))
+    };
+    assert_eq!(configuration.write(open).await.unwrap(), (links::MOST_OF_LINK as u64, 16));
+    assert_eq!(code(farm.repository.sign_in("ann", PASSWORD, &client("10.0.0.1")).await), "too_many_attempts");
     farm.close().await;
 }
 

@@ -192,6 +192,19 @@ async fn of_locks_that_have_ended_only_the_last_are_kept() {
         session.lock(&at("Documents/c.txt"), wish(true)).await.unwrap();
         let left = count().await.unwrap();
         assert!(left <= 50_000, "{left} locks are left");
+
+        // One person takes none from others.
+        let many = |transaction: &mut Transaction<'_>| {
+            let many = "UPDATE item_lock SET expires_at = 4000000000000000 WHERE token IN \
+                (SELECT token FROM item_lock ORDER BY token LIMIT 2000)";
+            transaction.execute(Sql::new(many), &[]).map(drop)
+        };
+        content.write(many).await.unwrap();
+        put(&session, "Documents/d.txt", "one").await.unwrap();
+        assert_eq!(session.lock(&at("Documents/d.txt"), wish(true)).await.unwrap_err().code(), "too_many");
+        let (id, other) = farm.person("other").await;
+        session.grant(&at(""), id, Role::CONTRIBUTE).await.unwrap();
+        other.lock(&at("Documents/d.txt"), wish(true)).await.unwrap();
         content.close().await;
     })
     .await;

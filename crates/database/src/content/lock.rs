@@ -17,6 +17,8 @@ statements! {
         SELECT l.token, l.collection_id, l.node_id, l.owner_id, l.owner, l.exclusive, l.deep, l.created_at, l.expires_at
         FROM below b JOIN item_lock l ON l.node_id = b.id WHERE l.expires_at > $2 ORDER BY l.created_at, l.token";
     COUNT = "SELECT COUNT(*) FROM item_lock WHERE collection_id = $1";
+    COUNT_OF = "SELECT COUNT(*) FROM (SELECT token FROM item_lock WHERE collection_id = $1 AND owner_id = $2
+        AND expires_at > $3 LIMIT $4) counted";
     INSERT = "INSERT INTO item_lock (token, collection_id, node_id, owner_id, owner, exclusive, deep, created_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     EXTEND = "UPDATE item_lock SET expires_at = $2 WHERE token = $1";
@@ -93,6 +95,11 @@ pub fn below(reader: &mut Reader<'_>, item: Id, now: Timestamp) -> Result<Vec<Lo
 /// Number of locks in a site collection, those that have ended included.
 pub fn count(reader: &mut Reader<'_>, collection: Id) -> Result<i64> {
     Ok(reader.find(COUNT, &params![collection], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Number of locks of one person in a site collection that have not ended, `most` at most.
+pub fn count_of(reader: &mut Reader<'_>, collection: Id, owner: Id, now: Timestamp, most: i64) -> Result<i64> {
+    Ok(reader.find(COUNT_OF, &params![collection, owner, now, most], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Adds a lock.

@@ -24,6 +24,8 @@ pub const LONGEST_LOCK: u64 = 24 * 60 * 60;
 pub const SHORTEST_LOCK: u64 = 30;
 /// Most locks in one site collection, those that have ended and are still kept included.
 const MOST_LOCKS: i64 = 50_000;
+/// Most of them that one person has and that have not ended.
+const MOST_OF_PERSON: i64 = 2_000;
 /// Locks that have ended and make room for new ones at a time, when a site collection has no more.
 const ENDED_AT_ONCE: usize = 1_000;
 /// Locks on one item that are kept although they have ended: they are there again with a clock that was ahead and comes
@@ -31,6 +33,8 @@ const ENDED_AT_ONCE: usize = 1_000;
 const ENDED_ON_ITEM: usize = 20;
 /// Most locks on one item: each is told to whoever lists it.
 const MOST_ON_ITEM: usize = 100;
+/// Most of them that one person has: each of their programs may have one.
+const MOST_OF_PERSON_ON_ITEM: usize = 10;
 /// Most bytes of what a client says about the owner.
 pub const MAX_LOCK_OWNER: usize = 4_096;
 
@@ -152,7 +156,7 @@ impl Session {
                 subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
             }
             refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
-            make_room(transaction, &row, now)?;
+            make_room(transaction, &row, guard.caller(), now)?;
             let given = lock::LockRow {
                 token: token.clone(),
                 collection_id: row.collection_id,
@@ -230,8 +234,15 @@ impl Session {
     }
 }
 
-/// Lets go of locks that ended longest ago where too many are kept; refuses where too many have not ended.
-fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, now: Timestamp) -> Result<()> {
+/// Lets go of locks that ended longest ago where too many are kept; refuses where too many have not ended, of the caller
+/// or of all.
+fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: Timestamp) -> Result<()> {
+    if lock::count_of(transaction, row.collection_id, caller, now, MOST_OF_PERSON)? >= MOST_OF_PERSON {
+        return Err(Error::exhausted(format!(
+            "you have {MOST_OF_PERSON} locks in this site already: end some, or wait until some have ended"
+        ))
+        .with_code("too_many"));
+    }
     lock::delete_ended_of(transaction, row.id, now, ENDED_ON_ITEM)?;
     let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
     if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
@@ -256,6 +267,11 @@ fn refuse_conflicts(
     if wish.deep && row.kind != NodeKind::Document {
         others.extend(lock::below(transaction, row.id, now)?);
         refuse_held(transaction, checked, row, caller)?;
+    }
+    let own = others.iter().filter(|other| other.node_id == row.id && other.owner_id == caller).count();
+    if own >= MOST_OF_PERSON_ON_ITEM {
+        return Err(Error::exhausted(format!("you have {own} locks on this item already: end one of them"))
+            .with_code("too_many"));
     }
     if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
         return Err(Error::exhausted(format!(

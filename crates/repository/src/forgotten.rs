@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use database::Reader;
 use database::configuration::farm;
-use database::content::blob;
+use database::content::{blob, fault};
 use model::{Id, Result, counted};
 
 use crate::map::ContentDatabase;
@@ -31,7 +32,8 @@ impl Looked {
 }
 
 impl Session {
-    /// Tells of BLOBs of a content database that should be in stores which the farm does not know.
+    /// Tells of BLOBs of a content database that should be in stores which the farm does not know, and that are not yet
+    /// on record as missing.
     pub(crate) async fn look_for_forgotten_stores(
         &self,
         content: &ContentDatabase,
@@ -41,18 +43,21 @@ impl Session {
         if looked.is_fresh(content.row.id, &self.known_stores().await?) {
             return Ok(());
         }
-        let totals = content.database.read_long(blob::totals).await?;
+        let read = |reader: &mut Reader<'_>| Ok((blob::totals(reader)?, fault::needed_by_store(reader)?));
+        let (totals, faults) = content.database.read_long(read).await?;
         // Asked afterwards: a store that was added meanwhile is known.
         let known = self.known_stores().await?;
-        let forgotten: u64 =
-            totals.iter().filter(|(store, ..)| !known.contains(store)).map(|(_, count, _)| size(*count)).sum();
+        // What is on record as missing is told by another rule, or its loss was accepted.
+        let on_record = |store| faults.iter().find(|(of, _)| *of == store).map_or(0, |(_, count)| *count);
+        let unknown = totals.iter().filter(|(store, ..)| !known.contains(store));
+        let forgotten: u64 = unknown.map(|(store, count, _)| size(count - on_record(*store))).sum();
         if forgotten == 0 {
             looked.note(content.row.id, known);
             return Ok(());
         }
         let message = format!(
             "{} should be in a BLOB store that the farm does not know: `strongroom blobs check` names the documents. \
-             Bring them back from another store or a backup.",
+             Bring them back from another store or a backup, or accept the loss.",
             counted(forgotten, "BLOB")
         );
         let subject = HealthSubject::Database(content.row.name.clone());

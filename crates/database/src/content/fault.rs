@@ -15,6 +15,8 @@ statements! {
         ORDER BY digest LIMIT $2";
     COUNT = "SELECT COUNT(*) FROM blob_fault WHERE accepted_at IS NULL";
     BY_STORE = "SELECT store_id, COUNT(*), COUNT(accepted_at) FROM blob_fault GROUP BY store_id";
+    NEEDED_BY_STORE = "SELECT f.store_id, COUNT(*) FROM blob_fault f WHERE EXISTS (SELECT 1 FROM blob b
+        WHERE b.digest = f.digest AND b.store_id = f.store_id) GROUP BY f.store_id";
     FORGET_UNNEEDED = "DELETE FROM blob_fault WHERE NOT EXISTS (SELECT 1 FROM blob b WHERE b.digest = blob_fault.digest
         AND b.store_id = blob_fault.store_id)";
     LEAD = "INSERT INTO blob_fault (store_id, digest, state, detail, found_at, accepted_at, accepted_by)
@@ -90,6 +92,11 @@ pub fn count(reader: &mut Reader<'_>) -> Result<i64> {
 /// For each store: its identifier, the number of faults, and of those whose loss was accepted.
 pub fn by_store(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64, i64)>> {
     reader.query(BY_STORE, &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// For each store: its identifier, and the number of faults of copies to which a reference still leads.
+pub fn needed_by_store(reader: &mut Reader<'_>) -> Result<Vec<(Id, i64)>> {
+    reader.query(NEEDED_BY_STORE, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Forgets the faults of copies that nothing leads to any more; their number.

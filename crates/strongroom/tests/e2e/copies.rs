@@ -33,7 +33,7 @@ async fn one_holds_the_store(living: &Farm, client: &Client, place: &Place, stor
     is_refused(client, "more/1.bin").await;
     compare(client, "later", 6).await;
     let health = living.json_whatever(&["blobs", "health"]);
-    let found = health.as_array().unwrap().iter().find(|found| found["rule"] == "store-taken-over");
+    let found = health["findings"].as_array().unwrap().iter().find(|found| found["rule"] == "store-taken-over");
     assert!(found.is_some_and(|found| found["message"].as_str().unwrap().contains("take-over")), "{health:#}");
     let collected = living.json_whatever(&["blobs", "collect", "--immediate", "--share", "100"]);
     assert_eq!((&collected["state"], &collected["results"]["deleted_blobs"]), (&"incomplete".into(), &0.into()));

@@ -16,7 +16,10 @@ async fn limits_of_the_health_rules_are_changed_and_hold_at_once() {
     let changed = farm.json(&["blobs", "health", "--limit", "database_bytes=1K", "--limit", "backup_hours=24"]);
     assert_eq!((of(&changed, "database_bytes"), of(&changed, "backup_hours")), (Some(1024), Some(24)));
     let found = farm.json_whatever(&["blobs", "health"]);
-    assert!(found.as_array().unwrap().iter().any(|finding| finding["rule"] == "database-large"), "{found:#}");
+    assert!(
+        found["findings"].as_array().unwrap().iter().any(|finding| finding["rule"] == "database-large"),
+        "{found:#}"
+    );
     for (wrong, said) in [
         ("free_percent=100", "1 to 99"),
         ("bytes=1", "database_bytes"),

@@ -103,9 +103,16 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     assert_eq!(configuration.execute("DELETE FROM blob_store WHERE name = 'lost'", []).unwrap(), 1);
     configuration.close().unwrap();
 
-    let health = farm.json_whatever(&["blobs", "health"]);
-    let told = health.as_array().unwrap().iter().find(|finding| finding["rule"] == "blobs-damaged");
-    assert_eq!(told.map(|finding| &finding["severity"]), Some(&json!("critical")), "{health:#}");
+    let told = || {
+        let health = farm.json_whatever(&["blobs", "health"]);
+        assert_eq!(health["partly"], json!([]), "{health:#}");
+        let mut found = health["findings"].as_array().unwrap().clone();
+        found.retain(|finding| finding["rule"] == "blobs-damaged");
+        found
+    };
+    let [found] = &told()[..] else { panic!("{:#?}", told()) };
+    assert_eq!(found["severity"], "critical", "{found:#}");
+    assert!(found["message"].as_str().unwrap().contains("does not know"), "{found:#}");
     let refusal = farm.run(&["blobs", "check", "--json"]).unwrap_err();
     let report: Value = serde_json::from_str(&refusal.said).unwrap();
     assert_eq!(refusal.status.code(), Some(1), "{report:#}");
@@ -116,6 +123,8 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
         (&json!("missing"), &json!("lost.bin")),
         "{report:#}"
     );
+    let [found] = &told()[..] else { panic!("it is told once: {:#?}", told()) };
+    assert!(found["message"].as_str().unwrap().contains("accept the loss"), "{found:#}");
 
     // The directory comes back as another store: what is in it is needed.
     farm.json(&["blobs", "stores", "add", "found", "--kind", "directory", "--path", "lost"]);
@@ -123,4 +132,8 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     let count = |name: &str| collected["results"][name].as_u64().unwrap_or(0);
     assert_eq!((count("quarantined_blobs"), count("deleted_blobs")), (0, 0), "{collected:#}");
     file_with(&farm.data.join("lost"), &content);
+
+    // Whoever accepted the loss hears of it no more.
+    farm.json(&["blobs", "accept-loss", fault["digest"].as_str().unwrap()]);
+    assert!(told().is_empty(), "{:#?}", told());
 }

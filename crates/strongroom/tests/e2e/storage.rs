@@ -351,7 +351,8 @@ async fn a_store_that_is_away_stops_nothing_else_and_is_not_taken_for_empty() {
     let listed = farm.json(&["blobs", "stores", "list"]);
     assert_eq!(listed[2]["answers"], false, "{listed:#}");
     let health = farm.json_whatever(&["blobs", "health"]);
-    assert_eq!((health[0]["rule"].as_str(), health[0]["severity"].as_str()), (Some("store-away"), Some("critical")));
+    let worst = &health["findings"][0];
+    assert_eq!((worst["rule"].as_str(), worst["severity"].as_str()), (Some("store-away"), Some("critical")));
     assert_eq!(farm.json(&["blobs", "faults"]), serde_json::json!([]));
     assert!(farm.run(&["blobs", "stores", "remove", "share"]).is_err());
     assert!(farm.run(&["blobs", "migrate", "--from", "share", "--to", "files"]).is_err());
@@ -413,7 +414,7 @@ async fn damage_is_found_kept_on_record_and_resolved() {
     let faults = farm.json_whatever(&["blobs", "faults"]);
     assert_eq!(faults.as_array().unwrap().len(), 2, "a check leaves its findings on record: {faults:#}");
     let health = farm.json_whatever(&["blobs", "health"]);
-    assert_eq!(health[0]["rule"], "blobs-damaged", "{health:#}");
+    assert_eq!(health["findings"][0]["rule"], "blobs-damaged", "{health:#}");
     let digest = faults.as_array().unwrap().iter().find(|fault| fault["documents"][0]["name"] == "1.bin").unwrap();
     let digest = digest["digest"].as_str().unwrap().to_owned();
     let repaired = farm.run(&["blobs", "repair", &digest]).unwrap_err();

@@ -6,9 +6,9 @@ use clap::Args;
 use database::Looked;
 use model::{Error, Result};
 use repository::{Sandbox, Session};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Shown;
+use super::{Shown, Verdict};
 use crate::commands::output::table;
 use crate::commands::transfer::parse_size;
 
@@ -67,20 +67,23 @@ async fn findings(session: &Session) -> Result<Shown> {
     for finding in &findings {
         text.push_str(&format!("{}: {}: {}\n", finding.severity.as_str(), finding.subject, finding.message));
     }
-    match (findings.is_empty(), partly.as_slice()) {
-        (true, []) => text.push_str("All is well.\n"),
-        (_, []) => {}
-        (is_well, partly) => {
-            let names = partly.join(", ");
-            text.push_str(&format!(
-                "{}looked through for {} s only, which is not all of them: {names}. `strongroom blobs check` looks at \
-                 everything.\n",
-                if is_well { "Nothing was found. Databases " } else { "Databases " },
-                LOOK.as_secs()
-            ));
-        }
+    if !partly.is_empty() {
+        text.push_str(&format!(
+            "{} databases were checked for {} s only, not to their end: {}. Run `strongroom blobs check` for all of it.\n",
+            if findings.is_empty() { "No rule found anything, but these" } else { "These" },
+            LOOK.as_secs(),
+            partly.join(", ")
+        ));
     }
-    let value = findings
+    let verdict = match (findings.is_empty(), partly.is_empty()) {
+        (true, true) => {
+            text.push_str("All is well.\n");
+            Verdict::Good
+        }
+        (true, false) => Verdict::Incomplete,
+        (false, _) => Verdict::Bad,
+    };
+    let found: Value = findings
         .iter()
         .map(|finding| {
             json!({
@@ -91,7 +94,7 @@ async fn findings(session: &Session) -> Result<Shown> {
             })
         })
         .collect();
-    Ok((value, text, findings.is_empty().into()))
+    Ok((json!({ "findings": found, "partly": partly }), text, verdict))
 }
 
 /// Looks all databases through for a moment, and names those that were not looked through to their end.

@@ -55,7 +55,8 @@ enum Action {
     Migrate(migrate::Migrate),
     /// Remove BLOBs that nothing refers to any more
     Collect(collect::Collect),
-    /// What an administrator should look at, and what to do; exit status 1 when there is something
+    /// What an administrator should look at, and what to do; exit status 1 when there is something, 3 when there is
+    /// nothing but a database was not checked to its end
     Health(health::Health),
     /// List BLOBs that a check found missing or damaged
     Faults,

@@ -197,7 +197,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn clock_ahead(&self) -> Result<Duration> {
-        self.require_farm_administrator("look at its clock")?;
+        self.require_farm_administrator("look at the farm's clock")?;
         let noted = self.repository.inner.configuration.write_vital(look).await?;
         Ok(Duration::from_micros(noted.ahead.unsigned_abs()))
     }
@@ -206,7 +206,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn accept_clock(&self) -> Result<()> {
-        self.require_farm_administrator("accept its clock")?;
+        self.require_farm_administrator("accept the farm's clock")?;
         let actor = self.principal.id;
         let accept = move |transaction: &mut Transaction<'_>| {
             let noted = Noted { seen: Moment::now(), ahead: 0 };

@@ -77,7 +77,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn servers(&self) -> Result<Vec<Server>> {
-        self.require_farm_administrator("see its servers")?;
+        self.require_farm_administrator("see the farm's servers")?;
         let (here, now) = (self.repository.inner.server, Timestamp::now());
         let rows = self.repository.inner.configuration.read(server::list).await?;
         let told = |row: ServerRow| Server {

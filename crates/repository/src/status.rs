@@ -21,7 +21,7 @@ pub struct DatabaseStatus {
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
-    /// Why it is not open, when it is not; nothing is known of what it holds then.
+    /// What is wrong with it: it is not open, damaged, or gives no answer. `references` may be empty then.
     pub trouble: Option<String>,
     /// Bytes of the database itself; none when it cannot be asked.
     pub bytes: Option<u64>,
@@ -75,7 +75,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub fn may_see_figures(&self) -> Result<()> {
-        self.require_farm_administrator("see the figures of its servers")
+        self.require_farm_administrator("see the figures of the farm's servers")
     }
 
     /// Content databases and stores of the farm. A server asks stores for a moment and tells what was counted last; a command waits
@@ -114,7 +114,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn database_status(&self) -> Result<Vec<DatabaseStatus>> {
-        self.require_farm_administrator("see its storage")?;
+        self.require_farm_administrator("see the farm's storage")?;
         let map = self.map().await?;
         let name_of = |id: Id| {
             let found = map.stores.iter().find(|(row, _)| row.id == id);
@@ -155,7 +155,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn databases_away(&self) -> Result<Vec<String>> {
-        self.require_farm_administrator("see its storage")?;
+        self.require_farm_administrator("see the farm's storage")?;
         self.repository.databases_away().await
     }
 
@@ -163,7 +163,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
-        self.require_farm_administrator("see its storage")?;
+        self.require_farm_administrator("see the farm's storage")?;
         self.repository.refresh_map().await?;
         let map = self.repository.map().await?;
         join_all(map.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()

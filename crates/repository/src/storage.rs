@@ -46,7 +46,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn storage(&self) -> Result<Storage> {
-        self.require_farm_administrator("maintain its storage")?;
+        self.require_farm_administrator("maintain the farm's storage")?;
         let repository = self.repository.clone();
         repository.refresh_map().await?;
         Ok(Storage { map: repository.map().await?, repository, actor: self.principal.id })

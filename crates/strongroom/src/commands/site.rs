@@ -200,7 +200,7 @@ async fn add_library(session: &Session, path: &str, versioning: &str) -> Result<
 async fn databases(session: &Session) -> Result<(Value, String)> {
     let databases = session.database_status().await?;
     let bytes = |row: &DatabaseStatus| match (&row.trouble, row.bytes) {
-        (Some(why), None) => format!("not open: {why}"),
+        (Some(why), None) => why.clone(),
         (Some(why), Some(bytes)) => format!("{}; {why}", size(bytes)),
         (None, bytes) => bytes.map_or_else(|| "–".to_owned(), size),
     };

@@ -104,7 +104,10 @@ async fn is_told(farm: &Farm, why: &str, places: &Path) {
         assert!(refusal.said.contains("second"), "{words:?}: {}", refusal.said);
     }
     assert!(farm.run(&["site", "list"]).unwrap().contains("archive"));
-    assert!(farm.run(&["site", "database", "list"]).unwrap().contains("not open"));
+    let listed = farm.json(&["site", "database", "list"]);
+    let second = listed.as_array().unwrap().iter().find(|row| row["name"] == "second").unwrap();
+    let trouble = second["trouble"].as_str().unwrap();
+    assert!(farm.run(&["site", "database", "list"]).unwrap().contains(trouble), "{listed:#}");
     assert!(client.get("kept.bin").await.unwrap().body == bytes(1, 100_000));
     assert!(server.stop().success());
 }

@@ -24,7 +24,7 @@ pub struct DatabaseJson {
     pub name: String,
     /// `sqlite` or `postgres`.
     pub engine: &'static str,
-    /// Why it is not open, when it is not; what it holds is not known then.
+    /// What is wrong with it: it is not open, damaged, or gives no answer. `references` may be empty then.
     pub trouble: Option<String>,
     /// Bytes of the database itself; null when it cannot be asked.
     pub bytes: Option<u64>,

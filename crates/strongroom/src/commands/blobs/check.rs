@@ -96,8 +96,8 @@ fn unneeded(job: &Job) -> String {
     }
     if of("damaged_undecided") > 0 {
         text.push_str(&format!(
-            "{} not whole, and whether a database that was not looked at needs them cannot be told: check again \
-             when all are there.\n",
+            "{} damaged. A database that could not be looked at may need them: check again when all databases are \
+             there.\n",
             counted(of("damaged_undecided"), "BLOB")
         ));
     }

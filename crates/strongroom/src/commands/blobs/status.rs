@@ -16,7 +16,7 @@ pub async fn status(session: &Session) -> Result<Shown> {
         let references: Vec<_> =
             database.references.iter().map(|(store, n, bytes)| format!("{n} in {store} ({})", size(*bytes))).collect();
         let references = if references.is_empty() { "none".to_owned() } else { references.join(", ") };
-        let bytes = database.bytes.map_or_else(|| "not open".to_owned(), size);
+        let bytes = database.bytes.map_or_else(|| "unknown".to_owned(), size);
         let references = database.trouble.clone().unwrap_or(references);
         rows.push([database.name.clone(), database.engine.to_owned(), bytes, policy, references]);
     }

@@ -98,7 +98,10 @@ impl Session {
         let node = located.node();
         if !node.kind.holds_documents() {
             if let Some(library) = folders.first() {
-                let text = format!("there is no library \"{library}\" in the site \"{}\": make it first", node.name);
+                let text = format!(
+                    "there is no library \"{library}\" in the site \"{}\", or you may not see it: make it first",
+                    node.name
+                );
                 return Err(Error::conflict(text).with_code("wrong_kind"));
             }
             return Err(Error::conflict(format!(

@@ -52,6 +52,26 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
+test('the palette says what its results lack, below what was found', async () => {
+  const page = await openPage(browser, server);
+  await signIn(page);
+  const lacks = 'What lies in another database cannot be found';
+  await page.route('**/search?part=yes*', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: `${await response.text()}<p>${lacks}</p>` });
+  });
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('contract');
+  await page.getByRole('option', { name: 'Contract 2025' }).waitFor();
+  await page.getByRole('status').filter({ hasText: lacks }).waitFor();
+  // What the page itself knows lacks nothing.
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Delete');
+  await page.getByRole('status').filter({ hasText: lacks }).waitFor({ state: 'hidden' });
+  await leave(page);
+  await page.finish();
+});
+
 test('the palette opens what is found, places and actions, by keyboard alone', async () => {
   const page = await openPage(browser, server);
   await signIn(page);

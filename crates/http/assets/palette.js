@@ -53,11 +53,16 @@ async function results(text, signal) {
   const answer = await fetch(`/search?part=yes&q=${encodeURIComponent(text)}`, { headers: { accept: "text/html" }, signal });
   if (!answer.ok || answer.redirected) return [];
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  tell(page.querySelector("p")?.textContent ?? "");
+  return [...page.querySelectorAll("li a")].map((link) => goTo(document.adoptNode(link), link.querySelector("small").textContent));
+}
+
+// While a part of the farm is away, the answer says so, and that stands below whatever was found.
+function tell(lacks) {
   const none = dialog.querySelector(".none");
   none.dataset.usual ??= none.textContent;
-  // While a part of the farm is away, the answer says so.
-  none.textContent = page.querySelector("p")?.textContent ?? none.dataset.usual;
-  return [...page.querySelectorAll("li a")].map((link) => goTo(document.adoptNode(link), link.querySelector("small").textContent));
+  none.textContent = lacks || none.dataset.usual;
+  none.toggleAttribute("data-lacks", lacks !== "");
 }
 
 function show(groups, waits) {
@@ -76,7 +81,8 @@ function show(groups, waits) {
   }
   const options = [...list.querySelectorAll("[role=option]")];
   options.forEach((option, index) => { option.id = `palette-${index}`; });
-  dialog.querySelector(".none").hidden = waits || options.length > 0;
+  const none = dialog.querySelector(".none");
+  none.hidden = !none.hasAttribute("data-lacks") && (waits || options.length > 0);
   dialog.toggleAttribute("data-waits", waits);
   list.hidden = options.length === 0;
   choose(options[0]);
@@ -100,6 +106,7 @@ function refresh() {
   const own = [[dialog.dataset.actions, matching(actions(), words)], [dialog.dataset.places, matching(places(), words)]];
   const earlier = words.length ? matching([...dialog.querySelectorAll("[data-found] > [role=option]")], words) : [];
   const waits = words.length > 0;
+  if (!waits) tell("");
   show([...own, [dialog.dataset.results, earlier]], waits);
   if (!waits) return;
   asking = new AbortController();

@@ -250,6 +250,15 @@ impl Session {
         })
     }
 
+    /// Names the content database of a site collection, for an answer that lacks what is in it because it gave this error.
+    ///
+    /// # Errors
+    /// One that tells of something else than the database itself.
+    pub async fn left_out(&self, id: Id, error: Error) -> Result<String> {
+        let map = self.map().await?;
+        map.database(map.collection(id)?.database_id)?.left_out(error)
+    }
+
     /// Sets or removes the quota of a site collection, in bytes.
     pub async fn set_quota(&self, id: Id, bytes: Option<u64>) -> Result<()> {
         self.change_site_collection(id, SiteChange { quota_bytes: Some(bytes), ..SiteChange::default() }).await

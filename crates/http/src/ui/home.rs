@@ -1,7 +1,7 @@
 //! The page that everybody comes to first: the search, what changed last, one's own work, the sites.
 
 use askama::Template;
-use model::{ErrorKind, Id, NodeKind, Timestamp};
+use model::{Id, NodeKind, Timestamp};
 use repository::{Happening, Item, KnownSite, Sort, Target};
 
 use super::caller::Visit;
@@ -81,8 +81,13 @@ pub async fn show(mut visit: Visit) -> Shown {
     let libraries = match home.sites.as_slice() {
         [only] => match libraries(&visit, only.id).await {
             // The rest of the page is there all the same.
-            Err(error) if error.kind() == ErrorKind::Corrupt => Vec::new(),
-            found => found?,
+            Err(error) => {
+                let database = visit.session.left_out(only.id, error).await?;
+                home.incomplete.retain(|known| *known != database);
+                home.incomplete.push(database);
+                Vec::new()
+            }
+            Ok(found) => found,
         },
         _ => Vec::new(),
     };

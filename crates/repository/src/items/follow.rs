@@ -70,7 +70,8 @@ impl Session {
 
     /// What happened last to documents that the caller may open, newest first, at most `limit`. What others read is not told,
     /// and of work on drafts only hears who may see drafts; everybody hears of what made a version for all. Bounded: when time
-    /// is up, what was found is the answer.
+    /// is up, what was found is the answer. What is in a content database that is away or cannot be read is missing, and
+    /// nothing says so here: [`Session::home`] names them.
     pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
         self.repository.inner.activity.note();
         let map = self.map().await?;

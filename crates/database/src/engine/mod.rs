@@ -189,8 +189,8 @@ impl Database {
     }
 
     /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is damaged. Others
-    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A look that has a limit
-    /// begins with the table behind the one where the last such look ended.
+    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A look with a limit
+    /// begins behind the table where the last look of this process stopped; a whole look resets that.
     ///
     /// # Errors
     /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` or `disk_error` when the disk does not
@@ -320,7 +320,7 @@ impl Database {
         sqlite::settle(path)
     }
 
-    /// Compares all pages of a SQLite file that nobody has open with their checksums. Blocks.
+    /// Compares all pages of a SQLite file that nobody has open with their checksums; one that has none passes. Blocks.
     ///
     /// # Errors
     /// Corrupt with code `database_corrupt` when a page is not what was written; Unavailable when the file cannot be read.

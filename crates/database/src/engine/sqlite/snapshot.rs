@@ -129,7 +129,8 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
     require_intact_pages(to)
 }
 
-/// Refuses a file of which a page is not what its checksum says. Nobody may have it open. Blocks.
+/// Refuses a file of which a page is not what its checksum says; one without checksums passes. Nobody may have it open.
+/// Blocks.
 pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
     let unread = |error: std::io::Error| {
         let text = format!(

@@ -258,12 +258,25 @@ fn a_wrong_page_of_a_file_is_named() {
     filled(&path, Schema::Content);
     assert_eq!(file::first_wrong_page(&path).unwrap(), None);
     let whole = std::fs::read(&*path).unwrap();
-    for page in [0, 1, whole.len() / PAGE - 1] {
-        let mut bytes = whole.clone();
-        bytes[page * PAGE + 200] ^= 1;
-        std::fs::write(&*path, &bytes).unwrap();
-        assert_eq!(file::first_wrong_page(&path).unwrap(), Some(page as u64 + 1));
+    let last = whole.len() / PAGE - 1;
+    // What the header says of the format, of the size of pages and of checksums, and what is behind it.
+    for place in [0, 15, 16, 17, RESERVED_AT, 24, HEADER - 1, HEADER, 200, PAGE / 2, PAGE - SUM, PAGE - 1] {
+        for page in [0, 1, last / 2, last] {
+            let mut bytes = whole.clone();
+            bytes[page * PAGE + place] ^= 1;
+            std::fs::write(&*path, &bytes).unwrap();
+            assert_eq!(file::first_wrong_page(&path).unwrap(), Some(page as u64 + 1), "byte {place} of page {page}");
+        }
     }
+    let mut bytes = whole.clone();
+    bytes[RESERVED_AT..RESERVED_AT + 10].fill(0);
+    std::fs::write(&*path, &bytes).unwrap();
+    assert_eq!(file::first_wrong_page(&path).unwrap(), Some(1), "more of the header is lost than the number");
     std::fs::write(&*path, &whole[..whole.len() - 1]).unwrap();
     assert_eq!(file::first_wrong_page(&path).unwrap(), Some(whole.len() as u64 / PAGE as u64));
+    let without = directory.path().join("without.sqlite");
+    let raw = rusqlite::Connection::open(&without).unwrap();
+    raw.execute_batch("CREATE TABLE a (b TEXT); INSERT INTO a VALUES (zeroblob(20000))").unwrap();
+    drop(raw);
+    assert_eq!(file::first_wrong_page(&without).unwrap(), None);
 }

@@ -68,7 +68,7 @@ export async function startServer() {
     /** A REST request as the administrator; returns the answer. */
     api: (method, path, body) =>
       fetch(url + path, { method, body, headers: { authorization: `Bearer ${token}` }, duplex: 'half' }),
-    /** The same with a fresh proof of who asks, which passwords, members of groups and roles are given by, and a JSON body. */
+    /** The same with the password instead of a token, which is a fresh proof of who asks, and with a JSON body. */
     json: (method, path, body) =>
       fetch(url + path, {
         method,

@@ -1,14 +1,15 @@
-//! What is deleted for good after a time is deleted by a time that no step of the clock brings nearer.
+//! What is deleted for good after a time is deleted by a time that no large step of the clock brings nearer.
 //!
-//! The farm notes what its clock said, and how long the machine had been running then. A clock that went further than
-//! time did is set ahead by somebody or something: that step is subtracted until an administrator says that the clock
-//! is right. So nothing young is taken for old; what is old waits. Expiry that takes nothing away for good (links,
-//! sessions, tokens, locks) follows the clock itself; their rows go only when they are old enough for good.
+//! The farm notes what its clock said, and how long the machine had been running then. A clock that has since gone a day
+//! further than the machine ran, or two weeks further across a start of the machine, was set ahead. That step is
+//! subtracted until the clock is set back, or an administrator says that it is right. So nothing young is taken for old;
+//! what is old waits. Expiry that takes nothing away for good (links, sessions, tokens, locks) follows the clock itself;
+//! their rows go only when they are old enough for good.
 //!
-//! Small steps need no explanation, and windows of hours are shorter than they are. For those a process keeps in mind
-//! what its clock said while it ran: what was there at a look is as old as that look. What is stamped before a look
-//! was there by then, unless the clock was stepped since: until a look is old enough after which it was not, the
-//! window is weeks longer.
+//! Smaller steps are not subtracted, although some windows are only hours long. For those each process remembers what its
+//! clock said at looks of its own. Whatever bears an earlier time than a look was there by then, so that it is at least
+//! as old as the look, unless the clock was set after it. Where no look is old enough, and where the clock was set after
+//! the one that is, the window is two weeks longer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +31,9 @@ const OFF: i64 = 14 * SMALL;
 const LOOK: Duration = Duration::from_secs(20);
 /// A difference between what the clock and the time since the start say that is no step of the clock.
 const DRIFT: i64 = 2 * 60 * 1_000_000;
-/// Least time between two looks that are kept, unless one tells of a step; and the time for which they are kept.
+/// Least time between two looks that are kept, unless the clock was set between them.
 const LOOKS_APART: Duration = Duration::from_secs(10 * 60);
+/// Time for which looks are kept. A longer window finds none that is old enough.
 const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 
 /// What the clock said while this process ran, oldest first.
@@ -52,7 +54,8 @@ impl Looks {
         }
     }
 
-    /// Before which time everything is so old, with what the clock says (`now`), and that less what it went ahead.
+    /// Returns the time before which everything is at least `age` old. `now` is what the clock says, `settled` the same
+    /// less the steps ahead that nobody accepted.
     fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = looks.iter().rposition(|(then, _)| now.0.saturating_duration_since(*then) >= age);
@@ -170,8 +173,9 @@ impl Repository {
         Ok(Timestamp::from_micros(noted.seen.clock.saturating_sub(noted.ahead)))
     }
 
-    /// The time before which everything is at least so old, whatever step the clock made: for windows that are shorter than a step
-    /// which needs no explanation. Until the process has run for so long, it lies two weeks further back.
+    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
+    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
+    /// after the clock was set.
     pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         let settled = self.settled_now().await?;
         Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
@@ -179,8 +183,9 @@ impl Repository {
 }
 
 impl Storage {
-    /// The time before which everything is at least so old, whatever step the clock made: for windows that are shorter than a step
-    /// which needs no explanation. Until the process has run for so long, it lies two weeks further back.
+    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
+    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
+    /// after the clock was set.
     pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
         self.repository.old_enough(age).await
     }

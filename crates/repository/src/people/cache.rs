@@ -105,8 +105,8 @@ impl NameCache {
 pub(crate) struct Verified {
     pub(crate) account: Id,
     pub(crate) password_version: i64,
-    /// The latest list of passwords that nobody may have on which it was looked up and not found; [`Id::NONE`] when there
-    /// was no list, none before it was looked up.
+    /// The last list of passwords that nobody may have which was asked and did not have it; [`Id::NONE`] when the farm
+    /// had no list; none while no list was asked, or each that was had it.
     pub(crate) unlisted: Option<Id>,
 }
 

@@ -76,8 +76,8 @@ impl Check<'_> {
         }
     }
 
-    /// Puts on record as missing what lies in stores that the farm does not know, and answers how many references
-    /// lead there. Stores that it knows are not asked, since they are not checked.
+    /// Puts on record as missing what should be in stores that the farm does not know, and returns how many references
+    /// lead there. Only a check of all stores does so. A store that was added since it began is not missed, and not asked.
     async fn note_forgotten(&self, database: &StorageDatabase, rows: Vec<BlobRow>) -> Result<u64> {
         if !self.all || rows.iter().all(|row| self.is_known(row.store_id)) {
             return Ok(0);

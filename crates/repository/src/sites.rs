@@ -58,7 +58,7 @@ pub struct SiteCollection {
     pub created_at: Option<Timestamp>,
     /// The colour of its pages.
     pub accent: Accent,
-    /// Why it cannot be used, when its content database is not open.
+    /// Why it cannot be used, when its content database is not open or cannot be read.
     pub trouble: Option<String>,
 }
 

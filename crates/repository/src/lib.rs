@@ -34,6 +34,7 @@ mod libraries;
 mod locate;
 mod locks;
 mod map;
+mod missing;
 mod object_settings;
 mod people;
 mod permissions;
@@ -93,6 +94,7 @@ pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };
 pub use locks::{LONGEST_LOCK, Lock, MAX_LOCK_OWNER, NewLock};
+pub use missing::Missing;
 pub use people::*;
 pub use permissions::{Explanation, Grant, PermissionTable};
 pub use policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};

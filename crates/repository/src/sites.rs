@@ -16,7 +16,7 @@ use model::{
 use crate::documents::{explain, held_parent, taken_unseen};
 use crate::locate::check_depth;
 use crate::view::{Item, size};
-use crate::{DATABASE_AWAY, Repository, Session, Target};
+use crate::{DATABASE_AWAY, Missing, Repository, Session, Target};
 
 /// First names of addresses that URLs need for themselves.
 const RESERVED: [&str; 16] = [
@@ -250,13 +250,14 @@ impl Session {
         })
     }
 
-    /// Names the content database of a site collection, for an answer that lacks what is in it because it gave this error.
+    /// Notes that an answer lacks what is in a site collection, whose content database gave this error.
     ///
     /// # Errors
     /// One that tells of something else than the database itself.
-    pub async fn left_out(&self, id: Id, error: Error) -> Result<String> {
+    pub async fn leave_out(&self, id: Id, error: Error, missing: &mut Missing) -> Result<()> {
         let map = self.map().await?;
-        map.database(map.collection(id)?.database_id)?.left_out(error)
+        missing.add(map.database(map.collection(id)?.database_id)?.left_out(error)?);
+        Ok(())
     }
 
     /// Sets or removes the quota of a site collection, in bytes.

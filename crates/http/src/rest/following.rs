@@ -77,7 +77,7 @@ async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<R
 /// List what happened last to documents that the caller may open
 ///
 /// Newest first. When time is up, what was found is the answer. What is in a content database that is away or cannot
-/// be read is missing, and this answer does not say so: `incomplete` of `/api/v1/me/home` does.
+/// be read is missing, and this answer does not say so: `complete` of `/api/v1/me/home` does.
 #[utoipa::path(
     get,
     path = "/api/v1/me/happenings",

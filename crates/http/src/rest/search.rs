@@ -35,10 +35,11 @@ pub struct FoundJson {
     items: Vec<ItemJson>,
     /// Whether there are more than were asked for.
     more: bool,
-    /// Whether everything was looked through; false when time was up before the oldest documents were, or when
-    /// `incomplete` names something.
+    /// Whether everything was looked through; false when time was up before the oldest documents were, or when a
+    /// content database is away or cannot be read.
     complete: bool,
-    /// Names of the content databases that are away or cannot be read, in which nothing was looked for.
+    /// Names of the content databases that are away or cannot be read, in which nothing was looked for; only for who
+    /// administers the farm.
     incomplete: Vec<String>,
 }
 
@@ -64,6 +65,6 @@ async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answ
     }
     let found = caller.session.search(&query.q, limit).await?;
     let items = item::items(&caller.session, found.items).await?;
-    let complete = found.whole && found.incomplete.is_empty();
-    Ok(Reply(FoundJson { items, more: found.more, complete, incomplete: found.incomplete }))
+    let complete = found.whole && found.missing.is_empty();
+    Ok(Reply(FoundJson { items, more: found.more, complete, incomplete: found.missing.names() }))
 }

@@ -9,7 +9,7 @@ use super::fault::Shown;
 use super::format::Icon;
 use super::frame::Crumb;
 use super::page::Page;
-use super::{address, audit, browse, html};
+use super::{address, audit, away, browse, html};
 
 /// Entries of each kind.
 const MOST: usize = 24;
@@ -82,9 +82,7 @@ pub async fn show(mut visit: Visit) -> Shown {
         [only] => match libraries(&visit, only.id).await {
             // The rest of the page is there all the same.
             Err(error) => {
-                let database = visit.session.left_out(only.id, error).await?;
-                home.incomplete.retain(|known| *known != database);
-                home.incomplete.push(database);
+                visit.session.leave_out(only.id, error, &mut home.missing).await?;
                 Vec::new()
             }
             Ok(found) => found,
@@ -95,8 +93,8 @@ pub async fn show(mut visit: Visit) -> Shown {
     visit.page.own_search = true;
     Ok(html(&HomePage {
         page: &visit.page,
-        welcome: administrator && home.recent.is_empty() && home.incomplete.is_empty(),
-        away: home.incomplete.join(", "),
+        welcome: administrator && home.recent.is_empty() && home.missing.is_empty(),
+        away: away::on_page(&visit.page, &home.missing),
         recent: entries(&home.recent),
         checked_out: entries(&home.checked_out),
         drafts: entries(&home.drafts),
@@ -128,7 +126,7 @@ async fn told(visit: &Visit) -> model::Result<Vec<Told>> {
 pub async fn sites(visit: Visit) -> Shown {
     let home = visit.session.home_of_sites(MOST_SITES).await?;
     let links = home.sites.iter().map(link).collect();
-    Ok(html(&Collections { page: &visit.page, links, away: home.incomplete.join(", ") }))
+    Ok(html(&Collections { page: &visit.page, links, away: away::on_page(&visit.page, &home.missing) }))
 }
 
 /// Who knows one site only is led to what is in it.

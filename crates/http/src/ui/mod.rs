@@ -7,6 +7,7 @@ mod address;
 mod agent;
 mod assets;
 mod audit;
+mod away;
 mod bin;
 mod browse;
 mod caller;

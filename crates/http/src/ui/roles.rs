@@ -12,7 +12,7 @@ use super::flash::{Flash, done};
 use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::page::Page;
-use super::{frame, html, permissions, refuse};
+use super::{away, frame, html, permissions, refuse};
 
 #[derive(Template)]
 #[template(path = "roles.html")]
@@ -39,7 +39,7 @@ pub async fn list(mut visit: Visit) -> Shown {
         Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unavailable) => None,
         uses => Some(uses?),
     };
-    let away = visit.session.databases_away().await?.join(", ");
+    let away = away::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let rows = visit.session.roles().await?.into_iter().map(|role| Row {
         id: role.id,

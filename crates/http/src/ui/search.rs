@@ -11,7 +11,7 @@ use super::caller::Visit;
 use super::fault::Shown;
 use super::format::Icon;
 use super::page::Page;
-use super::{address, browse, html};
+use super::{address, away, browse, html};
 
 /// Entries that the palette shows.
 const MOST_IN_PALETTE: usize = 12;
@@ -53,14 +53,13 @@ struct SearchPage<'a> {
     rows: Vec<Row>,
     more: bool,
     whole: bool,
-    /// Content databases in which nothing was looked for; empty when there are none.
+    /// Says that not all was looked through; empty when all was.
     away: String,
 }
 
 #[derive(Template)]
 #[template(path = "search-part.html")]
-struct Part<'a> {
-    page: &'a Page,
+struct Part {
     rows: Vec<Row>,
     /// As on the page of all.
     away: String,
@@ -74,7 +73,7 @@ pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> Shown {
     let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
     if part {
         let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
-        return Ok(html(&Part { page: &visit.page, rows, away: found.incomplete.join(", ") }));
+        return Ok(html(&Part { rows, away: away::in_palette(&visit.page, &found.missing) }));
     }
     visit.page.query = asked;
     draw(&visit, &found).await
@@ -91,7 +90,7 @@ async fn draw(visit: &Visit, found: &Found) -> Shown<Response> {
         rows: rows.collect(),
         more: found.more,
         whole: found.whole,
-        away: found.incomplete.join(", "),
+        away: away::on_page(page, &found.missing),
     }))
 }
 

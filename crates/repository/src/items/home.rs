@@ -11,8 +11,8 @@ use database::content::{followed, node};
 use model::{Id, Result, fold, is_litter};
 
 use super::seen::Eyes;
-use crate::Session;
 use crate::view::Item;
+use crate::{Missing, Session};
 
 /// Documents of a content database that are looked at before the clock is, the newest; it is enough for who may open most of them.
 const FIRST: usize = 200;
@@ -47,8 +47,8 @@ pub struct Home {
     pub followed: Vec<Item>,
     /// Site collections that the caller knows of, the root first, then by title.
     pub sites: Vec<KnownSite>,
-    /// Names of the content databases that are away or cannot be read: what is in them is missing here.
-    pub incomplete: Vec<String>,
+    /// What is missing here.
+    pub missing: Missing,
 }
 
 impl Session {
@@ -62,7 +62,7 @@ impl Session {
         Ok(self.home_of_sites(limit).await?.sites)
     }
 
-    /// The same, with what is missing; no documents are gathered.
+    /// Site collections that the caller knows of, as [`Session::sites`] returns them, and what is missing; no documents.
     pub async fn home_of_sites(&self, limit: usize) -> Result<Home> {
         self.gather(limit, false).await
     }
@@ -70,14 +70,14 @@ impl Session {
     async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {
         self.repository.inner.activity.note();
         let map = self.map().await?;
-        let mut home = Home { incomplete: map.away(), ..Home::default() };
+        let mut home = Home { missing: self.missing(map.away()), ..Home::default() };
         for content in &map.databases {
             let eyes = Eyes::of(self, &map, content);
             let visit = move |reader: &mut Reader<'_>| Visit { eyes, limit }.all(reader, documents);
             let mut part = match content.database.read_long(visit).await {
                 Ok(part) => part,
                 Err(error) => {
-                    home.incomplete.push(content.left_out(error)?);
+                    home.missing.add(content.left_out(error)?);
                     continue;
                 }
             };

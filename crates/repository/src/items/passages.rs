@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Error, Name, NodePath, Result, fold};
+use model::{Error, Id, Name, NodePath, Result, fold};
 
 use crate::{DATABASE_AWAY, Session};
 
@@ -18,8 +18,12 @@ impl Session {
         let home = self.home_of_sites(map.collections.len()).await?;
         let away = map.away();
         // Whoever copies a listing deletes what is not in it.
-        if let Some(name) = home.incomplete.iter().find(|name| !away.contains(name)) {
-            let text = format!("the content database \"{name}\" cannot be read, so that not all of this can be listed");
+        let fails = |id: Id| {
+            map.database(id)
+                .is_ok_and(|content| home.missing.has(&content.row.name) && !away.contains(&content.row.name))
+        };
+        if map.collections.iter().any(|row| fails(row.database_id) && next(&row.path, &above).is_some()) {
+            let text = "a part of what is here cannot be read, so that not all of it can be listed: try again later";
             return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
         }
         let names: BTreeMap<String, &str> =

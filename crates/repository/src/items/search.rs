@@ -9,8 +9,8 @@ use database::Reader;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
 use model::{Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
 
-use crate::Session;
 use crate::view::Item;
+use crate::{Missing, Session};
 
 use super::seen::Eyes;
 
@@ -42,8 +42,8 @@ pub struct Found {
     pub more: bool,
     /// Whether everything was looked through; if not, older documents were left out because time was up.
     pub whole: bool,
-    /// Names of the content databases that are away or cannot be read, in which nothing was looked for.
-    pub incomplete: Vec<String>,
+    /// In what nothing was looked for.
+    pub missing: Missing,
 }
 
 /// What is looked for.
@@ -110,7 +110,7 @@ impl Session {
         self.repository.inner.activity.note();
         let map = self.map().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
-        let mut found = Found { whole: true, incomplete: map.away(), ..Found::default() };
+        let mut found = Found { whole: true, missing: self.missing(map.away()), ..Found::default() };
         let begun = Instant::now();
         for content in &map.databases {
             let look = Look {
@@ -123,7 +123,7 @@ impl Session {
             let (some_places, some_documents) = match content.database.read_long(move |reader| look.all(reader)).await {
                 Ok(parts) => parts,
                 Err(error) => {
-                    found.incomplete.push(content.left_out(error)?);
+                    found.missing.add(content.left_out(error)?);
                     continue;
                 }
             };

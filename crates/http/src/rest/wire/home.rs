@@ -38,8 +38,9 @@ pub struct HomeJson {
     pub followed: Vec<ItemJson>,
     /// Site collections that the caller knows of, the root first, then by title.
     pub sites: Vec<KnownSiteJson>,
-    /// Names of the content databases that are away or cannot be read, so that what is in them is missing in this
-    /// answer; empty when the answer is complete.
+    /// Whether nothing is missing in this answer: no content database is away or cannot be read.
+    pub complete: bool,
+    /// Names of those content databases; only for who administers the farm.
     pub incomplete: Vec<String>,
 }
 
@@ -52,7 +53,8 @@ impl HomeJson {
             drafts: item::items(session, home.drafts).await?,
             followed: item::items(session, home.followed).await?,
             sites: home.sites.into_iter().map(Into::into).collect(),
-            incomplete: home.incomplete,
+            complete: home.missing.is_empty(),
+            incomplete: home.missing.names(),
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::ui::caller::{Sent, Visit};
 use crate::ui::fault::Shown;
 use crate::ui::flash::{Flash, done};
 use crate::ui::page::Page;
-use crate::ui::{address, frame, html};
+use crate::ui::{address, away, frame, html};
 
 /// Address of the page.
 const HERE: &str = "/farm/faults";
@@ -53,7 +53,7 @@ pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
     let (faults, next) = visit.session.blob_faults(after, PAGE).await?;
     let people: Vec<Id> = faults.iter().filter_map(|fault| fault.accepted.map(|(_, by)| by)).collect();
     let names = visit.session.principal_names(&people).await?;
-    let away = visit.session.databases_away().await?.join(", ");
+    let away = away::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let mut rows = Vec::with_capacity(faults.len());
     for fault in faults {

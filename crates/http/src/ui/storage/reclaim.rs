@@ -7,7 +7,7 @@ use repository::{BackupHold, PendingReclaim};
 use crate::ui::caller::Visit;
 use crate::ui::fault::Shown;
 use crate::ui::page::Page;
-use crate::ui::{frame, html};
+use crate::ui::{away, frame, html};
 
 #[derive(Template)]
 #[template(path = "reclaim.html")]
@@ -34,7 +34,7 @@ pub async fn show(mut visit: Visit) -> Shown {
     frame::furnish_farm(&mut visit.page, "/farm/reclaim")?;
     let pending = visit.session.pending_reclaim().await?;
     let holds = visit.session.backup_holds().await?;
-    let away = visit.session.databases_away().await?.join(", ");
+    let away = away::named(&visit.page, &visit.session.databases_away().await?);
     let page = &visit.page;
     let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
     let now = Timestamp::now();

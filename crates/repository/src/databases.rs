@@ -17,7 +17,7 @@ use crate::{Repository, Session, Storage, attach};
 
 /// The right to delete copies of BLOBs.
 pub const DELETING: &str = "deleting";
-/// How long whoever has that right may keep it from somebody who adds a database.
+/// How long whoever has that right may keep it from somebody who adds a database or removes a store.
 const DELETES_AT_MOST: Duration = Duration::from_secs(60);
 /// Time between two questions for it, at first and at most.
 const LOOK: Duration = Duration::from_millis(20);
@@ -49,7 +49,7 @@ impl Session {
         };
         let map = self.map().await?;
         refuse_known(&map.database_rows().cloned().collect::<Vec<_>>(), &row)?;
-        let alone = self.repository.inner.alone_to_delete().await?;
+        let alone = self.repository.inner.alone_to_delete("no content database can be added").await?;
         // Shows whether the place can be used, before the farm relies on it.
         self.repository.inner.make_content(&row).await?.close().await;
         let actor = self.principal.id;
@@ -68,18 +68,19 @@ impl Session {
 }
 
 impl Inner {
-    /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time.
-    async fn alone_to_delete(&self) -> Result<Alone> {
+    /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time. When it is not to be
+    /// had, `prevented` says what cannot be done for that.
+    pub(crate) async fn alone_to_delete(&self, prevented: &str) -> Result<Alone> {
         let (begun, mut pause) = (Instant::now(), LOOK);
         loop {
             if let Some(alone) = self.configuration.alone(DELETING).await? {
                 return Ok(alone);
             }
             if begun.elapsed() > DELETES_AT_MOST {
-                return Err(Error::unavailable(
-                    "copies of BLOBs are being deleted for too long, and no content database can be added meanwhile: try again later, or \
-                     pause the job that does it",
-                )
+                return Err(Error::unavailable(format!(
+                    "copies of BLOBs are being deleted for too long, and {prevented} meanwhile: try again later, or pause \
+                     the job that does it"
+                ))
                 .with_code("busy"));
             }
             // sleep: the other process does not tell when it has done

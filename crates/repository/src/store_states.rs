@@ -218,16 +218,11 @@ impl Session {
             }
         }
         let asked: Vec<Id> = map.databases.iter().map(|content| content.row.id).collect();
-        // Before copies are forgotten that may be being deleted.
-        let (number, row, known) = (removal.number, removal.row.clone(), asked.clone());
-        let check = move |reader: &mut Reader<'_>| require_ours(reader, &row, number, &known);
-        self.repository.inner.configuration.read(check).await?;
-        for content in &map.databases {
-            alone.require().await?;
-            content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await?;
-        }
+        // Nobody deletes copies in it while the farm forgets it, and whoever deletes later finds that it is forgotten.
+        let deleting = self.repository.inner.alone_to_delete("no BLOB store can be removed").await?;
         alone.require().await?;
-        let (actor, row) = (self.principal.id, removal.row.clone());
+        deleting.require().await?;
+        let (number, actor, row) = (removal.number, self.principal.id, removal.row.clone());
         let remove = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             require_ours(transaction, &row, number, &asked)?;
@@ -235,6 +230,15 @@ impl Session {
             event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
         };
         self.repository.inner.configuration.write(remove).await?;
+        deleting.release().await;
+        // What is left is forgotten when deletions are taken up.
+        for content in &map.databases {
+            if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
+            {
+                let (database, error) = (&content.row.name, error.report());
+                tracing::warn!(store = name, database, error, "what waited in a removed store is not forgotten yet");
+            }
+        }
         Ok(store)
     }
 
@@ -347,65 +351,4 @@ fn forgotten(name: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{NewStore, Options, PolicyChange, PolicyTarget, Repository};
-
-    async fn open(place: &std::path::Path, create: bool) -> Session {
-        let options = Options {
-            directory: place.to_path_buf(),
-            configuration: None,
-            content: None,
-            administrator_password: Some("correct horse battery".to_owned()),
-            create,
-        };
-        let (repository, _) = Repository::open(&options).await.unwrap();
-        repository.as_caller(repository.farm_administrator().await.unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() {
-        let place = tempfile::tempdir().unwrap();
-        let session = open(place.path(), true).await;
-        let (name, kind) = ("passing".to_owned(), "directory".to_owned());
-        session.add_store(NewStore { name: name.clone(), kind, location: name, ..NewStore::default() }).await.unwrap();
-        let map = async || session.repository.map().await.unwrap();
-        let alone = session.alone_with_stores("passing").await.unwrap();
-
-        for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
-            session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
-            session.repository.refresh_map().await.unwrap();
-            let row = map().await.store_named("passing").unwrap().clone();
-            // Its right is lost here, and another process goes on.
-            let removal = session.begin_removal(row.clone()).await.unwrap();
-            let database = &map().await.databases[0].database;
-            let id = row.id;
-            database.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
-            match meanwhile {
-                "remove" => drop(session.begin_removal(row).await.unwrap()),
-                _ => session.change_state(&alone, "passing", StoreState::Active).await.unwrap(),
-            }
-            match meanwhile {
-                "activate and close" => {
-                    session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
-                }
-                "set a policy" => {
-                    let active_store = Some("passing".to_owned());
-                    let change = PolicyChange { active_store, ..PolicyChange::default() };
-                    session.set_storage_policy(&PolicyTarget::Database("main".to_owned()), change).await.unwrap();
-                }
-                _ => {}
-            }
-            let refused = session.forget_store(&alone, &*map().await, &removal, true).await.map(drop).unwrap_err();
-            assert!(matches!(refused.code(), "store_busy" | "store_in_use"), "{meanwhile}: {refused:?}");
-            session.repository.refresh_map().await.unwrap();
-            assert!(map().await.store_named("passing").is_ok(), "{meanwhile}");
-            // What it closed it leaves to the other one.
-            session.give_up(&alone, &*map().await, &removal).await.unwrap();
-            let digest = blobs::digest_of(meanwhile.as_bytes());
-            let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
-            assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");
-        }
-        session.repository.close().await;
-    }
-}
+mod tests;

@@ -33,6 +33,10 @@ statements! {
     CLOSE_STORE = "INSERT INTO removed_store (store_id) VALUES ($1) ON CONFLICT (store_id) DO NOTHING";
     REOPEN_STORE = "DELETE FROM removed_store WHERE store_id = $1";
     REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
+    STORES = "WITH RECURSIVE found (id) AS (
+            SELECT MIN(store_id) FROM reclaim
+            UNION ALL SELECT (SELECT MIN(r.store_id) FROM reclaim r WHERE r.store_id > f.id) FROM found f WHERE f.id IS NOT NULL)
+        SELECT id FROM found WHERE id IS NOT NULL";
     DUE = "SELECT store_id, digest, size, reason, state, since FROM reclaim WHERE (since < $1 OR state = 'deleting')
         AND (store_id > $2 OR (store_id = $2 AND digest > $3)) ORDER BY store_id, digest LIMIT $4";
     COUNT_ORPHANS = "SELECT COUNT(*) FROM reclaim WHERE reason = 'orphan' AND since < $1";
@@ -119,7 +123,7 @@ pub fn reopen_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> 
     transaction.execute(REOPEN_STORE, &params![store]).map(drop)
 }
 
-/// Ends the waiting of all copies in a store, because the farm forgets the store.
+/// Ends the waiting of all copies in a store that the farm has forgotten.
 pub fn remove_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(FORGET_STORE, &params![store])?;
     transaction.execute(REMOVE_STORE, &params![store]).map(drop)
@@ -190,6 +194,11 @@ pub fn forget_deleted(transaction: &mut Transaction<'_>, before: Timestamp) -> R
 /// Waits until every transaction has ended that may not have seen the marks which were committed before.
 pub fn wait_for_references(transaction: &mut Transaction<'_>) -> Result<()> {
     transaction.enter_alone(REFERENCES)
+}
+
+/// The stores in which copies wait. Costs a look at the index for each of them, however many copies there are.
+pub fn stores(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
+    reader.query(STORES, &[], |row| row.get(0))
 }
 
 /// Copies that wait since before `before`, and those whose deletion was cut short, behind a place in the order.

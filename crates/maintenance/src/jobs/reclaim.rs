@@ -155,7 +155,8 @@ pub(super) struct Done {
     pub(super) failed: Vec<(ReclaimRow, Error)>,
 }
 
-/// Deletes those of `rows` that no content database needs, and forgets them.
+/// Deletes those of `rows` that no content database needs, and forgets them. What waits in a store that the farm has
+/// forgotten stays as it is: its bytes may be those of another store by now.
 pub(super) async fn delete_agreed(
     alone: &Alone,
     storage: &Storage,
@@ -167,12 +168,14 @@ pub(super) async fn delete_agreed(
     let (own, shared): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.store_id == DATABASE_STORE);
     let others: Vec<StorageDatabase> =
         storage.all_databases()?.into_iter().filter(|other| other.id != database.id).collect();
-    for (rows, others) in [(own, &[][..]), (shared, &others[..])] {
+    for (mut rows, others) in [(own, &[][..]), (shared, &others[..])] {
+        // None is forgotten as long as `alone` is held.
+        let known = storage.stores_now().await?;
+        rows.retain(|row| known.contains(&row.store_id));
         if rows.is_empty() {
             continue;
         }
         let asked = rows.len();
-        let known = storage.stores_now().await?;
         let mut agreed = begin(database, rows.clone(), true, &known).await?;
         for other in others {
             agreed = begin(other, agreed, false, &known).await?;

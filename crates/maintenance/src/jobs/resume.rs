@@ -26,6 +26,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     let never = Timestamp::from_micros(0);
     let (mut deleted, mut refusals) = (0, Refusals::default());
     for database in storage.all_databases()? {
+        forget_unknown(&storage, &database).await?;
         let mut after = (Id::NONE, Vec::new());
         loop {
             // What cannot be deleted now is met again the next time.
@@ -54,6 +55,17 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
     }
     alone.release().await;
     Ok(deleted)
+}
+
+/// Ends the waiting of copies in stores that the farm does not know, which a removal that was cut short leaves.
+async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result<()> {
+    let found = database.database.read(reclaim::stores).await?;
+    // Read afterwards: a store was known before copies waited in it.
+    let known = storage.stores_now().await?;
+    for store in found.into_iter().filter(|store| !known.contains(store)) {
+        database.database.write_vital(move |transaction| reclaim::remove_store(transaction, store)).await?;
+    }
+    Ok(())
 }
 
 /// Refusals of stores while deletions are resumed.
@@ -114,6 +126,7 @@ mod tests {
     use std::path::Path;
 
     use bytes::Bytes;
+    use database::configuration::farm;
     use database::content::reclaim::reason;
     use database::{Reader, Transaction};
     use model::Digest;
@@ -121,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    async fn farm(directory: &Path) -> (Repository, Session) {
+    async fn opened(directory: &Path) -> (Repository, Session) {
         let options = Options {
             directory: directory.to_path_buf(),
             configuration: None,
@@ -154,7 +167,7 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_does_not_delete_keeps_no_other_one_waiting() {
         let place = tempfile::tempdir().unwrap();
-        let (repository, session) = farm(place.path()).await;
+        let (repository, session) = opened(place.path()).await;
         for name in ["lost", "good"] {
             let kind = "directory".to_owned();
             let store = NewStore { name: name.to_owned(), kind, location: name.to_owned(), ..NewStore::default() };
@@ -181,9 +194,37 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_waits_in_a_store_that_the_farm_forgot_is_forgotten_and_not_deleted() {
+        let place = tempfile::tempdir().unwrap();
+        let (repository, session) = opened(place.path()).await;
+        let (name, kind) = ("passing".to_owned(), "directory".to_owned());
+        session.add_store(NewStore { name: name.clone(), kind, location: name, ..NewStore::default() }).await.unwrap();
+        let storage = session.storage().await.unwrap();
+        let id = storage.store_named("passing").unwrap().id;
+        let database = storage.all_databases().unwrap().remove(0);
+        let store = storage.store(id, &database).unwrap();
+        let content = Bytes::from_static(b"another store's by now");
+        let digest = blobs::digest_of(&content);
+        store.put(digest, content.clone()).await.unwrap();
+        begin_all(&database, vec![row(id, digest)]).await;
+        let forget = move |transaction: &mut Transaction<'_>| farm::delete_store(transaction, id);
+        storage.configuration().write(forget).await.unwrap();
+
+        // Somebody who still knows the store.
+        let alone = storage.configuration().alone(DELETING).await.unwrap().unwrap();
+        let done = delete_agreed(&alone, &storage, &database, left(&database).await).await.unwrap();
+        assert_eq!((done.blobs, left(&database).await.len()), (0, 1));
+        alone.release().await;
+        assert_eq!(resume_deletions(&storage).await.unwrap(), 0);
+        assert!(left(&database).await.is_empty());
+        store.confirm(digest, content.len() as u64).await.unwrap();
+        repository.close().await;
+    }
+
+    #[tokio::test]
     async fn a_blob_that_cannot_be_deleted_keeps_no_other_one_waiting() {
         let place = tempfile::tempdir().unwrap();
-        let (repository, session) = farm(place.path()).await;
+        let (repository, session) = opened(place.path()).await;
         let storage = session.storage().await.unwrap();
         let database = storage.all_databases().unwrap().remove(0);
         let id = storage.store_named("files").unwrap().id;

@@ -1,0 +1,115 @@
+//! Removals that somebody else gets in the way of.
+
+use database::Database;
+use database::content::reclaim::{ReclaimRow, reason};
+
+use super::*;
+use crate::{DELETING, NewStore, Options, PolicyChange, PolicyTarget, Repository};
+
+async fn open(place: &std::path::Path, create: bool) -> Session {
+    let options = Options {
+        directory: place.to_path_buf(),
+        configuration: None,
+        content: None,
+        administrator_password: Some("correct horse battery".to_owned()),
+        create,
+    };
+    let (repository, _) = Repository::open(&options).await.unwrap();
+    repository.as_caller(repository.farm_administrator().await.unwrap())
+}
+
+async fn add_passing(session: &Session) -> Id {
+    let (name, kind) = ("passing".to_owned(), "directory".to_owned());
+    session.add_store(NewStore { name: name.clone(), kind, location: name, ..NewStore::default() }).await.unwrap();
+    session.repository.map().await.unwrap().store_named("passing").unwrap().id
+}
+
+/// Whether a content database refuses references to a store.
+async fn is_closed(database: &Database, store: Id) -> bool {
+    let digest = blobs::digest_of(b"any bytes");
+    let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, store, &digest);
+    database.write(look).await.is_err_and(|error| error.code() == "store_removed")
+}
+
+#[tokio::test]
+async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
+    let place = tempfile::tempdir().unwrap();
+    let session = open(place.path(), true).await;
+    let id = add_passing(&session).await;
+    session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
+    let map = session.repository.map().await.unwrap();
+    let database = map.databases[0].database.clone();
+    let (digest, since) = (blobs::digest_of(b"on its way out"), Timestamp::now());
+    let row = ReclaimRow { store_id: id, digest, size: 1, reason: reason::DELETED.to_owned(), deleting: true, since };
+    database.write(move |transaction| reclaim::begin(transaction, &row)).await.unwrap();
+    let waiting = async || database.read(reclaim::stores).await.unwrap();
+
+    for called_off in [true, false] {
+        let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
+        let (other, alone) = (session.clone(), session.alone_with_stores("passing").await.unwrap());
+        let row = map.store_named("passing").unwrap().clone();
+        let removal = session.begin_removal(row.clone()).await.unwrap();
+        let known = map.clone();
+        let removing = tokio::spawn(async move { other.forget_store(&alone, &known, &removal, true).await.map(drop) });
+        while !is_closed(&database, id).await {
+            tokio::task::yield_now().await;
+        }
+        // sleep: long enough for what it must not do
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!removing.is_finished(), "it waits until nobody deletes");
+        assert_eq!(waiting().await, [id]);
+        if called_off {
+            session.begin_removal(row).await.unwrap();
+        }
+        deleting.release().await;
+        let removed = removing.await.unwrap();
+        assert_eq!(removed.is_err(), called_off, "{removed:?}");
+        assert_eq!(waiting().await.is_empty(), !called_off, "what is being deleted is remembered as long as the store");
+    }
+    session.repository.close().await;
+}
+
+#[tokio::test]
+async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() {
+    let place = tempfile::tempdir().unwrap();
+    let session = open(place.path(), true).await;
+    add_passing(&session).await;
+    let map = async || session.repository.map().await.unwrap();
+    let alone = session.alone_with_stores("passing").await.unwrap();
+
+    for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
+        session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+        session.repository.refresh_map().await.unwrap();
+        let row = map().await.store_named("passing").unwrap().clone();
+        // Its right is lost here, and another process goes on.
+        let removal = session.begin_removal(row.clone()).await.unwrap();
+        let database = &map().await.databases[0].database;
+        let id = row.id;
+        database.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
+        match meanwhile {
+            "remove" => drop(session.begin_removal(row).await.unwrap()),
+            _ => session.change_state(&alone, "passing", StoreState::Active).await.unwrap(),
+        }
+        match meanwhile {
+            "activate and close" => {
+                session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
+            }
+            "set a policy" => {
+                let active_store = Some("passing".to_owned());
+                let change = PolicyChange { active_store, ..PolicyChange::default() };
+                session.set_storage_policy(&PolicyTarget::Database("main".to_owned()), change).await.unwrap();
+            }
+            _ => {}
+        }
+        let refused = session.forget_store(&alone, &*map().await, &removal, true).await.map(drop).unwrap_err();
+        assert!(matches!(refused.code(), "store_busy" | "store_in_use"), "{meanwhile}: {refused:?}");
+        session.repository.refresh_map().await.unwrap();
+        assert!(map().await.store_named("passing").is_ok(), "{meanwhile}");
+        // What it closed it leaves to the other one.
+        session.give_up(&alone, &*map().await, &removal).await.unwrap();
+        let digest = blobs::digest_of(meanwhile.as_bytes());
+        let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
+        assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");
+    }
+    session.repository.close().await;
+}

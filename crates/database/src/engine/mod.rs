@@ -26,6 +26,7 @@ pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;
 pub use session::{Reader, Transaction};
+pub use sqlite::{PageSums, WrongPages};
 
 use job::{Kind, ReadClosure, Returned, WriteClosure};
 
@@ -34,6 +35,8 @@ use crate::migrate::{Plan, Schema};
 
 /// Code of the error for a disk that fails.
 pub const DISK_ERROR: &str = "disk_error";
+/// Code of the error for pages of a file that are not what their checksums say.
+pub const WRONG_CHECKSUM: &str = "page_checksum";
 
 /// Code of the error for a database that is not what was written.
 const DAMAGED: &str = "database_corrupt";
@@ -323,9 +326,19 @@ impl Database {
     /// Compares all pages of a SQLite file that nobody has open with their checksums; one that has none passes. Blocks.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt` when a page is not what was written; Unavailable when the file cannot be read.
+    /// Corrupt with code [`WRONG_CHECKSUM`] when a page is not what its checksum says; Unavailable when the file cannot be
+    /// read.
     pub fn require_intact_pages(path: &std::path::Path) -> Result<()> {
         sqlite::require_intact_pages(path)
+    }
+
+    /// Writes the checksums of those pages of a SQLite file anew that are not what their checksums say, and returns how
+    /// many those were. Nobody may have the file open. Blocks.
+    ///
+    /// # Errors
+    /// Corrupt with code `database_corrupt` when SQLite finds the file not in order. It is left as it is then.
+    pub fn rebuild_checksums(path: &std::path::Path) -> Result<u64> {
+        sqlite::rebuild_checksums(path)
     }
 
     /// Bytes that the database takes on disk, without logs that the engine recycles.

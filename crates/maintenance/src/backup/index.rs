@@ -15,6 +15,8 @@ use super::vault::Vault;
 pub(crate) const PART: usize = 16_384;
 /// Most bytes of one part.
 const LONGEST: u64 = 16 + PART as u64 * 81;
+/// Bytes of the longest chunk of a database.
+pub(crate) const LONGEST_CHUNK: u64 = 4 << 20;
 const MAGIC: &[u8; 8] = b"SRparts1";
 
 /// One thing in a backup.

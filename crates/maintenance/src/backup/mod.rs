@@ -5,7 +5,7 @@
 //! written last. This module knows nothing of how a set is brought back.
 
 mod census;
-mod chunks;
+pub(crate) mod chunks;
 mod clusters;
 mod codec;
 mod copying;

@@ -4,20 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use model::{Digest, Error, ErrorKind, Id, Result};
+use bytes::Bytes;
+use database::PageSums;
+use futures_util::future::{BoxFuture, join_all};
+use model::{Digest, Error, ErrorKind, Id, Result, counted};
 use tokio::task::JoinSet;
 
 use super::destination::{Destination, Use};
-use super::index::{Entry, List};
+use super::index::{Entry, LONGEST_CHUNK, List};
+use super::manifest::{DatabasePart, method};
 use super::place::BackupPlace;
 use super::vault::Vault;
 use crate::Progress;
 
 /// Things that are read at once.
 const AT_ONCE: usize = 16;
+/// Chunks of a database that are read at once.
+const CHUNKS_AT_ONCE: usize = 64;
 /// Faults that are told one by one.
 const NAMED: usize = 1_000;
+
+type Read<T> = (Entry, Vec<Id>, Result<T>);
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +87,10 @@ async fn verify(destination: &Destination, only: Option<Id>, progress: &Arc<Prog
             // Chunks of a database are in their own order; what sets share is read once for each.
             let mut list = Source::new(set.id, part.chunks.clone());
             progress.count(0, part.bytes);
+            if part.method == method::SQLITE {
+                work.compare_pages(list, part).await?;
+                continue;
+            }
             while let Some(entry) = list.advance(&mut work).await? {
                 work.take(entry, vec![set.id]).await?;
             }
@@ -131,7 +142,7 @@ impl Source {
 struct Verifying<'a> {
     vault: Vault,
     found: Verified,
-    running: JoinSet<(Entry, Vec<Id>, Result<()>)>,
+    running: JoinSet<Read<()>>,
     damaged: Vec<Digest>,
     progress: &'a Arc<Progress>,
 }
@@ -192,22 +203,64 @@ impl Verifying<'_> {
     async fn settle(&mut self, most: usize) -> Result<()> {
         while self.running.len() > most {
             let Some(done) = self.running.join_next().await else { return Ok(()) };
-            let (entry, sets, read) =
-                done.map_err(|e| Error::unavailable("the verification was interrupted").with_source(e))?;
-            self.found.things += 1;
-            self.found.bytes += entry.size;
-            match read {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Corrupt => {
-                    self.damaged.push(entry.stored);
-                    let sets: Vec<String> = sets.iter().map(Id::to_string).collect();
-                    self.fault(format!("{} (needed by set {})", error.message(), sets.join(", ")));
-                }
-                Err(error) => return Err(error),
-            }
+            self.note(done.map_err(interrupted)?)?;
         }
         Ok(())
     }
+
+    /// Notes what became of a thing that was read. Returns what was read; none of what is damaged.
+    fn note<T>(&mut self, (entry, sets, read): Read<T>) -> Result<Option<T>> {
+        self.found.things += 1;
+        self.found.bytes += entry.size;
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                self.damaged.push(entry.stored);
+                let sets: Vec<String> = sets.iter().map(Id::to_string).collect();
+                self.fault(format!("{} (needed by set {})", error.message(), sets.join(", ")));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a SQLite file in its order, and compares its pages with their checksums unless some of it is damaged.
+    async fn compare_pages(&mut self, mut list: Source, part: &DatabasePart) -> Result<()> {
+        let (set, faults) = (list.set, self.found.fault_count);
+        let mut sums = PageSums::new();
+        loop {
+            let mut reads = Vec::new();
+            while reads.len() < CHUNKS_AT_ONCE
+                && let Some(entry) = list.advance(self).await?
+            {
+                let vault = self.vault.clone();
+                let read = async move { (entry, vec![set], vault.get_all(&entry, LONGEST_CHUNK).await) };
+                reads.push(tokio::spawn(read));
+            }
+            if reads.is_empty() {
+                break;
+            }
+            for read in join_all(reads).await {
+                if let Some(piece) = self.note::<Bytes>(read.map_err(interrupted)?)? {
+                    self.progress.add_bytes(piece.len() as u64);
+                    sums.update(&piece);
+                }
+            }
+        }
+        let wrong = sums.finish();
+        if wrong.count > 0 && self.found.fault_count == faults {
+            self.fault(format!(
+                "set {set}: {} of the database \"{}\" not what the checksums say: it is restored with --rebuild-checksums only",
+                counted(wrong.count, "page"),
+                part.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn interrupted(error: tokio::task::JoinError) -> Error {
+    Error::unavailable("the verification was interrupted").with_source(error)
 }
 
 async fn read(vault: &Vault, entry: &Entry, progress: &Progress) -> Result<()> {

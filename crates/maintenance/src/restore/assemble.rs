@@ -7,19 +7,18 @@ use std::path::Path;
 
 use ::blobs::BlobHasher;
 use bytes::Bytes;
-use database::{Database, Load, Location};
+use database::{Database, Load, Location, WRONG_CHECKSUM};
 use futures_util::future::join_all;
-use model::{Error, Result};
+use model::{Error, ErrorKind, Result, counted};
 
 use crate::Progress;
-use crate::backup::index::{Entry, List};
+use crate::backup::index::{Entry, LONGEST_CHUNK, List};
 use crate::backup::manifest::DatabasePart;
 use crate::backup::papers::{blocking, failed};
 use crate::backup::vault::Vault;
 
-/// Chunks that are read at once, and the longest one.
+/// Chunks that are read at once.
 const AT_ONCE: usize = 64;
-const LONGEST: u64 = 4 << 20;
 
 /// The bytes of a database, in order, some chunks at a time.
 pub(super) struct Pieces<'a> {
@@ -47,7 +46,7 @@ impl<'a> Pieces<'a> {
         }
         let reads = entries.into_iter().map(|entry| {
             let vault = self.vault.clone();
-            tokio::spawn(async move { vault.get_all(&entry, LONGEST).await })
+            tokio::spawn(async move { vault.get_all(&entry, LONGEST_CHUNK).await })
         });
         let mut pieces = Vec::new();
         for read in join_all(reads).await {
@@ -70,8 +69,18 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Writes a database into a new file, flushed, and compares its pages with their checksums.
-pub(super) async fn file(vault: &Vault, part: &DatabasePart, path: &Path, progress: &Progress) -> Result<()> {
+/// Writes a database into a new file, flushed, and compares its pages with their checksums. With `rebuilds`, those that
+/// are wrong are written anew, and the answer says so.
+///
+/// # Errors
+/// Corrupt with code [`WRONG_CHECKSUM`] when a page is not what its checksum says; Corrupt when the file is not in order.
+pub(super) async fn file(
+    vault: &Vault,
+    part: &DatabasePart,
+    path: &Path,
+    rebuilds: bool,
+    progress: &Progress,
+) -> Result<Option<String>> {
     let mut pieces = Pieces::new(vault, part);
     let place = path.to_owned();
     let open = move || {
@@ -93,16 +102,52 @@ pub(super) async fn file(vault: &Vault, part: &DatabasePart, path: &Path, progre
         .await?;
         if ended {
             let place = path.to_owned();
-            return blocking(move || Database::require_intact_pages(&place)).await.map_err(|error| {
-                let text = format!(
-                    "the database \"{}\" was damaged when this set was made: take another set ({})",
-                    part.name,
-                    error.report()
-                );
-                Error::new(error.kind(), text)
-            });
+            if rebuilds {
+                let rebuilt = blocking(move || Database::rebuild_checksums(&place)).await;
+                return rebuilt.map(|pages| rebuilt_note(part, pages)).map_err(|error| beyond(part, &error));
+            }
+            let compared = blocking(move || Database::require_intact_pages(&place)).await;
+            return compared.map(|()| None).map_err(|error| stale(part, &error));
         }
     }
+}
+
+/// The error for a database whose pages are not what their checksums say. Other errors are told as they are.
+fn stale(part: &DatabasePart, error: &Error) -> Error {
+    let advice = match error.code() {
+        WRONG_CHECKSUM => {
+            ". Take another set. Sets of earlier versions may hold whole pages with the checksums of older ones: if all are \
+             like this, --rebuild-checksums restores this one as far as SQLite finds it in order"
+        }
+        _ => "",
+    };
+    let text = format!("the database \"{}\" of this set is not restored: {}{advice}", part.name, error.message());
+    Error::new(error.kind(), text).with_code(error.code())
+}
+
+/// The error for a database that is damaged, whatever its checksums say.
+fn beyond(part: &DatabasePart, error: &Error) -> Error {
+    let text = match error.kind() {
+        ErrorKind::Corrupt => format!(
+            "the database \"{}\" of this set is damaged, not only the checksums of its pages: take another set ({})",
+            part.name,
+            error.report()
+        ),
+        _ => format!("the database \"{}\" of this set is not restored: {}", part.name, error.message()),
+    };
+    Error::new(error.kind(), text).with_code(error.code())
+}
+
+/// What is said of checksums that were written anew.
+fn rebuilt_note(part: &DatabasePart, pages: u64) -> Option<String> {
+    (pages > 0).then(|| {
+        format!(
+            "{} of the database \"{}\" did not have the checksums that were expected, and have new ones now: SQLite finds \
+             the database in order, but nobody can tell whether every value in those pages is what was written",
+            counted(pages, "page"),
+            part.name
+        )
+    })
 }
 
 /// Loads a dump into a database of a server. `replaces` drops what is there of an earlier attempt.
@@ -139,3 +184,6 @@ pub(super) async fn load(
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,8 @@ async fn restore(
     let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
     let restored = work.bring(part, Schema::Content, &row.location).await?;
     let stores: Vec<Store> = storage.stores().iter().map(|(row, store)| Store::kept(row, store.clone())).collect();
-    let mut notes = work.prepare(&restored.database, &row, &stores).await?;
+    let mut notes: Vec<String> = restored.note.iter().cloned().collect();
+    notes.extend(work.prepare(&restored.database, &row, &stores).await?);
     let (mut outcome, lost) = (Outcome::default(), lost(&manifest));
     let addresses = Addresses::read(storage.configuration()).await?;
     let (vault, database) = (&destination.vault, &restored.database);

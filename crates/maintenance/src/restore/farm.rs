@@ -39,6 +39,8 @@ pub(super) struct Restored {
     pub file: Option<(PathBuf, PathBuf)>,
     /// What the farm writes down of where it is.
     pub location: String,
+    /// What is said of its checksums, for a person.
+    pub note: Option<String>,
 }
 
 /// Restores a whole farm into a directory.
@@ -126,10 +128,10 @@ impl Work<'_> {
         let limits = Options::default();
         if part.method == method::SQLITE {
             let path = self.scratch.path().join(format!("{}.sqlite", part.id));
-            assemble::file(vault, part, &path, self.progress).await?;
+            let note = assemble::file(vault, part, &path, self.options.rebuild_checksums, self.progress).await?;
             let database = Database::open(&Location::Sqlite(path.clone()), schema, &limits).await?;
             let file = Some((path, self.options.directory.join(place)));
-            return Ok(Restored { database, file, location: place.to_owned() });
+            return Ok(Restored { database, file, location: place.to_owned(), note });
         }
         let url = self.options.database_urls.get(&part.name).ok_or_else(|| needs_url(part))?;
         let location = Location::parse(url)?;
@@ -152,7 +154,7 @@ impl Work<'_> {
             require_restored(&database, self.manifest.id.parse()?, replaces).await?;
         }
         unfinished.loaded(shown).await?;
-        Ok(Restored { database, file: None, location: url.clone() })
+        Ok(Restored { database, file: None, location: url.clone(), note: None })
     }
 
     /// Fills the stores and moves everything into its place.
@@ -164,7 +166,7 @@ impl Work<'_> {
         holder: String,
     ) -> Result<RestoreSummary> {
         let manifest = self.manifest;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = configuration.note.iter().cloned().collect();
         let (mut outcome, lost) = (Outcome::default(), lost(manifest));
         let addresses = Addresses::read(&configuration.database).await?;
         let mut contents: Vec<(Id, Restored)> = Vec::new();
@@ -172,6 +174,7 @@ impl Work<'_> {
             let id: Id = part.id.parse()?;
             let Some(row) = rows.iter().find(|row| row.id == id) else { continue };
             let restored = self.bring(part, Schema::Content, &place_of(row)?).await?;
+            notes.extend(restored.note.iter().cloned());
             notes.extend(self.prepare(&restored.database, row, stores).await?);
             let restoring = Restoring {
                 vault: &self.destination.vault,

@@ -58,6 +58,9 @@ pub struct RestoreOptions {
     pub force: bool,
     /// Whether the farm is made although BLOBs, databases or site collections are missing or damaged in the backup.
     pub accept_missing: bool,
+    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the database
+    /// in order.
+    pub rebuild_checksums: bool,
     /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
     pub leave_blobs: bool,
     /// True if the directory may lie within that of a farm, as scratch places do.

@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["part", "database_url", "use_stores", "force", "accept_missing"]
+        conflicts_with_all = ["part", "database_url", "use_stores", "force", "accept_missing", "rebuild_checksums"]
     )]
     postgres_directory: Option<PathBuf>,
     /// Use BLOB stores outside of the data directory, also those in object storage, where they are; only what is missing there is
@@ -68,6 +68,10 @@ pub struct Arguments {
     /// Restore everything else when BLOBs, content databases or site collections are missing or damaged in the backup
     #[arg(long)]
     accept_missing: bool,
+    /// Give pages of SQLite databases that are not what their checksums say new checksums, if SQLite finds the database in order: for sets
+    /// of earlier versions, when no other set is whole. What such a page says may be wrong all the same
+    #[arg(long)]
+    rebuild_checksums: bool,
 }
 
 /// Runs `strongroom restore`.
@@ -96,6 +100,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         use_stores: arguments.use_stores,
         force: arguments.force,
         accept_missing: arguments.accept_missing,
+        rebuild_checksums: arguments.rebuild_checksums,
         leave_blobs: false,
         is_scratch: false,
     };
@@ -136,6 +141,7 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         path: NodePath::parse(path)?,
         kind,
         beside: arguments.beside,
+        rebuild_checksums: arguments.rebuild_checksums,
         database_urls: database_urls(&arguments.database_url)?,
     };
     let (repository, session) = commands::open(&arguments.place).await?;

@@ -194,6 +194,12 @@ pub(super) fn open_checked(path: &Path, flags: OpenFlags) -> rusqlite::Result<ru
     }
 }
 
+/// Opens a file whose pages are not compared with their checksums.
+pub(super) fn open_unchecked(path: &Path, flags: OpenFlags) -> rusqlite::Result<rusqlite::Connection> {
+    without_statistics();
+    rusqlite::Connection::open_with_flags(path, flags)
+}
+
 fn bind(statement: &mut Statement<'_>, params: &[Value<'_>], path: &Path) -> Result<()> {
     if statement.parameter_count() != params.len() {
         return Err(wrong_count(params.len()));

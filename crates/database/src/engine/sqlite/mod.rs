@@ -26,11 +26,12 @@ use std::time::{Duration, Instant};
 use model::{Error, Result};
 use tokio::sync::mpsc;
 
+pub use checksum::file::{PageSums, WrongPages};
 pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 pub(in crate::engine) use connection::wrong_count;
 pub(crate) use connection::{Connection, column};
 pub(in crate::engine) use pool::overloaded;
-pub(in crate::engine) use snapshot::{require_intact_pages, settle};
+pub(in crate::engine) use snapshot::{rebuild_checksums, require_intact_pages, settle};
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
 use super::metrics::{FileMetrics, Metrics};

@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Error, Result, counted};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{OpenFlags, ffi};
 
 use super::checkpoint::empty_log;
 use super::checksum;
+use super::checksum::file::{write_sums, wrong_pages};
 use super::classify::{classify, damaged, is_damage};
 use super::commits::Commits;
-use super::connection::{Connection, Role, open_checked};
+use super::connection::{Connection, Role, open_checked, open_unchecked};
 use super::turn::Turn;
+use crate::engine::WRONG_CHECKSUM;
+use crate::engine::at::At;
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
@@ -132,15 +135,43 @@ pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result
 /// Refuses a file of which a page is not what its checksum says; one without checksums passes. Nobody may have it open.
 /// Blocks.
 pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
-    let unread = |error: std::io::Error| {
-        let text = format!(
-            "{}, the copy of a database, cannot be read ({error}): look whether its disk is mounted",
-            path.display()
-        );
-        Error::unavailable(text).with_source(error)
-    };
-    match checksum::file::first_wrong_page(path).map_err(unread)? {
+    let wrong = wrong_pages(path).map_err(|error| unread(path, error))?;
+    match wrong.first {
         None => Ok(()),
-        Some(page) => Err(damaged(path).with_source(format!("page {page} of {}", path.display()))),
+        Some(first) => Err(Error::corrupt(format!(
+            "{} of a database {} not what the checksums say; the first one is page {first}",
+            counted(wrong.count, "page"),
+            if wrong.count == 1 { "is" } else { "are" }
+        ))
+        .with_code(WRONG_CHECKSUM)
+        .with_source(At::silent(path.display()))),
     }
+}
+
+/// Writes the checksums of those pages anew that are not what their checksums say, if the file is whole without them:
+/// SQLite finds its pages, rows and indexes in order. Returns how many. Nobody may have the file open. Blocks.
+pub(in crate::engine) fn rebuild_checksums(path: &Path) -> Result<u64> {
+    let wrong = wrong_pages(path).map_err(|error| unread(path, error))?;
+    if wrong.count == 0 {
+        return Ok(0);
+    }
+    let is_whole = || -> rusqlite::Result<bool> {
+        let raw = open_unchecked(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        raw.query_row("PRAGMA integrity_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
+    };
+    if wrong.is_cut || !is_whole().map_err(|error| classify(error, path))? {
+        return Err(damaged(path));
+    }
+    write_sums(path).map_err(|error| {
+        let text = format!("the checksums of {} cannot be written anew ({error}): look at its disk", path.display());
+        Error::unavailable(text).with_source(error)
+    })
+}
+
+fn unread(path: &Path, error: std::io::Error) -> Error {
+    let text = format!(
+        "{}, the copy of a database, cannot be read ({error}): look whether its disk is mounted",
+        path.display()
+    );
+    Error::unavailable(text).with_source(error)
 }

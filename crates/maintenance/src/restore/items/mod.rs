@@ -36,6 +36,9 @@ pub struct ItemsOptions {
     pub kind: NodeKind,
     /// Whether it comes beside what is there now, under a name that says when it is from.
     pub beside: bool,
+    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the database
+    /// in order.
+    pub rebuild_checksums: bool,
     /// New, empty PostgreSQL databases to look into, by the name of the content database or `configuration`.
     pub database_urls: BTreeMap<String, String>,
 }
@@ -107,6 +110,7 @@ async fn bring(
     }
     let mut walk = Walk::new(session, source, progress.clone());
     walk.summary.set = Some(source.set);
+    walk.summary.notes.clone_from(&source.notes);
     let suffix = options.beside.then(|| label(source.started));
     walk.top(&options.path, &top, suffix.as_deref()).await?;
     Ok(walk.summary)

@@ -31,6 +31,8 @@ pub(super) struct Source<'a> {
     pub collection: SiteCollectionRow,
     pub database_name: String,
     pub database: Database,
+    /// What is said of the databases, for a person.
+    pub notes: Vec<String>,
     own: BlobStore,
     storage: Storage,
     live: Option<StorageDatabase>,
@@ -62,19 +64,21 @@ impl<'a> Source<'a> {
             ));
         }
         let (vault, folder) = (&destination.vault, scratch.path());
-        let configuration =
+        let (configuration, of_configuration) =
             bring(vault, &manifest.configuration, Schema::Configuration, folder, options, progress).await?;
         let collections = configuration.read_long(|reader: &mut Reader<'_>| site_collection::list(reader)).await;
         configuration.close().await;
         let collection = holder(collections?, &options.path)
             .ok_or_else(|| Error::not_found(format!("this backup has nothing at \"{}\"", options.path)))?;
         let part = part_of(&manifest, collection.database_id)?;
-        let database = bring(vault, part, Schema::Content, folder, options, progress).await?;
+        let (database, of_database) = bring(vault, part, Schema::Content, folder, options, progress).await?;
+        let notes = of_configuration.into_iter().chain(of_database).collect();
         let live = storage.databases()?.into_iter().find(|live| live.id == collection.database_id);
         let (started, index) = (Timestamp::from_micros(manifest.started), manifest.blobs.index.clone());
         let lost = lost(&manifest);
         let (own, database_name) = (session.store_within(&database)?, part.name.clone());
-        Ok(Self { set: set.id, started, collection, database_name, database, own, storage, live, vault, index, lost })
+        let set = set.id;
+        Ok(Self { set, started, collection, database_name, database, notes, own, storage, live, vault, index, lost })
     }
 
     pub async fn close(&self) {
@@ -184,11 +188,12 @@ async fn bring(
     scratch: &Path,
     options: &ItemsOptions,
     progress: &Progress,
-) -> Result<Database> {
+) -> Result<(Database, Option<String>)> {
     require_whole(part)?;
+    let mut note = None;
     let location = if part.method == method::SQLITE {
         let path = scratch.join(format!("{}.sqlite", part.id));
-        assemble::file(vault, part, &path, progress).await?;
+        note = assemble::file(vault, part, &path, options.rebuild_checksums, progress).await?;
         Location::Sqlite(path)
     } else {
         let url = options.database_urls.get(&part.name).ok_or_else(|| {
@@ -202,5 +207,5 @@ async fn bring(
         assemble::load(vault, part, &location, true, progress).await?;
         location
     };
-    Database::open(&location, schema, &Options::default()).await
+    Ok((Database::open(&location, schema, &Options::default()).await?, note))
 }

@@ -13,7 +13,7 @@ use crate::engine::sqlite::classify::classify;
 use crate::engine::sqlite::commits::{self, Commits};
 use crate::engine::sqlite::connection::{Connection, Role};
 use crate::engine::sqlite::migrate::migrate;
-use crate::engine::sqlite::snapshot::{add_checksums, compact, copy, settle};
+use crate::engine::sqlite::snapshot::{add_checksums, compact, copy, rebuild_checksums, require_intact_pages, settle};
 use crate::engine::sqlite::turn::Turn;
 use crate::migrate::Plan;
 
@@ -245,7 +245,7 @@ fn a_copy_beyond_the_cache_has_right_checksums_while_the_log_is_newer_than_the_f
     raw.execute("UPDATE wide SET text = replace(text, 'first', 'later')", []).unwrap();
     let to = directory.path().join("copy.sqlite");
     copy(&path, &to, PATIENCE).unwrap();
-    assert_eq!(file::first_wrong_page(&to).unwrap(), None);
+    assert_eq!(file::wrong_pages(&to).unwrap(), file::WrongPages::default());
     let copied = open(&Arc::new(to), Role::Reader);
     let later = "SELECT count(*) FROM wide WHERE text LIKE 'later%'";
     assert_eq!(copied.raw().query_row(later, [], |row| row.get::<_, i64>(0)).unwrap(), 3_000);
@@ -256,8 +256,9 @@ fn a_wrong_page_of_a_file_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = Arc::new(directory.path().join("x.sqlite"));
     filled(&path, Schema::Content);
-    assert_eq!(file::first_wrong_page(&path).unwrap(), None);
+    assert_eq!(file::wrong_pages(&path).unwrap(), file::WrongPages::default());
     let whole = std::fs::read(&*path).unwrap();
+    let first = |page: usize| Some(page as u64 + 1);
     let last = whole.len() / PAGE - 1;
     // What the header says of the format, of the size of pages and of checksums, and what is behind it.
     for place in [0, 15, 16, 17, RESERVED_AT, 24, HEADER - 1, HEADER, 200, PAGE / 2, PAGE - SUM, PAGE - 1] {
@@ -265,7 +266,26 @@ fn a_wrong_page_of_a_file_is_named() {
             let mut bytes = whole.clone();
             bytes[page * PAGE + place] ^= 1;
             std::fs::write(&*path, &bytes).unwrap();
-            assert_eq!(file::first_wrong_page(&path).unwrap(), Some(page as u64 + 1), "byte {place} of page {page}");
+            let found = file::wrong_pages(&path).unwrap().first;
+            assert_eq!(found, first(page), "byte {place} of page {page}");
+        }
+    }
+    let mut bytes = whole.clone();
+    bytes[RESERVED_AT..RESERVED_AT + 10].fill(0);
+    std::fs::write(&*path, &bytes).unwrap();
+    let found = file::wrong_pages(&path).unwrap().first;
+    assert_eq!(found, first(0), "more of the header is lost than the number");
+    for page in [0, 1, last] {
+        let mut bytes = whole.clone();
+        bytes[page * PAGE + 200] ^= 1;
+        std::fs::write(&*path, &bytes).unwrap();
+        let wrong = file::WrongPages { count: 1, first: first(page), is_cut: false };
+        assert_eq!(file::wrong_pages(&path).unwrap(), wrong);
+        // However the bytes come.
+        for length in [1, 99, 100, 4095, 5000] {
+            let mut sums = file::PageSums::new();
+            bytes.chunks(length).for_each(|piece| sums.update(piece));
+            assert_eq!(sums.finish(), wrong, "{length} at once");
         }
     }
     let mut bytes = whole.clone();
@@ -273,10 +293,48 @@ fn a_wrong_page_of_a_file_is_named() {
     std::fs::write(&*path, &bytes).unwrap();
     assert_eq!(file::first_wrong_page(&path).unwrap(), Some(1), "more of the header is lost than the number");
     std::fs::write(&*path, &whole[..whole.len() - 1]).unwrap();
-    assert_eq!(file::first_wrong_page(&path).unwrap(), Some(whole.len() as u64 / PAGE as u64));
+    let cut = file::WrongPages { count: 1, first: first(last), is_cut: true };
+    assert_eq!(file::wrong_pages(&path).unwrap(), cut);
+    std::fs::write(&*path, b"").unwrap();
+    assert_eq!(file::wrong_pages(&path).unwrap(), file::WrongPages { first: first(0), ..cut });
     let without = directory.path().join("without.sqlite");
     let raw = rusqlite::Connection::open(&without).unwrap();
     raw.execute_batch("CREATE TABLE a (b TEXT); INSERT INTO a VALUES (zeroblob(20000))").unwrap();
     drop(raw);
-    assert_eq!(file::first_wrong_page(&without).unwrap(), None);
+    assert_eq!(file::wrong_pages(&without).unwrap(), file::WrongPages::default());
+}
+
+#[test]
+fn checksums_are_written_anew_only_where_the_file_is_whole_without_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = Arc::new(directory.path().join("x.sqlite"));
+    let connection = open(&path, Role::Maker);
+    connection.raw().execute_batch("CREATE TABLE a (b TEXT)").unwrap();
+    for number in 0..100 {
+        connection.raw().execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(60))]).unwrap();
+    }
+    drop(connection);
+    settle(&path).unwrap();
+    let whole = std::fs::read(&*path).unwrap();
+    let pages = whole.len() / PAGE;
+    let mut stale = whole.clone();
+    for page in [0, 3, pages - 1] {
+        stale[(page + 1) * PAGE - 1] ^= 0x55;
+    }
+    std::fs::write(&*path, &stale).unwrap();
+    assert_eq!(require_intact_pages(&path).unwrap_err().code(), "page_checksum");
+    assert_eq!(rebuild_checksums(&path).unwrap(), 3);
+    assert!(std::fs::read(&*path).unwrap() == whole);
+    assert_eq!(rebuild_checksums(&path).unwrap(), 0);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+
+    // The number of cells of a page, of which no checksum needs to tell; and a file that was cut.
+    let leaf = (1..pages).find(|page| whole[page * PAGE] == 13 && whole[page * PAGE + 4] > 2).unwrap();
+    let mut damaged = whole.clone();
+    damaged[leaf * PAGE + 4] ^= 1;
+    for bytes in [&damaged[..], &whole[..whole.len() - 1]] {
+        std::fs::write(&*path, bytes).unwrap();
+        assert_eq!(rebuild_checksums(&path).unwrap_err().code(), "database_corrupt");
+        assert!(std::fs::read(&*path).unwrap() == bytes, "it is left as it was");
+    }
 }

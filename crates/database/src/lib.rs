@@ -27,8 +27,8 @@ mod value;
 pub use copy::{CopiedServer, Dump, Held, KeptLog, Load, require_unused};
 pub use dialect::Sql;
 pub use engine::{
-    Alone, Damage, Database, Engine, Location, Looked, Mark, Options, PageSums, Position, Reader, Row, Transaction,
-    WRONG_CHECKSUM, WrongPages,
+    Alone, COPY_FAILED, Damage, Database, Engine, Location, Looked, Mark, Options, PageSums, Position, Reader, Row,
+    Transaction, WRONG_CHECKSUM, WrongPages,
 };
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

@@ -35,6 +35,8 @@ use crate::migrate::{Plan, Schema};
 
 /// Code of the error for a disk that fails.
 pub const DISK_ERROR: &str = "disk_error";
+/// Code of the error for a copy of a database that its disk does not take, or gives back as something else.
+pub const COPY_FAILED: &str = "copy_failed";
 /// Code of the error for pages of a file that are not what their checksums say.
 pub const WRONG_CHECKSUM: &str = "page_checksum";
 
@@ -306,7 +308,8 @@ impl Database {
     /// room as the database, and the log grows by what is written meanwhile.
     ///
     /// # Errors
-    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`].
+    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`]; Unavailable with code [`COPY_FAILED`]
+    /// when it is the copy that its disk does not take or give back.
     pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,

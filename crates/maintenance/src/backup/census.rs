@@ -1,6 +1,7 @@
 //! Which BLOBs the databases of a set need: each once, in rising order of digests, whatever the number of databases.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use database::content::blob::BlobRow;
 use database::content::census;
@@ -14,8 +15,8 @@ const PAGE: usize = 2_000;
 /// A state of a content database.
 #[derive(Clone)]
 pub(crate) enum State {
-    /// A copy of its own.
-    Copy(Database),
+    /// A copy of its own, in this file.
+    Copy(Database, PathBuf),
     /// A snapshot of the database itself.
     Held(Held),
     /// The database itself, which goes on changing while collection is held back.
@@ -25,7 +26,7 @@ pub(crate) enum State {
 impl State {
     async fn page(&self, after: Option<Digest>) -> Result<Vec<BlobRow>> {
         match self {
-            Self::Copy(database) => {
+            Self::Copy(database, _) => {
                 database.read_long(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await
             }
             Self::Held(held) => held.read(move |reader| census::needed(reader, after, DATABASE_STORE, PAGE)).await,
@@ -39,7 +40,7 @@ impl State {
     pub async fn total(&self) -> Result<(u64, u64)> {
         let count = |(count, bytes): (i64, i64)| (count.max(0) as u64, bytes.max(0) as u64);
         let total = match self {
-            Self::Copy(database) => database.read_long(move |reader| census::total(reader, DATABASE_STORE)).await?,
+            Self::Copy(database, _) => database.read_long(move |reader| census::total(reader, DATABASE_STORE)).await?,
             Self::Held(held) => held.read(move |reader| census::total(reader, DATABASE_STORE)).await?,
             Self::Live(database) => {
                 database.read_long(move |reader| census::held_total(reader, DATABASE_STORE)).await?
@@ -162,7 +163,10 @@ mod tests {
                 found
             };
             assert_eq!(of(State::Live(database.clone())).await, [1, 2, 4]);
-            assert!(of(State::Copy(database)).await.is_empty(), "a snapshot needs what versions have in it");
+            assert!(
+                of(State::Copy(database, PathBuf::new())).await.is_empty(),
+                "a snapshot needs what versions have in it"
+            );
         })
         .await;
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use blobs::digest_of;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
-use database::{Database, Dump, Engine, Held, Location, Options, Schema};
+use database::{COPY_FAILED, Database, Dump, Engine, Held, Location, Options, Schema};
 use model::{Error, ErrorKind, Result};
 use repository::{Storage, StorageDatabase};
 
@@ -88,11 +88,16 @@ impl Snapshots {
             Snapshot::Held(held) => held.read(known).await?,
             Snapshot::InCluster(_) => storage.configuration().read_long(known).await?,
             Snapshot::File(path) => {
-                let database = open_copy(path, Schema::Configuration).await;
-                let database = database.map_err(|error| of_source(None, location, error))?;
-                let known = database.read_long(known).await;
-                database.close().await;
-                known.map_err(|error| of_source(None, location, error))?
+                let read = async {
+                    let database = open_copy(path, Schema::Configuration).await?;
+                    let known = database.read_long(known).await;
+                    database.close().await;
+                    known
+                };
+                match read.await {
+                    Err(error) => return Err(of_copy(path, None, location, error).await),
+                    read => read?,
+                }
             }
         };
         for database in storage.refreshed().await?.all_databases()? {
@@ -143,10 +148,12 @@ impl Snapshots {
             new_bytes += chunked.new_bytes;
             let cluster = taken.cluster();
             let state = match taken {
-                Snapshot::File(path) => {
-                    let copy = open_copy(&path, Schema::Content).await;
-                    State::Copy(copy.map_err(|error| of_source(Some(&database.name), &database.location, error))?)
-                }
+                Snapshot::File(path) => match open_copy(&path, Schema::Content).await {
+                    Ok(copy) => State::Copy(copy, path),
+                    Err(error) => {
+                        return Err(of_copy(&path, Some(&database.name), &database.location, error).await);
+                    }
+                },
                 Snapshot::Held(held) => State::Held(held),
                 Snapshot::InCluster(_) => State::Live(database.database.clone()),
             };
@@ -164,8 +171,26 @@ impl Snapshots {
     }
 }
 
-/// Turns an error about damage in a copy into one that names the database it was copied from: the content database
-/// `name`, or the configuration database. Other errors stay as they are.
+/// Turns an error in reading the copy at `path` of the content database `name`, or of the configuration database, into one
+/// of that database if the copy is still what was written. Otherwise the disk of the copy is to blame.
+pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location, error: Error) -> Error {
+    if error.kind() != ErrorKind::Corrupt && error.code() != "database_unreadable" {
+        return error;
+    }
+    let place = path.to_owned();
+    let compared = blocking(move || Database::require_intact_pages(&place)).await;
+    if compared.is_ok() && error.kind() == ErrorKind::Corrupt {
+        return of_source(name, location, error);
+    }
+    let text = format!(
+        "the copy of a database in {} is not what was written: look at that disk; the database itself is not concerned",
+        path.display()
+    );
+    Error::unavailable(text).with_code(COPY_FAILED).with_source(error)
+}
+
+/// Turns an error about damage in a database into one that names it: the content database `name`, or the configuration
+/// database. Other errors stay as they are.
 pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",

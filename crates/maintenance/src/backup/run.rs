@@ -12,10 +12,10 @@ use futures_util::future::BoxFuture;
 use model::{Error, Id, Result, Timestamp};
 use repository::{Session, Storage};
 
-use super::census::Census;
+use super::census::{Census, State};
 use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
-use super::databases::{Snapshots, of_source, store_files};
+use super::databases::{Snapshots, of_copy, of_source, store_files};
 use super::destination::Destination;
 use super::ground::require_own;
 use super::index::List;
@@ -192,9 +192,12 @@ async fn make(
     let mut copied = Copied::default();
     if !options.databases_only {
         for taken in &taken {
-            let total = taken.state.total().await;
-            let of_source = |error| of_source(Some(&taken.database.name), &taken.database.location, error);
-            let (blobs, bytes) = total.map_err(of_source)?;
+            let (name, location) = (Some(taken.database.name.as_str()), &taken.database.location);
+            let (blobs, bytes) = match (taken.state.total().await, &taken.state) {
+                (Ok(total), _) => total,
+                (Err(error), State::Copy(_, path)) => return Err(of_copy(path, name, location, error).await),
+                (Err(error), _) => return Err(of_source(name, location, error)),
+            };
             progress.count(blobs, bytes);
         }
         progress.counted_all();

@@ -9,6 +9,7 @@ mod absent_parts;
 mod addresses;
 mod ambiguous;
 mod backup;
+mod backup_disks;
 mod backup_holds;
 mod backup_losses;
 mod backup_places;

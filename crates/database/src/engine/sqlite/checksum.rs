@@ -68,6 +68,8 @@ struct Checked {
     base: sqlite3_file,
     /// Whether the pages of this file end with checksums.
     sums: bool,
+    /// Whether the disk did not give or take some of this file, or gave something else than what was written.
+    failed: bool,
 }
 
 /// The file of the system's layer.
@@ -161,7 +163,7 @@ unsafe extern "C" fn open(
             return open(*system, name, file, flags, given);
         }
         let checked = file.cast::<Checked>();
-        checked.write(Checked { base: sqlite3_file { pMethods: ptr::null() }, sums: are_noted(name) });
+        checked.write(Checked { base: sqlite3_file { pMethods: ptr::null() }, sums: are_noted(name), failed: false });
         let answer = open(*system, name, inner(file), flags, given);
         if answer == ffi::SQLITE_OK {
             (*checked).base.pMethods = &raw const METHODS;
@@ -171,7 +173,20 @@ unsafe extern "C" fn open(
 }
 
 unsafe extern "C" fn read(file: *mut sqlite3_file, to: *mut c_void, count: c_int, offset: sqlite3_int64) -> c_int {
-    // SAFETY: SQLite calls this with an open file of this layer and a buffer of `count` bytes, which the system's layer fills.
+    // SAFETY: SQLite calls this with an open file of this layer and a buffer of `count` bytes.
+    unsafe {
+        let answer = read_checked(file, to, count, offset);
+        (*file.cast::<Checked>()).failed |= !matches!(answer, ffi::SQLITE_OK | ffi::SQLITE_IOERR_SHORT_READ);
+        answer
+    }
+}
+
+/// Reads, and compares what is a page with its checksum.
+///
+/// # Safety
+/// As for the layer's [`read`].
+unsafe fn read_checked(file: *mut sqlite3_file, to: *mut c_void, count: c_int, offset: sqlite3_int64) -> c_int {
+    // SAFETY: the file is an open one of this layer, with a buffer of `count` bytes, which the system's layer fills.
     unsafe {
         let system = inner(file);
         let Some(read) = (*(*system).pMethods).xRead else { return ffi::SQLITE_IOERR_READ };
@@ -210,7 +225,9 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: 
         }
         let system = inner(file);
         let Some(write) = (*(*system).pMethods).xWrite else { return ffi::SQLITE_IOERR_WRITE };
-        write(system, from, count, offset)
+        let answer = write(system, from, count, offset);
+        checked.failed |= answer != ffi::SQLITE_OK;
+        answer
     }
 }
 
@@ -315,6 +332,16 @@ pub(super) fn has(raw: &rusqlite::Connection) -> bool {
 /// Lets the pages that this connection writes into its file have checksums from the first one on. By itself the layer learns
 /// of them from the first page, which SQLite writes last when a cache was too small for a new file. Returns whether it does.
 pub(super) fn expect(raw: &rusqlite::Connection) -> bool {
+    with_file(raw, |file| file.sums = true).is_some()
+}
+
+/// Returns whether the disk has failed with the file of this connection, or gave something else than what was written.
+pub(super) fn has_failed(raw: &rusqlite::Connection) -> bool {
+    with_file(raw, |file| file.failed).unwrap_or(false)
+}
+
+/// Shows the open file of a connection, if it is one of this layer.
+fn with_file<T>(raw: &rusqlite::Connection, show: impl FnOnce(&mut Checked) -> T) -> Option<T> {
     let mut file: *mut sqlite3_file = ptr::null_mut();
     // SAFETY: the handle is open, the name ends with a zero, and this control writes one pointer to the address given. It is
     // that of an open file, which is one of this layer if it has the layer's functions; nobody else uses the connection.
@@ -322,11 +349,10 @@ pub(super) fn expect(raw: &rusqlite::Connection) -> bool {
         let at = (&raw mut file).cast::<c_void>();
         let answer = ffi::sqlite3_file_control(raw.handle(), c"main".as_ptr(), ffi::SQLITE_FCNTL_FILE_POINTER, at);
         if answer != ffi::SQLITE_OK || file.is_null() || !ptr::eq((*file).pMethods, &raw const METHODS) {
-            return false;
+            return None;
         }
-        (*file.cast::<Checked>()).sums = true;
+        Some(show(&mut *file.cast::<Checked>()))
     }
-    true
 }
 
 pub(super) mod file;

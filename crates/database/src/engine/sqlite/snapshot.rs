@@ -11,12 +11,12 @@ use rusqlite::{OpenFlags, ffi};
 use super::checkpoint::empty_log;
 use super::checksum;
 use super::checksum::file::{write_sums, wrong_pages};
-use super::classify::{classify, damaged, is_damage};
+use super::classify::{classify, damaged, is_full};
 use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked, open_unchecked};
 use super::turn::Turn;
-use crate::engine::WRONG_CHECKSUM;
 use crate::engine::at::At;
+use crate::engine::{COPY_FAILED, WRONG_CHECKSUM};
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
@@ -103,33 +103,63 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Copies what the file at `path` holds at one moment into the new file `to`, which is not flushed. One read transaction
 /// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. All pages
 /// of the copy are compared with their checksums at last. Blocks.
+///
+/// Errors: those of the source; with code [`COPY_FAILED`] when it is the copy that its disk does not take or give back,
+/// and with that of a full disk.
 pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result<()> {
     let source = Connection::open(path, Role::Reader, patience)?;
-    let written = Arc::new(to.to_owned());
-    let make = || -> rusqlite::Result<()> {
-        let mut target = open_checked(to, OpenFlags::default())?;
-        // A copy that is cut short is thrown away.
-        target.pragma_update(None, "synchronous", "off")?;
-        target.pragma_update(None, "journal_mode", "off")?;
-        if checksum::has(source.raw()) && !checksum::expect(&target) {
-            tracing::warn!("the pages of a copy of a database may get wrong checksums");
-        }
-        let backup = Backup::new(source.raw(), &mut target)?;
-        for _ in 0..TRIES {
-            match backup.step(-1)? {
-                StepResult::Done => return Ok(()),
-                _ => std::thread::sleep(PAUSE),
-            }
-        }
-        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None))
+    let of_copy = |error: rusqlite::Error| match is_full(&error) {
+        true => classify(error, to),
+        false => copy_failed(to, &error.to_string()).with_source(At::new(to.display(), error)),
     };
-    // The copy is only written: pages that are damaged or that no disk gives are those of the source.
-    let of_source = |error: &rusqlite::Error| {
-        let code = error.sqlite_error().map_or(0, |failure| failure.extended_code);
-        is_damage(code) || code == ffi::SQLITE_IOERR_READ
-    };
-    make().map_err(|error| if of_source(&error) { classify(error, path) } else { classify(error, &written) })?;
-    require_intact_pages(to)
+    let mut target = open_copy(to).map_err(of_copy)?;
+    let has_checksums = checksum::has(source.raw());
+    if has_checksums && !checksum::expect(&target) {
+        return Err(copy_failed(to, "its pages cannot be given checksums"));
+    }
+    if let Err(error) = transfer(&source, &mut target) {
+        let is_of_copy = checksum::has_failed(&target) || is_full(&error) || is_truncation(&error);
+        return Err(if is_of_copy { of_copy(error) } else { classify(error, path) });
+    }
+    drop(target);
+    let wrong = wrong_pages(to).map_err(|error| copy_failed(to, &error.to_string()).with_source(error))?;
+    if wrong.count > 0 || wrong.has_checksums != has_checksums {
+        return Err(copy_failed(to, &format!("{} not what was written", counted(wrong.count.max(1), "page"))));
+    }
+    Ok(())
+}
+
+fn open_copy(to: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let target = open_checked(to, OpenFlags::default())?;
+    // A copy that is cut short is thrown away.
+    target.pragma_update(None, "synchronous", "off")?;
+    target.pragma_update(None, "journal_mode", "off")?;
+    Ok(target)
+}
+
+fn transfer(source: &Connection, target: &mut rusqlite::Connection) -> rusqlite::Result<()> {
+    let backup = Backup::new(source.raw(), target)?;
+    for _ in 0..TRIES {
+        match backup.step(-1)? {
+            StepResult::Done => return Ok(()),
+            _ => std::thread::sleep(PAUSE),
+        }
+    }
+    Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None))
+}
+
+/// Returns whether a file could not be given its length. A source that is only read never is.
+fn is_truncation(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|failure| failure.extended_code == ffi::SQLITE_IOERR_TRUNCATE)
+}
+
+fn copy_failed(to: &Path, why: &str) -> Error {
+    let text = format!(
+        "the copy of a database in {} cannot be made: {why}. Look at the disk of the copy; the database itself is not \
+         concerned",
+        to.display()
+    );
+    Error::unavailable(text).with_code(COPY_FAILED)
 }
 
 /// Refuses a file of which a page is not what its checksum says; one without checksums passes. Nobody may have it open.

@@ -21,6 +21,8 @@ pub struct WrongPages {
     pub first: Option<u64>,
     /// Whether the file ends within a page. That one counts as wrong.
     pub is_cut: bool,
+    /// Whether pages have checksums at all.
+    pub has_checksums: bool,
 }
 
 /// Compares the pages of a database file with their checksums, as its bytes come. A file without checksums has no wrong
@@ -55,8 +57,10 @@ impl PageSums {
             }
             match self.header {
                 None => {
+                    let header = read_header(&self.begun);
                     self.is_header_wrong = !self.begun.starts_with(MAGIC);
-                    self.header = Some(read_header(&self.begun));
+                    self.wrong.has_checksums = header.1;
+                    self.header = Some(header);
                     // The first page is compared as if it had a checksum.
                     self.begun[RESERVED_AT] = SUM as u8;
                 }

@@ -245,7 +245,10 @@ fn a_copy_beyond_the_cache_has_right_checksums_while_the_log_is_newer_than_the_f
     raw.execute("UPDATE wide SET text = replace(text, 'first', 'later')", []).unwrap();
     let to = directory.path().join("copy.sqlite");
     copy(&path, &to, PATIENCE).unwrap();
-    assert_eq!(file::wrong_pages(&to).unwrap(), file::WrongPages::default());
+    assert_eq!(
+        file::wrong_pages(&to).unwrap(),
+        file::WrongPages { has_checksums: true, ..file::WrongPages::default() }
+    );
     let copied = open(&Arc::new(to), Role::Reader);
     let later = "SELECT count(*) FROM wide WHERE text LIKE 'later%'";
     assert_eq!(copied.raw().query_row(later, [], |row| row.get::<_, i64>(0)).unwrap(), 3_000);
@@ -256,7 +259,10 @@ fn a_wrong_page_of_a_file_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let path = Arc::new(directory.path().join("x.sqlite"));
     filled(&path, Schema::Content);
-    assert_eq!(file::wrong_pages(&path).unwrap(), file::WrongPages::default());
+    assert_eq!(
+        file::wrong_pages(&path).unwrap(),
+        file::WrongPages { has_checksums: true, ..file::WrongPages::default() }
+    );
     let whole = std::fs::read(&*path).unwrap();
     let first = |page: usize| Some(page as u64 + 1);
     let last = whole.len() / PAGE - 1;
@@ -279,7 +285,7 @@ fn a_wrong_page_of_a_file_is_named() {
         let mut bytes = whole.clone();
         bytes[page * PAGE + 200] ^= 1;
         std::fs::write(&*path, &bytes).unwrap();
-        let wrong = file::WrongPages { count: 1, first: first(page), is_cut: false };
+        let wrong = file::WrongPages { count: 1, first: first(page), is_cut: false, has_checksums: true };
         assert_eq!(file::wrong_pages(&path).unwrap(), wrong);
         // However the bytes come.
         for length in [1, 99, 100, 4095, 5000] {
@@ -288,15 +294,11 @@ fn a_wrong_page_of_a_file_is_named() {
             assert_eq!(sums.finish(), wrong, "{length} at once");
         }
     }
-    let mut bytes = whole.clone();
-    bytes[RESERVED_AT..RESERVED_AT + 10].fill(0);
-    std::fs::write(&*path, &bytes).unwrap();
-    assert_eq!(file::first_wrong_page(&path).unwrap(), Some(1), "more of the header is lost than the number");
     std::fs::write(&*path, &whole[..whole.len() - 1]).unwrap();
-    let cut = file::WrongPages { count: 1, first: first(last), is_cut: true };
+    let cut = file::WrongPages { count: 1, first: first(last), is_cut: true, has_checksums: true };
     assert_eq!(file::wrong_pages(&path).unwrap(), cut);
     std::fs::write(&*path, b"").unwrap();
-    assert_eq!(file::wrong_pages(&path).unwrap(), file::WrongPages { first: first(0), ..cut });
+    assert_eq!(file::wrong_pages(&path).unwrap(), file::WrongPages { first: first(0), has_checksums: false, ..cut });
     let without = directory.path().join("without.sqlite");
     let raw = rusqlite::Connection::open(&without).unwrap();
     raw.execute_batch("CREATE TABLE a (b TEXT); INSERT INTO a VALUES (zeroblob(20000))").unwrap();

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use blobs::BlobStore;
+use blobs::{BlobStore, Page};
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
 use database::content::{blob, reclaim};
@@ -20,10 +20,12 @@ use crate::policies::users_of;
 
 /// The right to open stores up, close them, and remove them.
 const STORES: &str = "stores";
-/// Longest wait for that right. A removal has it until the store has answered.
+/// Longest wait for that right. A removal holds it to its end, which waits for the store.
 const WAITS: Duration = Duration::from_secs(3);
 /// Time between two questions for it.
 const LOOK: Duration = Duration::from_millis(50);
+/// Longest time that a removal gives a store to say whether anything is in it: nobody else changes a store meanwhile.
+const ANSWERS: Duration = Duration::from_secs(30);
 
 /// Whether a BLOB store takes new BLOBs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,17 +207,8 @@ impl Session {
         }
         let store = map.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
         if !force {
-            let store = store.as_ref().ok_or_else(|| {
-                Error::unavailable(format!("\"{name}\" does not answer, so that nobody knows whether BLOBs are in it"))
-            })?;
-            if let Some(entry) = store.enumerate(None, 1).await?.entries.first() {
-                return Err(Error::conflict(format!(
-                    "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the \
-                     removal and leave them where they are",
-                    entry.digest
-                ))
-                .with_code("store_not_empty"));
-            }
+            let store = store.as_ref().ok_or_else(|| silent(&name))?;
+            require_empty(store.enumerate(None, 1), &name, ANSWERS).await?;
         }
         let asked: Vec<Id> = map.databases.iter().map(|content| content.row.id).collect();
         // Nobody deletes copies in it while the farm forgets it, and whoever deletes later finds that it is forgotten.
@@ -289,6 +282,20 @@ async fn reopen_store(alone: &Alone, map: &Map, id: Id) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to remove a store in which BLOBs lie, or that does not say so within a time.
+async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, within: Duration) -> Result<()> {
+    let listed = tokio::time::timeout(within, listing).await;
+    match listed.map_err(|_| silent(name))??.entries.first() {
+        None => Ok(()),
+        Some(entry) => Err(Error::conflict(format!(
+            "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the removal and \
+             leave them where they are",
+            entry.digest
+        ))
+        .with_code("store_not_empty")),
+    }
+}
+
 /// Refuses to remove a store that is active, that a policy names, or that the farm does not know any more.
 fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
     let stores = farm::stores(reader)?;
@@ -334,6 +341,12 @@ fn is_named(reader: &mut Reader<'_>, store: Id) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+fn silent(name: &str) -> Error {
+    Error::unavailable(format!(
+        "\"{name}\" does not answer, so that nobody knows whether BLOBs are in it: try again, or force the removal"
+    ))
 }
 
 fn still_active(name: &str) -> Error {

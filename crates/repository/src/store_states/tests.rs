@@ -70,6 +70,12 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
 }
 
 #[tokio::test]
+async fn a_store_that_gives_no_answer_is_not_waited_for_without_end() {
+    let refused = require_empty(std::future::pending(), "passing", Duration::from_millis(10)).await.unwrap_err();
+    assert!(refused.message().contains("\"passing\" does not answer"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() {
     let place = tempfile::tempdir().unwrap();
     let session = open(place.path(), true).await;

@@ -12,6 +12,7 @@ use database::configuration::{event, policy};
 use database::content::{blob, reclaim};
 use database::{Alone, Reader, Transaction};
 use model::{Error, Id, Result, StorageRules, Timestamp, counted};
+use tracing::Instrument;
 
 use crate::Session;
 use crate::farm::{DATABASE_STORE, FILES_STORE};
@@ -64,10 +65,14 @@ impl Session {
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;
-        let changed = self.change_state(&alone, name, state).await;
-        alone.release().await;
-        changed?;
-        self.repository.refresh_map().await
+        let (session, name) = (self.clone(), name.to_owned());
+        to_its_end(async move {
+            let changed = session.change_state(&alone, &name, state).await;
+            alone.release().await;
+            changed?;
+            session.repository.refresh_map().await
+        })
+        .await
     }
 
     async fn change_state(&self, alone: &Alone, name: &str, state: StoreState) -> Result<()> {
@@ -126,14 +131,18 @@ impl Session {
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;
-        let removed = self.remove_alone(&alone, name, force).await;
-        alone.release().await;
-        let store = removed?;
-        self.repository.refresh_map().await?;
-        if let Some(store) = store {
-            store.close().await;
-        }
-        Ok(())
+        let (session, name) = (self.clone(), name.to_owned());
+        to_its_end(async move {
+            let removed = session.remove_alone(&alone, &name, force).await;
+            alone.release().await;
+            let store = removed?;
+            session.repository.refresh_map().await?;
+            if let Some(store) = store {
+                store.close().await;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn remove_alone(&self, alone: &Alone, name: &str, force: bool) -> Result<Option<BlobStore>> {
@@ -271,6 +280,13 @@ impl Session {
             tokio::time::sleep(LOOK).await;
         }
     }
+}
+
+/// Does work with a store in a task of its own. A caller that goes away leaves nothing half done, and gives the right to
+/// nobody else before the last of it is done.
+async fn to_its_end(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
+    let done = tokio::spawn(work.in_current_span()).await;
+    done.unwrap_or_else(|error| Err(Error::unavailable("work with a BLOB store was interrupted").with_source(error)))
 }
 
 /// Has the content databases take references to a store again.

@@ -70,6 +70,31 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
 }
 
 #[tokio::test]
+async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
+    let place = tempfile::tempdir().unwrap();
+    let session = open(place.path(), true).await;
+    let id = add_passing(&session).await;
+    session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
+    let database = session.repository.map().await.unwrap().databases[0].database.clone();
+    let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
+    let caller = session.clone();
+    let request = tokio::spawn(async move { caller.remove_store("passing", true).await });
+    while !is_closed(&database, id).await {
+        tokio::task::yield_now().await;
+    }
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    deleting.release().await;
+    let known = async || session.repository.inner.configuration.read(farm::stores).await.unwrap();
+    while known().await.iter().any(|row| row.id == id) {
+        // sleep: nobody waits for the removal any more
+        tokio::time::sleep(LOOK).await;
+    }
+    session.alone_with_stores("passing").await.unwrap().release().await;
+    session.repository.close().await;
+}
+
+#[tokio::test]
 async fn a_store_that_gives_no_answer_is_not_waited_for_without_end() {
     let refused = require_empty(std::future::pending(), "passing", Duration::from_millis(10)).await.unwrap_err();
     assert!(refused.message().contains("\"passing\" does not answer"), "{refused}");

@@ -103,6 +103,7 @@ async fn begin_due(repository: &Repository) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let storage = session.storage().await?;
     storage.write_accesses().await?;
+    storage.reopen_kept_stores().await?;
     match resume_deletions(&storage).await {
         // The health rules tell of a database that is away.
         Err(error) if error.code() != DATABASE_AWAY => {

@@ -11,6 +11,7 @@ mod attach;
 mod busy;
 mod clean_up;
 mod clock;
+mod closed_stores;
 mod columns;
 mod database_store;
 mod databases;

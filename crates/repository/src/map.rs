@@ -357,6 +357,15 @@ impl Repository {
         {
             tracing::warn!(database = row.name, error = error.report(), "what uploads left cannot be removed now");
         }
+        if open.is_none()
+            && let Err(error) = self.inner.reopen_kept_stores(&row.name, &database).await
+        {
+            tracing::warn!(
+                database = row.name,
+                error = error.report(),
+                "closed stores cannot be compared with the farm"
+            );
+        }
         let own_store = BlobStore::from_provider(Arc::new(provider));
         Ok(Ok(Arc::new(ContentDatabase { row, database, own_store })))
     }

@@ -20,7 +20,7 @@ use crate::map::Map;
 use crate::policies::users_of;
 
 /// The right to open stores up, close them, and remove them.
-const STORES: &str = "stores";
+pub(crate) const STORES: &str = "stores";
 /// Longest wait for that right. A removal holds it to its end, which waits for the store.
 const WAITS: Duration = Duration::from_secs(3);
 /// Time between two questions for it.
@@ -61,7 +61,7 @@ impl Session {
     ///
     /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new
     /// BLOBs to a store that is to be closed, naming the policies, and with code `store_busy` while one is being
-    /// removed.
+    /// removed; `Unavailable` with code `database_away` when it is to be opened and a content database is away.
     pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;
@@ -98,6 +98,8 @@ impl Session {
         }
         let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
         if state == StoreState::Active {
+            // One that is away would go on refusing what goes to the store.
+            map.require_all()?;
             let called = subject.clone();
             // A removal that was cut short closed it. Should that one live after all, it must not come to its end.
             let call_off = move |transaction: &mut Transaction<'_>| {

@@ -30,6 +30,7 @@ statements! {
     FORGET_STORE = "DELETE FROM deleted_copy WHERE store_id = $1";
     REMOVE = "DELETE FROM reclaim WHERE store_id = $1 AND digest = $2";
     IS_REMOVED = "SELECT 1 FROM removed_store WHERE store_id = $1";
+    CLOSED_STORES = "SELECT store_id FROM removed_store ORDER BY store_id";
     CLOSE_STORE = "INSERT INTO removed_store (store_id) VALUES ($1) ON CONFLICT (store_id) DO NOTHING";
     REOPEN_STORE = "DELETE FROM removed_store WHERE store_id = $1";
     REMOVE_STORE = "DELETE FROM reclaim WHERE store_id = $1";
@@ -116,6 +117,11 @@ pub fn remove(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> 
 /// [`wait_for_references`].
 pub fn close_store(transaction: &mut Transaction<'_>, store: Id) -> Result<()> {
     transaction.execute(CLOSE_STORE, &params![store]).map(drop)
+}
+
+/// The stores to which references are refused.
+pub fn closed_stores(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
+    reader.query(CLOSED_STORES, &[], |row| row.get(0))
 }
 
 /// Takes references to a store again, because the farm keeps it after all.

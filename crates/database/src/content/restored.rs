@@ -7,17 +7,19 @@ use crate::{Reader, Transaction, params, statements};
 statements! {
     DROP_UNREFERENCED = "DELETE FROM blob WHERE store_id <> $1 AND NOT EXISTS (SELECT 1 FROM version v WHERE v.blob_id = blob.id)";
     DROP_RECLAIM = "DELETE FROM reclaim";
+    OPEN_STORES = "DELETE FROM removed_store";
     DROP_UPLOADS = "DELETE FROM resumable_upload";
     STORES = "SELECT DISTINCT store_id FROM blob ORDER BY store_id";
     MOVE_ALL = "UPDATE blob SET store_id = $2, locator = NULL WHERE store_id = $1";
     COLLECTIONS = "SELECT id FROM collection ORDER BY id";
 }
 
-/// Forgets references that no version has (a backup has no bytes for them), copies that waited for deletion and uploads
-/// that were under way; `own` is the store of what lies in the database itself.
+/// Forgets references that no version has (a backup has no bytes for them), copies that waited for deletion, stores that
+/// were closed for a removal and uploads that were under way; `own` is the store of what lies in the database itself.
 pub fn forget(transaction: &mut Transaction<'_>, own: Id) -> Result<u64> {
     let dropped = transaction.execute(DROP_UNREFERENCED, &params![own])?;
     transaction.execute(DROP_RECLAIM, &[])?;
+    transaction.execute(OPEN_STORES, &[])?;
     transaction.execute(DROP_UPLOADS, &[])?;
     Ok(dropped)
 }
@@ -35,4 +37,28 @@ pub fn move_all(transaction: &mut Transaction<'_>, from: Id, to: Id) -> Result<u
 /// The site collections that are in the database.
 pub fn collections(reader: &mut Reader<'_>) -> Result<Vec<Id>> {
     reader.query(COLLECTIONS, &[], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Schema;
+    use crate::content::reclaim;
+    use crate::testing::each_engine;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_comes_from_a_backup_refuses_no_store() {
+        each_engine(Schema::Content, |database| async move {
+            let (own, store) = (Id::new(1), Id::new(7));
+            let digest = model::Digest::new([7; 32]);
+            database.write(move |transaction| reclaim::close_store(transaction, store)).await.unwrap();
+            database.write(move |transaction| forget(transaction, own)).await.unwrap();
+            assert!(database.read(reclaim::closed_stores).await.unwrap().is_empty());
+            let look = move |transaction: &mut Transaction<'_>| {
+                reclaim::require_not_deleting(transaction, store, &digest).map(drop)
+            };
+            database.write(look).await.unwrap();
+        })
+        .await;
+    }
 }

@@ -95,6 +95,55 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
 }
 
 #[tokio::test]
+async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
+    let place = tempfile::tempdir().unwrap();
+    let session = open(place.path(), true).await;
+    let id = add_passing(&session).await;
+    session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
+    session.create_content_database("second", None).await.unwrap();
+    session.repository.close().await;
+    // One that was not there when the store was activated.
+    let (file, away) = (place.path().join("databases/second.sqlite"), place.path().join("away"));
+    std::fs::rename(&file, &away).unwrap();
+    let session = open(place.path(), false).await;
+    let refused = session.set_store_state("passing", StoreState::Active).await.unwrap_err();
+    assert_eq!(refused.code(), crate::DATABASE_AWAY);
+    session.repository.close().await;
+    std::fs::rename(&away, &file).unwrap();
+
+    let session = open(place.path(), false).await;
+    let (inner, map) = (session.repository.inner.clone(), session.repository.map().await.unwrap());
+    let second = map.databases[1].database.clone();
+    let close = async || second.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
+    let storage = session.storage().await.unwrap();
+    for under_way in [true, false] {
+        close().await;
+        if under_way {
+            let alone = session.alone_with_stores("passing").await.unwrap();
+            storage.reopen_kept_stores().await.unwrap();
+            assert!(is_closed(&second, id).await, "somebody has stores in hand");
+            alone.release().await;
+            let row = map.store_named("passing").unwrap().clone();
+            session.begin_removal(row).await.unwrap();
+            storage.reopen_kept_stores().await.unwrap();
+            assert!(is_closed(&second, id).await, "a removal goes on later");
+            let end = move |transaction: &mut Transaction<'_>| farm::end_removal(transaction, id);
+            inner.configuration.write(end).await.unwrap();
+        }
+        storage.reopen_kept_stores().await.unwrap();
+        assert!(!is_closed(&second, id).await);
+    }
+    // And one that is attached.
+    close().await;
+    drop((second, storage, map));
+    session.repository.close().await;
+    let session = open(place.path(), false).await;
+    let map = session.repository.map().await.unwrap();
+    assert!(!is_closed(&map.databases[1].database, id).await);
+    session.repository.close().await;
+}
+
+#[tokio::test]
 async fn a_store_that_gives_no_answer_is_not_waited_for_without_end() {
     let refused = require_empty(std::future::pending(), "passing", Duration::from_millis(10)).await.unwrap_err();
     assert!(refused.message().contains("\"passing\" does not answer"), "{refused}");

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use blobs::{Owner, create_private_directories, digest_of};
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::BACKUP_MARK;
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,12 @@ pub(crate) struct SetName {
 }
 
 impl Destination {
-    /// Opens the place for the backups of a farm; an empty or absent one becomes that.
-    pub async fn create_or_open(place: &BackupPlace, farm: Id, key_file: Option<&Path>) -> Result<Self> {
+    /// Opens the place for the backups of a farm; an empty or absent one becomes that, unless backups are `known` to be in it:
+    /// then it is mostly a disk that is not mounted.
+    pub async fn create_or_open(place: &BackupPlace, farm: Id, key_file: Option<&Path>, known: &[Id]) -> Result<Self> {
+        if let Some(latest) = known.iter().max() {
+            require_mark(&place.papers()?, known.len(), *latest).await?;
+        }
         if let Some(root) = place.directory().map(Path::to_owned) {
             blocking(move || prepare(&root)).await?;
         }
@@ -313,6 +317,20 @@ pub(super) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
         )));
     }
     Ok(marker)
+}
+
+/// Refuses a place that has lost its mark, and with it the backups that are known to be in it.
+async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
+    if papers.read(BACKUP_MARK).await?.is_some() {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!(
+        "{} does not hold the {} that the farm has there, the latest of them {latest}: mount its disk. When they are gone for \
+         good, name another place, or have the farm forget each of them by `strongroom backup forget ID`",
+        papers.place(),
+        counted(count as u64, "backup")
+    ))
+    .with_code("backup_place_absent"))
 }
 
 /// Refuses a prefix that holds something else.

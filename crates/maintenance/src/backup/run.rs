@@ -20,6 +20,7 @@ use super::destination::Destination;
 use super::ground::require_own;
 use super::index::List;
 use super::manifest::{Manifest, StorePart};
+use super::place::BackupPlace;
 use super::prune::Pruned;
 use super::scratch::Scratch;
 use super::{BackupOptions, PostgresMethod, prune};
@@ -67,7 +68,9 @@ pub fn backup<'a>(
         // A set without one of them would take the place of one that has it.
         storage.all_databases()?;
         let place = require_own(&options.destination, &storage).await?;
-        let destination = Destination::create_or_open(&place, storage.farm_id(), options.key_file.as_deref()).await?;
+        let known = kept_in(&storage, &place).await?;
+        let key_file = options.key_file.as_deref();
+        let destination = Destination::create_or_open(&place, storage.farm_id(), key_file, &known).await?;
         let set = storage.next_id();
         let mut outcome = noted(&storage, &destination, set, options, progress).await;
         if let (Ok(summary), Some(rules)) = (&mut outcome, options.retain.as_ref()) {
@@ -79,6 +82,13 @@ pub fn backup<'a>(
         destination.close().await;
         outcome
     })
+}
+
+/// The backups in a place that the farm has kept.
+async fn kept_in(storage: &Storage, place: &BackupPlace) -> Result<Vec<Id>> {
+    let place = place.papers()?.place();
+    let rows = storage.configuration().read(|reader| backup::list(reader, None, 1_000)).await?;
+    Ok(rows.iter().filter(|row| row.state == "kept" && row.destination == place).map(|row| row.id).collect())
 }
 
 /// Takes it between the farm's notes of its beginning and its end.
@@ -309,3 +319,6 @@ impl Drop for Alive {
         self.teller.abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,8 +102,13 @@ async fn keep_reporting(repository: &Repository) {
 async fn begin_due(repository: &Repository) -> Result<()> {
     let session = repository.as_caller(repository.farm_administrator().await?);
     let storage = session.storage().await?;
-    storage.write_accesses().await?;
-    storage.reopen_kept_stores().await?;
+    // None of these keeps the others from being done.
+    if let Err(error) = storage.write_accesses().await {
+        tracing::warn!(error = error.report(), "which BLOBs were read cannot be noted");
+    }
+    if let Err(error) = storage.reopen_kept_stores().await {
+        tracing::warn!(error = error.report(), "closed stores cannot be compared with the farm");
+    }
     match resume_deletions(&storage).await {
         // The health rules tell of a database that is away.
         Err(error) if error.code() != DATABASE_AWAY => {
@@ -182,15 +187,15 @@ async fn begin_tiers(session: &Session, policy: &StoragePolicy) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use repository::{NamedTier, Options, PolicyChange, PolicyTarget, Target};
+    use repository::{
+        Destination, NamedTier, Options, PolicyChange, PolicyTarget, Target, UploadOptions, VersionChoice,
+    };
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_task_is_due_once_in_its_time_and_not_at_once_on_a_new_farm() {
-        let place = tempfile::tempdir().unwrap();
+    async fn opened(place: &std::path::Path) -> (Repository, Session) {
         let options = Options {
-            directory: place.path().to_path_buf(),
+            directory: place.to_path_buf(),
             configuration: None,
             content: None,
             administrator_password: Some("correct horse battery".to_owned()),
@@ -198,6 +203,38 @@ mod tests {
         };
         let (repository, _) = Repository::open(&options).await.unwrap();
         let session = repository.as_caller(repository.farm_administrator().await.unwrap());
+        (repository, session)
+    }
+
+    #[tokio::test]
+    async fn what_was_read_that_cannot_be_noted_keeps_nothing_else_from_its_time() {
+        let place = tempfile::tempdir().unwrap();
+        let (repository, session) = opened(place.path()).await;
+        let path = || model::NodePath::parse("Documents/a.txt").unwrap();
+        let tier = NamedTier { basis: TierBasis::Access, days: 90, store: "files".to_owned() };
+        let change = PolicyChange { tiers: Some(vec![tier]), ..PolicyChange::default() };
+        session.set_storage_policy(&PolicyTarget::Database("main".to_owned()), change).await.unwrap();
+        let content = bytes::Bytes::from_static(b"read");
+        session.upload_bytes(&Destination::Path(path()), UploadOptions::default(), content).await.unwrap();
+        let read = async || session.open(&Target::Path(path()), VersionChoice::Visible).await.map(drop).unwrap();
+        read().await;
+        let file = place.path().join("databases/main.sqlite");
+        let raw = database::testing::open_file(&file);
+        raw.execute_batch("CREATE TRIGGER stuck BEFORE UPDATE ON blob BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+            .unwrap();
+        let storage = session.storage().await.unwrap();
+        storage.write_accesses().await.unwrap_err();
+        read().await;
+        begin_due(&repository).await.unwrap();
+        let begun = storage.configuration().read(|reader| farm::setting(reader, "schedule.check")).await.unwrap();
+        assert!(begun.is_some(), "what comes last was looked at");
+        repository.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_task_is_due_once_in_its_time_and_not_at_once_on_a_new_farm() {
+        let place = tempfile::tempdir().unwrap();
+        let (repository, session) = opened(place.path()).await;
         let storage = session.storage().await.unwrap();
         assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap(), "a new farm has nothing to collect");
         assert!(!is_due(&storage, "schedule.x", DAY).await.unwrap());

@@ -19,9 +19,9 @@ use crate::jobs::resume_deletions;
 /// Time between two looks at what is due.
 const LOOK: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time between two looks at the health rules,
+/// Longest time between two looks at the health rules.
 const HEALTH: Duration = Duration::from_secs(10 * 60);
-/// and at whether another database is away or damaged, which is told at once.
+/// Time between two looks whether another database is away or damaged, which is told at once.
 const AWAY: Duration = Duration::from_secs(2);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Bytes a second that the monthly check reads.

@@ -127,9 +127,9 @@ impl Session {
 
     /// Makes the farm forget a store. Its bytes are left where they are. A removal that was cut short is taken up.
     ///
-    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while
-    /// documents refer to BLOBs in it, while a policy names it, unless `force` is set, while BLOBs lie in it that
-    /// nothing refers to, and with code `store_busy` while a store is being removed or opened up.
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while documents
+    /// refer to BLOBs in it, while a policy names it, and, unless `force` is set, while BLOBs lie in it that nothing
+    /// refers to; with code `store_busy` while a store is being removed or its state changed.
     pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
         self.require_farm_administrator("remove BLOB stores")?;
         let alone = self.alone_with_stores(name).await?;

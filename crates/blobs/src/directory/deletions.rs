@@ -13,9 +13,9 @@ use super::record::{u32_at, u64_at};
 const MAGIC: &[u8; 8] = b"SRdelete";
 const ENTRY: usize = 64;
 
-/// Appends durable notes that the records at these offsets are deleted. With `named`, the name of the file is made
+/// Appends durable notes that the records at these offsets are deleted. With `flush_name`, the name of the file is made
 /// durable, too: another process may have made the file and not got to that.
-pub fn append(path: &Path, dead: &[(u64, Digest)], named: bool) -> Result<()> {
+pub fn append(path: &Path, dead: &[(u64, Digest)], flush_name: bool) -> Result<()> {
     let mut bytes = Vec::with_capacity(dead.len() * ENTRY + ENTRY);
     for (offset, digest) in dead {
         bytes.extend_from_slice(&encode(*offset, digest));
@@ -36,7 +36,7 @@ pub fn append(path: &Path, dead: &[(u64, Digest)], named: bool) -> Result<()> {
     lock(&file, path, FlockOperation::LockExclusive)?;
     write(&mut file).map_err(|e| failed("note a deletion in", path, e))?;
     match path.parent() {
-        Some(directory) if named => sync_directory(directory),
+        Some(directory) if flush_name => sync_directory(directory),
         _ => Ok(()),
     }
 }

@@ -348,7 +348,8 @@ fn drop_oldest(files: &mut HashMap<Digest, (Arc<LargeFile>, u64)>, which: impl F
     }
 }
 
-/// Removes the file of a BLOB; durable when it answers. Absent is fine.
+/// Removes the file of a BLOB; durable when it answers. Absent is fine. With `flush`, what another process removed is made
+/// durable, too.
 pub fn remove(layout: &Layout, digest: &Digest, flush: bool) -> Result<()> {
     let (path, directory) = (layout.large_file(digest), layout.large_directory(digest.as_bytes()[0]));
     match fs::remove_file(&path) {

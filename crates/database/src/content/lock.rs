@@ -77,9 +77,9 @@ pub fn find(reader: &mut Reader<'_>, token: &str, now: Timestamp) -> Result<Opti
     reader.find(FIND, &params![token, now], read)
 }
 
-/// Locks on an item, and those on the items above it that reach down to it. The item itself stands in `above` too.
-pub fn covering(reader: &mut Reader<'_>, item: Id, above: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
-    reader.query(COVERING, &params![item, above, now], read)
+/// Locks on an item, and those on the items above it that reach down to it. The item itself stands in `way`, too.
+pub fn covering(reader: &mut Reader<'_>, item: Id, way: &[Id], now: Timestamp) -> Result<Vec<LockRow>> {
+    reader.query(COVERING, &params![item, way, now], read)
 }
 
 /// Locks on any of these items themselves.

@@ -229,7 +229,7 @@ async fn forget(
     Ok(())
 }
 
-/// The right to delete, asked for before each deletion, or at least after whatever the store had to wait for.
+/// The right to delete. A store asks for it after whatever it waits for, right before it deletes.
 struct Right<'a>(&'a Alone);
 
 impl Consent for Right<'_> {

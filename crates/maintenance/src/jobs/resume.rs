@@ -71,7 +71,7 @@ async fn forget_unknown(storage: &Storage, database: &StorageDatabase) -> Result
 /// Refusals of stores while deletions are resumed.
 #[derive(Default)]
 struct Refusals {
-    /// Stores that give no answer.
+    /// Stores that are asked for nothing more in this run.
     silent: HashSet<(Id, Id)>,
     /// Groups in a row that a store refused.
     in_a_row: HashMap<(Id, Id), u32>,
@@ -190,6 +190,25 @@ mod tests {
         assert_eq!(gone.kind(), ErrorKind::NotFound);
         let left = left(&database).await;
         assert!(left.len() == 512 && left.iter().all(|row| row.store_id == lost), "{} rows", left.len());
+        repository.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_store_that_answers_and_refuses_several_groups_in_a_row_is_asked_for_nothing_more() {
+        let place = tempfile::tempdir().unwrap();
+        let (repository, session) = opened(place.path()).await;
+        let storage = session.storage().await.unwrap();
+        let database = storage.all_databases().unwrap().remove(0);
+        let id = storage.store_named("files").unwrap().id;
+        let asked: Vec<_> = (0..2_u64).map(|number| row(id, blobs::digest_of(&number.to_le_bytes()))).collect();
+        let refused = |count: usize| asked[..count].iter().map(|row| (row.clone(), Error::unavailable("no"))).collect();
+        let mut refusals = Refusals::default();
+        // One BLOB that is deleted, and the store counts as one that deletes.
+        for (failed, is_silent) in [(2, false), (2, false), (1, false), (2, false), (2, false), (2, true)] {
+            let failed: Vec<_> = refused(failed);
+            refusals.note(&storage, &database, &asked, &failed).await;
+            assert_eq!(refusals.is_silent(&database, id), is_silent);
+        }
         repository.close().await;
     }
 

@@ -149,11 +149,9 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     assert_eq!(collect(), (0, 0));
     file_with(&farm.data.join("lost"), &content);
 
-<<<<<<< HEAD
     // Whoever accepted the loss hears of it no more.
     farm.json(&["blobs", "accept-loss", fault["digest"].as_str().unwrap()]);
     assert!(told().is_empty(), "{:#?}", told());
-=======
     // The same file goes as soon as no document needs its bytes.
     let main = database::testing::open_file(&farm.data.join("databases/main.sqlite"));
     let digest = blobs::digest_of(&content);
@@ -161,5 +159,4 @@ async fn what_lies_in_a_store_that_the_farm_forgot_is_missed_and_kept() {
     assert_eq!(main.execute(other, [&digest.as_bytes()[..]]).unwrap(), 1);
     main.close().unwrap();
     assert_eq!(collect(), (1, 1));
->>>>>>> 37bc543 (Test refusals in a row and old BLOBs of forgotten stores)
 }

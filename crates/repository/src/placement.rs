@@ -114,7 +114,8 @@ impl Placement {
 /// Makes sure that bytes which a store had already stay there until a document refers to them, whatever a collection decided
 /// before.
 ///
-/// Errors: `Unavailable` with code `blob_being_deleted` when they are on their way out: store them again a moment later.
+/// Errors: `Unavailable` with code `blob_being_deleted` when they are on their way out: store them again a moment later;
+/// with code `store_unreadable` when the store cannot read them.
 pub(crate) async fn secure(
     content: &ContentDatabase,
     store: (Id, &BlobStore),
@@ -166,6 +167,16 @@ pub(crate) async fn hold(
                 .with_code("blob_being_deleted")
                 .with_source(error))
         }
-        Err(error) => Err(error),
+        Err(error) => Err(not_given_back(error)),
     }
+}
+
+/// The error of a store that was asked for what it has just taken: that it cannot read it is no damage of what a document
+/// refers to.
+pub(crate) fn not_given_back(error: Error) -> Error {
+    if error.kind() != ErrorKind::Corrupt {
+        return error;
+    }
+    let text = "the BLOB store does not give back what it has just taken: try again, and have an administrator look at its disk";
+    Error::unavailable(text).with_code("store_unreadable").with_source(error)
 }

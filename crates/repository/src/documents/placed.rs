@@ -15,7 +15,7 @@ use model::{Digest, Error, Id, Result, Timestamp};
 use crate::database_store;
 use crate::farm::DATABASE_STORE;
 use crate::map::ContentDatabase;
-use crate::placement::hold;
+use crate::placement::{hold, not_given_back};
 use crate::session::Guard;
 
 /// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
@@ -119,7 +119,7 @@ impl Placed {
         };
         content.database.write(turn).await?;
         // Only since the reference leads to it, nobody deletes it any more.
-        blobs.confirm(digest, stored.size).await?;
+        blobs.confirm(digest, stored.size).await.map_err(not_given_back)?;
         let settle = move |transaction: &mut Transaction<'_>| fault::remove(transaction, from, &digest);
         content.database.write(settle).await?;
         tracing::warn!(%digest, "a BLOB that its store did not have came back with an upload of the same bytes");

@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 
 use crate::support::backups::{Place, compare, document, fill};
 use crate::support::wire::{Http, Wire};
-use crate::support::{Farm, bytes, files_below};
+use crate::support::{Farm, Injector, bytes, files_below};
 
 /// Calls that read what is there.
 const CALLS: &str = "openat,read,pread64,preadv2";
@@ -258,6 +258,28 @@ async fn a_repair_loses_nothing() {
     fail_each("EIO", words, async |_, _, _| ()).await;
 }
 
+/// An upload is no reading: whoever sends what lies in a file that the disk cannot give is told to try again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_of_what_cannot_be_read_is_taken_or_refused_for_now() {
+    let template = Template::make().await;
+    let copy = template.copy();
+    let server = copy.farm.start();
+    let client = server.client(&template.token);
+    let large = files_below(&copy.farm.data.join("blobs/large"));
+    assert!(!large.is_empty());
+    let injector = Injector::attach(&server, "openat", "EIO", "1+", &large, &copy.log());
+    let mut refused = 0;
+    for number in 0..COUNT {
+        let answer = client.put(&format!("kept/{number}.bin"), document("kept", number)).await.unwrap();
+        let told = answer.status == StatusCode::SERVICE_UNAVAILABLE && answer.text().contains("store_unreadable");
+        assert!(answer.status.is_success() || told, "{number}: {} {}", answer.status, answer.text());
+        refused += usize::from(told);
+    }
+    assert!(!injector.detach().is_empty() && refused > 0, "{refused} were refused");
+    compare(&client, "kept", COUNT).await;
+    assert!(server.stop().success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew() {
     let template = Template::make().await;
@@ -282,9 +304,10 @@ async fn a_server_serves_right_bytes_or_says_what_fails_and_makes_no_farm_anew()
                                 answer.status == StatusCode::SERVICE_UNAVAILABLE && answer.text().contains("code");
                             assert!(
                                 right || told,
-                                "{method} {path}, {error} at {nth}: {} {}",
+                                "{method} {path}, {error} at {nth}: {} {}\n{}",
                                 answer.status,
-                                answer.text()
+                                answer.text(),
+                                server.said()
                             );
                         }
                     }

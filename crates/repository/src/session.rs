@@ -12,7 +12,7 @@ use model::{
 };
 
 use crate::access::Access;
-use crate::attach::AbsentDatabase;
+use crate::attach::{AbsentDatabase, DATABASE_AWAY};
 use crate::detail::Detail;
 use crate::documents::{require_free, taken, taken_unseen};
 use crate::events::AUDIT_ACTIONS;
@@ -185,7 +185,7 @@ impl Session {
     ) -> Result<(Located, T)> {
         self.repository.inner.activity.note();
         let map = self.map().await?;
-        let content = self.content_of(&map, target).await?;
+        let content = self.content_of(&map, target).await.map_err(|error| self.discreet(error))?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());
         let database = content.database.clone();
         let finder = Finder { repository, principal, map, content, keep: true };
@@ -201,6 +201,17 @@ impl Session {
             Time::Short => database.read(look).await,
             Time::Long => database.read_long(look).await,
         }
+    }
+
+    /// An error that tells of a content database that is away, without its name and the reason for whoever does not
+    /// administer the farm.
+    pub(crate) fn discreet(&self, error: Error) -> Error {
+        if error.code() != DATABASE_AWAY || self.principal.farm_administrator {
+            return error;
+        }
+        let text =
+            "a part of the site is not available at the moment: try again later, or ask an administrator of the farm";
+        Error::unavailable(text).with_code(DATABASE_AWAY).with_source(error)
     }
 
     pub(crate) async fn locate(&self, target: &Target) -> Result<Located> {

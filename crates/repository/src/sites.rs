@@ -227,7 +227,7 @@ impl Session {
         let (root, usage) = match self.map().await?.collection(id).map(|row| row.database_id) {
             Ok(database) => {
                 let content = self.map().await?.database(database)?.clone();
-                inspect.await.map_err(|error| content.away(error))?
+                inspect.await.map_err(|error| self.discreet(content.away(error)))?
             }
             Err(_) => inspect.await?,
         };

@@ -2,7 +2,7 @@
 
 mod support;
 
-use model::{ErrorKind, Name, Role};
+use model::{ErrorKind, Limits, Name, Principal, Role, TokenScopes};
 use repository::Bin;
 use support::{at, each_farm, get, names, put};
 
@@ -19,6 +19,23 @@ async fn a_stranger_finds_nothing_and_changes_nothing() {
         assert_eq!(put(&stranger, "Documents/new", "x").await.unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(stranger.delete(&saved.id.into()).await.unwrap_err().kind(), ErrorKind::NotFound);
         assert!(stranger.site_collections().await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_above_the_place_of_a_token_is_not_told() {
+    each_farm(|farm| async move {
+        let admin = farm.administrator().await;
+        put(&admin, "Documents/public/deep/a.txt", "a").await.unwrap();
+        let place = admin.item(&at("Documents/public")).await.unwrap().id;
+        let limits = Limits { scopes: TokenScopes::ALL, places: vec![place] };
+        let token = farm.repository.as_caller(Principal { limits, ..admin.principal().clone() });
+        for (path, told) in [("public", vec!["public"]), ("public/deep/a.txt", vec!["public", "deep", "a.txt"])] {
+            let way = token.item_with_ancestors(&at(&format!("Documents/{path}"))).await.unwrap();
+            assert_eq!(way.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), told);
+        }
+        assert_eq!(token.item(&at("Documents")).await.unwrap_err().kind(), ErrorKind::NotFound);
     })
     .await;
 }

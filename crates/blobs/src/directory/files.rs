@@ -95,17 +95,19 @@ pub fn create_private_directories(path: &Path) -> Result<()> {
 }
 
 fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match DirBuilder::new().mode(mode).create(path) {
-        Ok(()) => parent.map_or(Ok(()), sync_directory),
-        Err(_) if path.is_dir() => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let parent = parent.ok_or_else(|| failed("create", path, error))?;
-            create_with_mode(parent, mode)?;
-            create_with_mode(path, mode)
+    let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
+    for path in missing.collect::<Vec<_>>().into_iter().rev() {
+        match DirBuilder::new().mode(mode).create(path) {
+            Ok(()) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                Some(parent) => sync_directory(parent)?,
+                None => {}
+            },
+            // Somebody else was faster.
+            Err(_) if path.is_dir() => {}
+            Err(error) => return Err(failed("create", path, error)),
         }
-        Err(error) => Err(failed("create", path, error)),
     }
+    Ok(())
 }
 
 /// Takes the exclusive lock of a file if nobody has it.
@@ -230,4 +232,25 @@ pub fn read_around(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<(u
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let stat = rustix::fs::statvfs(path).map_err(|e| failed("look at the disk of", path, e))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_made_with_all_that_is_missing_above_or_an_error_says_where_it_ends() {
+        let place = tempfile::tempdir().unwrap();
+        let deep = place.path().join("a/b/c");
+        create_directories(&deep).unwrap();
+        create_directories(&deep).unwrap();
+        assert!(deep.is_dir());
+        // What is there and takes nothing, with the error of what is not there.
+        for path in ["/proc/no-such-process", "/proc/no-such-process/below"] {
+            let error = create_directories(Path::new(path)).unwrap_err();
+            assert!(error.message().contains("/proc/no-such-process"), "{error}");
+        }
+        std::fs::write(deep.join("file"), "").unwrap();
+        assert!(create_directories(&deep.join("file/below")).is_err());
+    }
 }

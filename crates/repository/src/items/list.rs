@@ -117,13 +117,13 @@ impl Session {
         Ok(self.inspect(target, |reader, located| located.item(reader)).await?.1)
     }
 
-    /// An item and everything above it, from the root site of its collection on.
+    /// An item and everything above it that exists for the caller's credential, from the root site of its collection on.
     pub async fn item_with_ancestors(&self, target: &Target) -> Result<Vec<Item>> {
         let (_, items) = self
             .inspect(target, |reader, located| {
                 let mut above = located.clone();
                 let mut items = Vec::with_capacity(located.chain.len());
-                while !above.chain.is_empty() {
+                while !above.chain.is_empty() && above.is_within() {
                     items.push(above.item(reader)?);
                     above.chain.pop();
                 }

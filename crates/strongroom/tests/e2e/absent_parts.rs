@@ -120,6 +120,11 @@ async fn others_hear_of_no_database(server: &Server, client: &Client, database: 
         assert!(told || !away && path != "/", "{path}: {}", page.text);
         assert!(!page.text.contains(&format!("database {database}")), "{path}: {}", page.text);
     }
+    let refused = browser.get("/browse/Documents").await;
+    if away {
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE, "{}", refused.text);
+    }
+    assert!(!refused.text.contains("content database"), "{}", refused.text);
 }
 
 async fn answers_say_what_is_missing(client: &Client, database: &str) {

@@ -120,6 +120,8 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
 /// A document that is being sent.
 struct Open {
     content: Content,
+    /// The first bytes, until they are sent.
+    first: Option<Bytes>,
     crc: Hasher,
     left: u64,
 }
@@ -146,14 +148,13 @@ impl Sending {
             if entry.kind != NodeKind::Document {
                 return Ok(Some(self.headers.folder(&entry.path, entry.modified).into()));
             }
-            match self.session.open(&Target::Id(entry.id), VersionChoice::Visible).await {
-                Ok(content) => {
-                    let size = content.size();
-                    let head = self.headers.file(&entry.path, size, entry.modified);
-                    self.open = Some(Open { content, crc: Hasher::new(), left: size });
+            match Self::begin(&self.session, &entry).await {
+                Ok(open) => {
+                    let head = self.headers.file(&entry.path, open.left, entry.modified);
+                    self.open = Some(open);
                     return Ok(Some(head.into()));
                 }
-                // What went away or is damaged does not spoil the rest.
+                // What went away or is known to be damaged does not spoil the rest.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::Corrupt) =>
                 {
@@ -164,12 +165,28 @@ impl Sending {
         }
     }
 
+    /// Opens a document and reads its first bytes.
+    ///
+    /// # Errors
+    /// Corrupt when these are missing or damaged, or when it is on record that others are.
+    async fn begin(session: &Session, entry: &Entry) -> Result<Open> {
+        let target = Target::Id(entry.id);
+        let mut content = session.open(&target, VersionChoice::Visible).await?;
+        let faults = session.content_faults(&target).await?;
+        if faults.iter().any(|(version, _)| *version == content.version.id) {
+            return Err(Error::corrupt("the content of this document is on record as missing or damaged"));
+        }
+        let first = match content.try_whole() {
+            Some(whole) => Some(whole?),
+            None => content.next_chunk().await?,
+        };
+        Ok(Open { left: content.size(), content, crc: Hasher::new(), first })
+    }
+
     async fn more(&mut self) -> Result<Bytes> {
         let Some(open) = &mut self.open else { return Ok(Bytes::new()) };
-        // What is delivered at once is taken from what is still to be delivered: it is asked for at the beginning only.
-        let at_once = if open.left == open.content.size() { open.content.try_whole() } else { None };
-        let chunk = match at_once {
-            Some(whole) => Some(whole?),
+        let chunk = match open.first.take() {
+            Some(first) => Some(first),
             None => open.content.next_chunk().await?,
         };
         match chunk {

@@ -30,6 +30,15 @@ impl TokenScope {
         }
     }
 
+    /// The scope that leaves a right on content.
+    pub const fn of(right: Right) -> Self {
+        match right {
+            Right::View | Right::ViewVersions => Self::Read,
+            Right::Add | Right::Edit | Right::Delete | Right::Publish => Self::Write,
+            Right::Override | Right::ManageLibraries | Right::ManageSite | Right::ManagePermissions => Self::Manage,
+        }
+    }
+
     /// Reads the word.
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
@@ -79,14 +88,7 @@ impl TokenScopes {
 
     /// The rights on content that the set leaves.
     pub fn rights(self) -> Rights {
-        let left = |right: &Right| match right {
-            Right::View | Right::ViewVersions => self.has(TokenScope::Read),
-            Right::Add | Right::Edit | Right::Delete | Right::Publish => self.has(TokenScope::Write),
-            Right::Override | Right::ManageLibraries | Right::ManageSite | Right::ManagePermissions => {
-                self.has(TokenScope::Manage)
-            }
-        };
-        Right::ALL.into_iter().filter(left).collect()
+        Right::ALL.into_iter().filter(|right| self.has(TokenScope::of(*right))).collect()
     }
 }
 

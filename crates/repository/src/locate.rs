@@ -6,7 +6,7 @@ use database::Reader;
 use database::content::collection::{self, CollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights, TokenScope};
 
 use crate::Repository;
 use crate::access::Access;
@@ -100,6 +100,14 @@ impl Located {
         }
         if right == Right::View || !rights.has(Right::View) {
             return Err(no_item());
+        }
+        let scope = TokenScope::of(right);
+        if !self.principal.limits.scopes.has(scope) {
+            let (name, scope) = (&self.node().name, scope.as_str());
+            return Err(Error::forbidden(format!(
+                "this token cannot do that with \"{name}\": it needs the scope {scope}"
+            ))
+            .with_code("token_scope"));
         }
         Err(Error::lacking(right, &self.node().name))
     }

@@ -60,6 +60,12 @@ impl Checkpoints {
             }
         }
     }
+
+    /// Empties the log as [`empty_log`] does, once the thread does not copy it: otherwise SQLite would refuse that.
+    pub(super) fn empty_log(&self, writer: &Connection, patience: Duration) {
+        let _turn = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
+        empty_log(writer, patience);
+    }
 }
 
 impl Drop for Checkpoints {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use model::{Error, Result};
 use tokio::sync::mpsc;
 
-use super::checkpoint::{Checkpoints, empty_log};
+use super::checkpoint::Checkpoints;
 use super::classify::{FULL, classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
 use super::commits::Commits;
 use super::connection::{Connection, Role};
@@ -284,7 +284,7 @@ impl Writer {
     /// Empties the log, if the disk has room for all of it in the database file: half a copy would use up the room for nothing.
     fn empty_log(&mut self) {
         if self.connection.bytes().is_ok_and(|bytes| self.reserve.has_room_for(bytes)) {
-            empty_log(&self.connection, self.patience);
+            self.checkpoints.empty_log(&self.connection, self.patience);
         }
     }
 

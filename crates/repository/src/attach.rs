@@ -106,7 +106,7 @@ pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static st
     match named.len() {
         0 => Ok(()),
         count => Err(Error::unavailable(format!(
-            "the content {} {} {} of no use, and this needs all of them: bring {} back first, or restore {} from a backup",
+            "the content {} {} {} not available, and this needs all of them: bring {} back first, or restore {} from a backup",
             if count == 1 { "database" } else { "databases" },
             named.join(", "),
             if count == 1 { "is" } else { "are" },

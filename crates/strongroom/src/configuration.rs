@@ -123,6 +123,11 @@ const KEYS: [&str; 21] = [
     "least_body_rate",
 ];
 
+/// What the names of environment variables begin with that are settings.
+const PREFIX: &str = "STRONGROOM_";
+/// Likeness of two names, by Jaro, above which one may be meant by the other.
+const ALIKE: f64 = 0.8;
+
 impl Settings {
     /// Reads file and environment. The file is the named one, or the one in the data directory.
     pub fn read(place: &Place) -> Result<Self> {
@@ -135,7 +140,9 @@ impl Settings {
         } else if beside.exists() {
             builder = builder.add_source(File::from(beside.as_path()).format(FileFormat::Toml));
         }
-        let environment = Environment::with_prefix("STRONGROOM").try_parsing(true).source(Some(variables()));
+        let variables = variables();
+        variables.keys().try_for_each(|name| check_variable(name))?;
+        let environment = Environment::with_prefix("STRONGROOM").try_parsing(true).source(Some(variables));
         let merged = builder.add_source(environment).build().map_err(|error| unreadable(&error))?;
         let table: config::Map<String, config::Value> =
             merged.clone().try_deserialize().map_err(|error| unreadable(&error))?;
@@ -161,7 +168,7 @@ fn default_data() -> PathBuf {
 
 fn variables() -> std::collections::HashMap<String, String> {
     let setting = |name: &String| {
-        let name = name.strip_prefix("STRONGROOM_").map(str::to_lowercase);
+        let name = name.strip_prefix(PREFIX).map(str::to_lowercase);
         // Those of backups are read by the commands that need them.
         name.is_some_and(|name| !NOT_SETTINGS.contains(&name.as_str()) && !name.starts_with("backup_"))
     };
@@ -179,16 +186,42 @@ fn check_key(key: &str) -> Result<()> {
     if KEYS.contains(&key) {
         return Ok(());
     }
-    let nearest = KEYS.iter().max_by(|a, b| strsim::jaro(a, key).total_cmp(&strsim::jaro(b, key)));
-    Err(Error::invalid(match nearest {
+    Err(Error::invalid(match nearest(key) {
         Some(nearest) => format!("there is no setting \"{key}\": did you mean \"{nearest}\"?"),
         None => format!("there is no setting \"{key}\""),
     }))
 }
 
+fn check_variable(name: &str) -> Result<()> {
+    let key = name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
+    if KEYS.contains(&key.as_str()) {
+        return Ok(());
+    }
+    let text = format!("the environment variable {name} stands for no setting: ");
+    Err(Error::invalid(match nearest(&key) {
+        Some(nearest) => format!("{text}did you mean {PREFIX}{}?", nearest.to_uppercase()),
+        None => format!("{text}take it away"),
+    }))
+}
+
+/// The setting whose name is nearest to this one, if any is near.
+fn nearest(key: &str) -> Option<&'static str> {
+    let likeness = |known: &&str| strsim::jaro(known, key);
+    KEYS.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|known| likeness(known) > ALIKE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_that_is_no_setting_is_named() {
+        check_variable("STRONGROOM_LEAST_BODY_RATE").unwrap();
+        let near = check_variable("STRONGROOM_LEAST_BODY_RAT").unwrap_err();
+        assert!(near.message().ends_with("did you mean STRONGROOM_LEAST_BODY_RATE?"), "{near}");
+        let far = check_variable("STRONGROOM_X").unwrap_err();
+        assert!(far.message().contains("variable STRONGROOM_X ") && far.message().ends_with("take it away"), "{far}");
+    }
 
     fn read(text: &str) -> Result<Settings> {
         let directory = tempfile::tempdir().unwrap();

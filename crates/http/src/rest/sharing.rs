@@ -37,7 +37,8 @@ async fn links(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<Li
 
 /// Make a link by which anybody can download a document
 ///
-/// It gives the published version. Each call makes another link.
+/// It gives the published version. Each call makes another link. One that lives for more than 30 days needs a proof of
+/// the last ten minutes (403 with the code `fresh_sign_in_needed`), which no token gives.
 #[utoipa::path(
     post,
     path = "/api/v1/items/{id}/links",

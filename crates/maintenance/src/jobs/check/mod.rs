@@ -310,6 +310,9 @@ impl Check<'_> {
                 _ => format!("{away} away, {damaged} damaged"),
             };
             text = format!("{} could not be looked at: {why}; {text}", counted(away + damaged, "database"));
+            if damaged > 0 {
+                text.push_str("; `strongroom blobs health` says how to mend the database");
+            }
         }
         let by_server = self.ticket.figures().results.get("databases_by_server").copied().unwrap_or(0);
         if by_server > 0 {
@@ -330,7 +333,7 @@ fn words(figures: &Figures, silent: &[&str]) -> String {
     let mut text = format!("{items} re-read, {references} followed: ");
     text.push_str(&match (of("faults"), figures.failed) {
         (0, 0) => "all are there and undamaged".to_owned(),
-        (0, _) => "nothing is known to be missing or damaged".to_owned(),
+        (0, _) => "nothing was found missing or damaged in what could be looked at".to_owned(),
         (1, _) => "1 is missing or damaged".to_owned(),
         (count, _) => format!("{count} are missing or damaged"),
     });

@@ -17,9 +17,9 @@ use crate::request;
 const HELD: usize = 64 << 20;
 const OF_STRANGERS: usize = HELD / 8;
 const STEP: usize = 16 << 10;
-/// Of each of the two parts, this fraction is the most of one person or of one stranger's address.
+/// One person, or one address of strangers, takes at most the part divided by this.
 const SHARE: usize = 4;
-/// Of the part for all who have signed in, this fraction is the most of those at one address.
+/// All who have signed in from one address take at most their part divided by this.
 const OFFICE: usize = 2;
 
 static ROOM: Room = Room::new(HELD - OF_STRANGERS);

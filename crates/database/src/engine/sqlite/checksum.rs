@@ -68,7 +68,7 @@ struct Checked {
     base: sqlite3_file,
     /// Whether the pages of this file end with checksums.
     sums: bool,
-    /// Whether the disk did not give or take some of this file, or gave something else than what was written.
+    /// Set once the disk failed to read or write a part of this file, or returned other bytes than were written.
     failed: bool,
 }
 

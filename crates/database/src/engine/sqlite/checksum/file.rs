@@ -19,9 +19,9 @@ pub struct WrongPages {
     pub count: u64,
     /// The number of the first one, from 1 on.
     pub first: Option<u64>,
-    /// Whether the file ends within a page. That one counts as wrong.
+    /// Set when the file ends within a page, which counts as wrong.
     pub is_cut: bool,
-    /// Whether pages have checksums at all.
+    /// Set when the header says that pages have checksums.
     pub has_checksums: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct WrongPages {
 /// begin like one of SQLite: the first page is wrong.
 #[derive(Debug, Default)]
 pub struct PageSums {
-    /// What came of a page that is not whole yet; at first, of the header.
+    /// Bytes of the page that is not complete yet; at first, of the header.
     begun: Vec<u8>,
     /// Bytes of a page, and whether pages have checksums, as the header says.
     header: Option<(usize, bool)>,

@@ -80,14 +80,15 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
     if !headers.contains_key(name) {
         return Ok(None);
     }
+    let bad = || {
+        Error::invalid(format!("{name} must be * or a list of entity tags in quotes")).with_code("invalid_precondition")
+    };
     let mut found = Vec::new();
+    let mut listed = false;
     for value in headers.get_all(name) {
-        let bad = || {
-            Error::invalid(format!("{name} must be * or a list of entity tags in quotes"))
-                .with_code("invalid_precondition")
-        };
         let text = std::str::from_utf8(value.as_bytes()).map_err(|_| bad())?;
         for tag in split(text) {
+            listed = true;
             let (weak, strong) = tag.strip_prefix("W/").map_or((false, tag), |rest| (true, rest));
             if tag == "*" {
                 found.push("*".to_owned());
@@ -101,7 +102,8 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
             }
         }
     }
-    Ok(Some(found))
+    // A field without any tag states no condition: whoever sent it meant one.
+    if listed { Ok(Some(found)) } else { Err(bad()) }
 }
 
 /// Splits a list at commas outside of quotes.
@@ -139,8 +141,10 @@ mod tests {
 
     #[test]
     fn what_is_no_tag_is_refused_instead_of_ignored() {
-        for bad in ["abc", "\"a", "W/*", "\"a\" \"b\""] {
-            assert_eq!(read(header::IF_NONE_MATCH, bad).unwrap_err().code(), "invalid_precondition", "{bad}");
+        for bad in ["", " ", ",", "abc", "\"a", "W/*", "\"a\" \"b\""] {
+            for name in [header::IF_MATCH, header::IF_NONE_MATCH] {
+                assert_eq!(read(name, bad).unwrap_err().code(), "invalid_precondition", "{bad}");
+            }
         }
     }
 }

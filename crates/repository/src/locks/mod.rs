@@ -7,7 +7,7 @@ mod rules;
 use database::Transaction;
 use database::content::lock;
 use database::content::node::NodeRow;
-use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::require_free;
 use crate::items::{above, refuse_held, subtree_rights};
@@ -125,6 +125,21 @@ impl Session {
             })
             .await?;
         Ok(locks)
+    }
+
+    /// Returns whether a check-out by somebody else, or a lock whose token was not shown, is in the way of a change of an
+    /// item with all that it holds.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden` for who may not open the item.
+    pub async fn is_held(&self, target: &Target) -> Result<bool> {
+        let located = self.locate(target).await?;
+        located.require(Right::View)?;
+        match self.require_not_held(&located).await {
+            Ok(()) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Locked => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Locks a folder or document.

@@ -85,7 +85,15 @@ async fn a_lock_that_is_in_the_way_of_another_is_told_as_that() {
     let refused = dav(&farm, "LOCK", "a.txt", &[], EXCLUSIVE).await.expect(423).text();
     assert!(refused.contains("<D:no-conflicting-lock") && !refused.contains("lock-token-submitted"), "{refused}");
     let refused = dav(&farm, "PUT", "a.txt", &[], "two").await.expect(423).text();
-    assert!(refused.contains("<D:lock-token-submitted><D:href>/dav/Documents/a.txt</D:href>"), "{refused}");
+    let names = |place: &str| format!("<D:lock-token-submitted><D:href>/dav/Documents/{place}</D:href>");
+    assert!(refused.contains(&names("a.txt")), "{refused}");
+    farm.put("Documents/b.txt", "one").await.expect(201);
+    let refused = place(&farm, "MOVE", "a.txt", "c.txt", &[]).await.expect(423).text();
+    assert!(refused.contains(&names("a.txt")), "{refused}");
+    for method in ["MOVE", "COPY"] {
+        let refused = place(&farm, method, "b.txt", "a.txt", &[]).await.expect(423).text();
+        assert!(refused.contains(&names("a.txt")), "{method}: {refused}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use model::{Error, NodeKind};
+use model::{Error, ErrorKind, NodeKind};
 use repository::Transfer;
 
 use super::content::refuse_place;
@@ -35,10 +35,14 @@ pub async fn place(ask: Ask) -> Outcome {
     } else {
         ask.session.move_onto(&source, &place, name, how).await
     };
-    let placed = placed.map_err(|error| locked_there(error, &to.to_string()))?;
+    let placed = match placed {
+        Ok(placed) => placed,
+        Err(error) => {
+            // A lock is on what is taken away, or else on the place for it.
+            let is_source = !copies && error.kind() == ErrorKind::Locked && ask.session.is_held(&source).await?;
+            let href = if is_source { ask.href } else { href::write(&to.to_string(), false) };
+            return Err(Failure::from(error).locked_at(&href));
+        }
+    };
     Ok(if placed.replaced { StatusCode::NO_CONTENT } else { StatusCode::CREATED }.into_response())
-}
-
-fn locked_there(error: Error, path: &str) -> Failure {
-    Failure::from(error).locked_at(&href::write(path, false))
 }

@@ -170,12 +170,8 @@ impl Sending {
     /// # Errors
     /// Corrupt when these are missing or damaged, or when it is on record that others are.
     async fn begin(session: &Session, entry: &Entry) -> Result<Open> {
-        let target = Target::Id(entry.id);
-        let mut content = session.open(&target, VersionChoice::Visible).await?;
-        let faults = session.content_faults(&target).await?;
-        if faults.iter().any(|(version, _)| *version == content.version.id) {
-            return Err(Error::corrupt("the content of this document is on record as missing or damaged"));
-        }
+        let mut content = session.open(&Target::Id(entry.id), VersionChoice::Visible).await?;
+        content.refuse_known_fault().await?;
         let first = match content.try_whole() {
             Some(whole) => Some(whole?),
             None => content.next_chunk().await?,

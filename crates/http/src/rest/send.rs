@@ -19,8 +19,8 @@ pub const X_ITEM_ID: &str = "x-item-id";
 
 /// Answers GET or HEAD with an opened document.
 ///
-/// The first bytes are read before the status is sent, so that damage found there is an error. What is found later breaks
-/// the connection: a client never takes a part for the whole.
+/// The first bytes are read before the status is sent, and the record of damage is looked at, so that what is known to be
+/// damaged is an error. Damage that is found later breaks the connection: a client never takes a part for the whole.
 pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
     secure::require_harmless_use(headers)?;
     let etag = format!("\"{}\"", opened.etag());
@@ -58,6 +58,10 @@ pub fn identify(fields: &mut HeaderMap, id: model::Id, version: model::VersionNu
 
 async fn stream_from(mut opened: Content, count: u64) -> Result<Body> {
     let first = opened.next_chunk().await?;
+    // Whoever asks for a part may get what is whole; all of it would break off where the damage is.
+    if count == opened.size() && first.as_ref().is_some_and(|first| (first.len() as u64) < count) {
+        opened.refuse_known_fault().await?;
+    }
     let state = Streaming { opened, read: first, left: count };
     Ok(Body::from_stream(stream::unfold(Some(state), |state| async { next(state?).await })))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use blobs::{BlobReader, Locator};
 use bytes::Bytes;
-use database::content::blob;
 use database::content::version::{self, VersionRow};
+use database::content::{blob, fault};
 use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
 
 use crate::glance::Seen;
@@ -122,6 +122,21 @@ impl Content {
     /// The whole of a small document that is in memory already; none means to ask for chunks, which tell what is wrong with it.
     pub fn try_whole(&mut self) -> Option<Result<Bytes>> {
         self.reader.try_whole().filter(Result::is_ok)
+    }
+
+    /// Refuses content that is on record as missing or damaged, before anything of it is sent: a check read it to its end.
+    ///
+    /// # Errors
+    /// `Corrupt` with code `content_missing` or `content_damaged`.
+    pub async fn refuse_known_fault(&mut self) -> Result<()> {
+        let digest = self.place.digest;
+        let known = self.place.content.database.read(move |reader| fault::find(reader, &digest)).await?;
+        let Some(known) = known.into_iter().find(|known| known.store_id == self.place.store) else { return Ok(()) };
+        let error = match known.state.as_str() {
+            "missing" => Error::not_found(known.detail),
+            _ => Error::corrupt(known.detail),
+        };
+        Err(explain(error, &self.item, self.version.id, &self.place))
     }
 
     /// The next bytes, verified against their digest or checksum; none at the end.

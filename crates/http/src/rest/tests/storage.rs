@@ -116,6 +116,20 @@ async fn a_job_is_started_once_for_each_key_and_asked_to_pause_go_on_and_end() {
 }
 
 #[tokio::test]
+async fn a_document_that_is_on_record_as_damaged_is_refused_as_a_whole_and_gives_its_parts() {
+    let farm = Farm::new().await;
+    farm.put("Documents/a.bin", vec![7; 3_000_000]).await.expect(201);
+    let url = "/api/v1/content/Documents/a.bin";
+    farm.get(url).await.expect(200);
+    let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
+    assert_eq!(crate::damage::find(&admin).await, 1);
+    let refused = farm.get(url).await.expect(503).json();
+    assert_eq!(refused["code"], "content_damaged");
+    let part = farm.send("GET", url, &[("range", "bytes=1000000-1999999")], "").await.expect(206);
+    assert_eq!(part.body, vec![7; 1_000_000]);
+}
+
+#[tokio::test]
 async fn damaged_blobs_are_listed_by_pages_and_resolved() {
     let farm = Farm::new().await;
     for n in 1..=5_u8 {

@@ -35,7 +35,8 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
         Ok(axum::extract::Query(fields)) => Ok(fields),
         Err(error) => {
             let text = error.body_text();
-            Err(bad(text.rsplit_once("query string: ").map_or(text.as_str(), |(_, why)| why)))
+            let why = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, why)| why);
+            Err(bad(&why.replace("invalid digit found in string", "it must be a whole number")))
         }
     }
 }
@@ -127,7 +128,10 @@ impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
 
 /// Reads an identifier in an address.
 pub fn id(word: &str) -> Result<Id> {
-    word.parse().map_err(|_| Error::invalid("an identifier in the address is not one").with_code("invalid_id"))
+    word.parse().map_err(|_| {
+        let text = "an identifier in the address is not a number: copy it from the field `id` of what you mean";
+        Error::invalid(text).with_code("invalid_id")
+    })
 }
 
 /// Reads a JSON object; the depth of nesting is bounded.

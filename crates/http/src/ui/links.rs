@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::Method;
 use axum::response::Response;
 use model::{Error, Id, Result, Right, Timestamp};
-use repository::{Item, LinkRule, NewLink, ShareLink, Target};
+use repository::{Item, LinkRule, NewLink, ShareLink, Target, UNPROVED_DAYS};
 
 use super::caller::{Fields, Sent, Visit};
 use super::fault::Shown;
@@ -76,6 +76,10 @@ pub async fn follow(Path(id): Path<String>, sent: Sent) -> Shown {
 fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) -> Form<'a> {
     let days = typed.map_or_else(|| USUAL_DAYS.min(most).to_string(), |fields| fields.text("days"));
     let uses = typed.map(|fields| fields.text("uses")).unwrap_or_default();
+    let limit = match most > UNPROVED_DAYS {
+        true => page.f2("link.days-hint-proof", most, UNPROVED_DAYS),
+        false => page.f1("link.days-hint", most),
+    };
     Form {
         page,
         title: page.f1("link.new-of", &item.name),
@@ -83,7 +87,7 @@ fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) 
         action: format!("/items/{}/links", item.id),
         fields: vec![
             Field::paragraph(page.s("link.about")),
-            Field::line("days", page.s("link.days"), days).required().hint(page.f1("link.days-hint", most)),
+            Field::line("days", page.s("link.days"), days).required().hint(limit),
             Field::of("password", page.s("link.password"), Input::Line("text")).hint(page.s("link.password-hint")),
             Field::line("uses", page.s("link.uses"), uses).hint(page.s("link.uses-hint")),
         ],

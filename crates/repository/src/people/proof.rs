@@ -41,7 +41,10 @@ impl Session {
         }
         let text = match self.principal.proof {
             Proof::Token => format!("a token cannot {what}: sign in with the password"),
-            _ => format!("to {what}, prove that it is you: your last sign-in was more than ten minutes ago"),
+            _ => format!(
+                "to {what}, prove that it is you: your last sign-in was more than ten minutes ago; sign in anew, or send the \
+                 password with Basic"
+            ),
         };
         Err(Error::forbidden(text).with_code("fresh_sign_in_needed"))
     }

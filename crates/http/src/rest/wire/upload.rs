@@ -13,7 +13,7 @@ use super::time;
 pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> {
     let get = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let bad = |text: &'static str| Error::invalid(text).with_code("invalid_metadata");
-    let id = |text: &str| text.parse().map_err(|_| bad("an identifier in Upload-Metadata is not one"));
+    let id = |text: &str| text.parse().map_err(|_| bad("an identifier in Upload-Metadata is not a number"));
     let mut options = UploadOptions {
         media_type: get("filetype").or_else(|| get("type")).map(ToOwned::to_owned),
         modified_at: get("modified_at").map(time::parse).transpose()?,

@@ -24,6 +24,7 @@ mod files;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod growing;
+mod hot;
 mod index;
 mod large;
 mod layout;

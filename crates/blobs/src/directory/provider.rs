@@ -15,6 +15,7 @@ use super::catalog::Catalog;
 use super::coded::Coding;
 use super::committer::{Committer, Job, closed};
 use super::files::is_gone;
+use super::hot::HotBlobs;
 use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::Layout;
 use super::nursery::Nursery;
@@ -47,6 +48,7 @@ struct Inner {
     catalog: Arc<Catalog>,
     committer: Committer,
     large: Arc<LargeCache>,
+    hot: Arc<HotBlobs>,
     segment_limit: u64,
     segment_bytes: u64,
     owner: Owner,
@@ -65,15 +67,16 @@ impl DirectoryProvider {
             }
             recovery::recover(&layout)?;
             let catalog = Arc::new(Catalog::open(layout, coding)?);
-            let large: Arc<LargeCache> = Arc::default();
+            let (large, hot): (Arc<LargeCache>, Arc<HotBlobs>) = Default::default();
             let idle = {
-                let (catalog, large) = (catalog.clone(), large.clone());
+                let (catalog, large, hot) = (catalog.clone(), large.clone(), hot.clone());
                 let mut seen = 0;
                 move || {
                     let reads = catalog.reads.load(Ordering::Relaxed);
                     if std::mem::replace(&mut seen, reads) == reads {
                         catalog.close_files();
                         large.clear();
+                        hot.clear();
                     }
                 }
             };
@@ -85,6 +88,7 @@ impl DirectoryProvider {
                 catalog,
                 committer,
                 large,
+                hot,
                 segment_limit,
                 segment_bytes: options.segment_bytes,
                 owner,
@@ -195,7 +199,14 @@ impl Inner {
         match place? {
             Place::Segment { id, offset } => {
                 let segment = self.catalog.segment(id)?;
-                Some(Box::new(RecordSource::resident(&segment, offset, digest, size)?))
+                if let Some(bytes) = self.hot.get(&digest, size).filter(|_| !segment.is_dead(offset)) {
+                    return Some(Box::new(RecordSource::Whole(bytes)));
+                }
+                let source = RecordSource::resident(&segment, offset, digest, size)?;
+                if let RecordSource::Whole(bytes) = &source {
+                    self.hot.keep(digest, bytes);
+                }
+                Some(Box::new(source))
             }
             Place::Large => {
                 let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;
@@ -337,6 +348,7 @@ impl Inner {
         for (digest, outcome) in outcomes.iter_mut().filter(|(_, outcome)| outcome.is_ok()) {
             *outcome = large::remove(&self.catalog.layout, digest, !alive.contains(digest));
             self.large.forget(digest);
+            self.hot.forget(digest);
         }
         // What was not found is not deleted when the disk of the store went away meanwhile.
         if let Err(away) = self.catalog.layout.require_present() {

@@ -1,0 +1,99 @@
+//! Small BLOBs that are read again and again, in memory.
+
+use bytes::Bytes;
+use metrics::{Counter, counter};
+use model::Digest;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+/// Longest BLOB that is kept, in bytes.
+const LONGEST: usize = 256 * 1024;
+/// Bytes of all that one store keeps, at most.
+const ROOM: u64 = 32 << 20;
+/// Number of BLOBs that are expected to fit.
+const EXPECTED: usize = 1024;
+/// What keeping one costs besides its bytes, about: its record's header and checksums, the entry, and what the allocator adds.
+const OVERHEAD: usize = 512;
+
+/// BLOBs whose bytes were compared with their checksums when they were read. Those that are read once make room for those
+/// that are read often.
+pub struct HotBlobs {
+    kept: Cache<Digest, Bytes, ByLength>,
+    hits: Counter,
+}
+
+impl Default for HotBlobs {
+    fn default() -> Self {
+        let kept = Cache::with_weighter(EXPECTED, ROOM, ByLength);
+        Self { kept, hits: counter!("strongroom_blob_memory_hits_total") }
+    }
+}
+
+impl HotBlobs {
+    /// Returns the bytes of a BLOB of this size, if they are kept.
+    pub fn get(&self, digest: &Digest, size: u64) -> Option<Bytes> {
+        let bytes = self.kept.get(digest).filter(|bytes| bytes.len() as u64 == size)?;
+        self.hits.increment(1);
+        Some(bytes)
+    }
+
+    /// Keeps the bytes of a BLOB, unless it is too long.
+    pub fn keep(&self, digest: Digest, bytes: &Bytes) {
+        if bytes.len() <= LONGEST {
+            self.kept.insert(digest, bytes.clone());
+        }
+    }
+
+    /// Drops a BLOB that is deleted.
+    pub fn forget(&self, digest: &Digest) {
+        self.kept.remove(digest);
+    }
+
+    /// Drops all of them.
+    pub fn clear(&self) {
+        self.kept.clear();
+    }
+}
+
+#[derive(Clone)]
+struct ByLength;
+
+impl Weighter<Digest, Bytes> for ByLength {
+    fn weight(&self, _: &Digest, bytes: &Bytes) -> u64 {
+        (bytes.len() + OVERHEAD) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(number: u32) -> Digest {
+        Digest::new(*blake3::hash(&number.to_le_bytes()).as_bytes())
+    }
+
+    #[test]
+    fn room_has_a_bound_and_what_is_read_often_outlives_what_is_read_once() {
+        let hot = HotBlobs::default();
+        let often = digest(0);
+        hot.keep(often, &Bytes::from(vec![7; 100_000]));
+        for number in 1..2_000 {
+            assert!(hot.get(&often, 100_000).is_some(), "dropped at {number}");
+            hot.keep(digest(number), &Bytes::from(vec![1; 100_000]));
+        }
+        assert!(hot.kept.weight() <= ROOM && hot.kept.len() > 100, "{} bytes", hot.kept.weight());
+        hot.forget(&often);
+        assert!(hot.get(&often, 100_000).is_none());
+        hot.clear();
+        assert_eq!(hot.kept.len(), 0);
+    }
+
+    #[test]
+    fn long_ones_are_not_kept_and_a_wrong_size_finds_nothing() {
+        let hot = HotBlobs::default();
+        hot.keep(digest(1), &Bytes::from(vec![1; LONGEST + 1]));
+        assert_eq!(hot.kept.len(), 0);
+        hot.keep(digest(1), &Bytes::from(vec![1; LONGEST]));
+        assert!(hot.get(&digest(1), 5).is_none() && hot.get(&digest(1), LONGEST as u64).is_some());
+    }
+}

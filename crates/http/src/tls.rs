@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use axum_server::tls_rustls::RustlsConfig;
 use model::{Error, Result};
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -16,24 +16,78 @@ use crate::server::TlsFiles;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(10);
+/// What the two files hold.
+const CERTIFICATE: &str = "certificate";
+const KEY: &str = "private key";
+
+impl TlsFiles {
+    /// Looks whether a server can use the files, before anything relies on them.
+    ///
+    /// # Errors
+    /// Invalid, naming the file and what is wrong with it.
+    pub fn check(&self) -> Result<()> {
+        read(self).map(drop)
+    }
+}
 
 /// Reads the certificate and its key, which must belong together.
 pub fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
-    let chain = CertificateDer::pem_file_iter(&files.certificate)
-        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
-        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
-    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|e| bad_pem("private key", &files.key, e))?;
+    let chain = CertificateDer::pem_slice_iter(&bytes(CERTIFICATE, &files.certificate)?)
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|error| bad_pem(CERTIFICATE, &files.certificate, error))?;
+    if chain.is_empty() {
+        return Err(bad_pem(CERTIFICATE, &files.certificate, pem::Error::NoItemsFound));
+    }
+    let key = bytes(KEY, &files.key)?;
+    let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| match error {
+        pem::Error::NoItemsFound if is_encrypted(&key) => Error::invalid(format!(
+            "the private key in {} is encrypted: write it without its passphrase, as `openssl pkey` does, and let only \
+             the server's user read it",
+            files.key.display()
+        )),
+        error => bad_pem(KEY, &files.key, error),
+    })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(|e| bad_pem("certificate", &files.certificate, e))?;
+        .map_err(|error| unusable(files, error))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 
-fn bad_pem(what: &str, file: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid(format!("the {what} in {} cannot be used: {error}", file.display())).with_source(error)
+fn bytes(what: &str, file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).map_err(|error| {
+        let text = format!("the {what} {} cannot be read: {error}", file.display());
+        Error::invalid(text).with_source(error)
+    })
+}
+
+fn is_encrypted(key: &[u8]) -> bool {
+    let mark = b"BEGIN ENCRYPTED PRIVATE KEY";
+    key.windows(mark.len()).any(|part| part == mark)
+}
+
+fn bad_pem(what: &str, file: &Path, error: pem::Error) -> Error {
+    let file = file.display();
+    let text = match &error {
+        pem::Error::NoItemsFound => format!("no {what} in PEM form in {file}: name the file that holds it"),
+        _ => format!("the {what} in {file} is damaged: {error}. Take its PEM file again from where it came"),
+    };
+    Error::invalid(text).with_source(error)
+}
+
+fn unusable(files: &TlsFiles, error: rustls::Error) -> Error {
+    let (certificate, key) = (files.certificate.display(), files.key.display());
+    let text = match &error {
+        rustls::Error::InconsistentKeys(_) => format!(
+            "the private key in {key} does not belong to the certificate in {certificate}: name the key with which that \
+             certificate was asked for; the server's own certificate comes first in its file"
+        ),
+        rustls::Error::InvalidCertificate(_) => format!("the certificate in {certificate} cannot be used: {error}"),
+        _ => format!("the private key in {key} cannot be used with the certificate in {certificate}: {error}"),
+    };
+    Error::invalid(text).with_source(error)
 }
 
 /// Reads the files again whenever they change, and at SIGHUP, until it is dropped. While what they hold cannot be used,

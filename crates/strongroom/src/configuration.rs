@@ -153,12 +153,32 @@ impl Settings {
         if let Some(data) = &place.data {
             settings.data = Some(data.clone());
         }
+        check_directory(&settings.directory())?;
+        settings.check_log_format()?;
         Ok(settings)
     }
 
     /// The data directory.
     pub fn directory(&self) -> PathBuf {
         self.data.clone().unwrap_or_else(default_data)
+    }
+
+    fn check_log_format(&self) -> Result<()> {
+        match self.log_format.as_deref() {
+            None | Some("text" | "json") => Ok(()),
+            Some(other) => Err(Error::invalid(format!("log_format is \"{other}\": write \"text\" or \"json\""))),
+        }
+    }
+}
+
+/// Refuses a data directory that is a file, or would lie below one.
+fn check_directory(directory: &Path) -> Result<()> {
+    let is_other = |path: &&Path| std::fs::metadata(path).is_ok_and(|found| !found.is_dir());
+    match directory.ancestors().find(is_other) {
+        None => Ok(()),
+        Some(file) => {
+            Err(Error::invalid(format!("{} is a file, not a directory: give --data a directory", file.display())))
+        }
     }
 }
 

@@ -64,6 +64,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         (None, None) => None,
         _ => return Err(Error::invalid("tls_certificate and tls_key belong together: set both or none")),
     };
+    tls.as_ref().map_or(Ok(()), TlsFiles::check)?;
     let behind_tls_proxy = arguments.behind_tls_proxy || settings.behind_tls_proxy.unwrap_or(false);
     let trust = trust(&settings, behind_tls_proxy)?;
     let public_url = settings.public_url.as_deref().map(str::parse::<PublicUrl>).transpose()?;

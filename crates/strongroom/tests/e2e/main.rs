@@ -17,6 +17,7 @@ mod backup_troubles;
 mod backup_unreadable;
 mod backup_words;
 mod base_backup;
+mod beforehand;
 mod bodies;
 mod broken_answers;
 mod clocks;

@@ -5,9 +5,40 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A size for people, in the unit in which it has at most three digits before the point: `512 bytes`, `1.5 MiB`, `256 GiB`.
+pub fn readable_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return counted(bytes, "byte");
+    }
+    let (mut value, mut unit) = (bytes as f64 / 1024.0, 0);
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = format!("{value:.1}");
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::counted;
+    use super::{counted, readable_size};
+
+    #[test]
+    fn sizes_have_a_unit_that_suits_them() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1_023, "1023 bytes"),
+            (1_024, "1 KiB"),
+            (1_600_000, "1.5 MiB"),
+            (1_023 << 20, "1 GiB"),
+            (256 << 30, "256 GiB"),
+            (u64::MAX, "16 EiB"),
+        ] {
+            assert_eq!(readable_size(bytes), text);
+        }
+    }
 
     #[test]
     fn only_one_is_singular() {

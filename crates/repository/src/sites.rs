@@ -299,7 +299,8 @@ impl Session {
             None
         };
         let most = |bytes: u64| {
-            i64::try_from(bytes).map_err(|_| Error::invalid("a quota is at most 9,223,372,036,854,775,807 bytes"))
+            i64::try_from(bytes)
+                .map_err(|_| Error::invalid("a quota is less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
         };
         let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
         let (content, new_look) = (root.content.clone(), look.clone());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use database::content::upload;
-use model::{Error, Id, Result};
+use model::{Error, Id, Result, readable_size};
 
 use crate::Repository;
 
@@ -96,8 +96,9 @@ impl Claim {
         let in_parts = self.repository.bytes_in_parts(self.user).await?;
         if running.saturating_add(in_parts).saturating_add(more) > limit {
             return Err(Error::exhausted(format!(
-                "your unfinished uploads may take {limit} bytes together, and this one would exceed that: complete or \
-                 cancel others first, or ask who runs the server to raise \"unfinished_bytes_per_user\""
+                "your unfinished uploads may take {} together, and this one would exceed that: complete or \
+                 cancel others first, or ask who runs the server to raise \"unfinished_bytes_per_user\"",
+                readable_size(limit)
             ))
             .with_code("too_much_unfinished"));
         }

@@ -11,7 +11,7 @@ use blobs::{BlobStore, CompactLimits, Entry};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
+use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted, readable_size};
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -80,20 +80,20 @@ pub(super) async fn run(ticket: &Ticket, work: &CollectWork) -> Flow<String> {
     let of = |name: &str| results.get(name).copied().unwrap_or(0);
     if work.dry_run {
         return Ok(format!(
-            "{} ({} bytes) would be marked, {} ({} bytes) deleted, {} ({} bytes) put into quarantine",
+            "{} ({}) would be marked, {} ({}) deleted, {} ({}) put into quarantine",
             counted(of("would_mark_blobs"), "BLOB"),
-            of("would_mark_bytes"),
+            readable_size(of("would_mark_bytes")),
             of("would_delete_blobs"),
-            of("would_delete_bytes"),
+            readable_size(of("would_delete_bytes")),
             of("would_quarantine_blobs"),
-            of("would_quarantine_bytes"),
+            readable_size(of("would_quarantine_bytes")),
         ));
     }
     Ok(format!(
-        "{} marked as unreferenced, {} ({} bytes) deleted, {} put into quarantine",
+        "{} marked as unreferenced, {} ({}) deleted, {} put into quarantine",
         counted(of("marked_blobs"), "BLOB"),
         of("deleted_blobs"),
-        of("deleted_bytes"),
+        readable_size(of("deleted_bytes")),
         of("quarantined_blobs"),
     ))
 }

@@ -4,10 +4,10 @@
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{collection, library, version};
-use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning};
+use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, readable_size};
 
 use crate::session::Guard;
-use crate::view::etag;
+use crate::view::{etag, size};
 
 /// What a client demands of the present state before its change is made (RFC 9110, 13.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,14 +132,16 @@ pub(crate) fn charge(
 
 /// The refusal of bytes for which a quota has no room; `used` tells how many there are already, to who may know.
 pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
+    let [quota, more] = [quota, bytes].map(|bytes| readable_size(size(bytes)));
     let text = match used {
         Some(used) => format!(
-            "the site's quota of {quota} bytes does not allow {bytes} more: {used} are in use, the recycle bin \
-             included; empty it, delete versions or ask for a greater quota"
+            "the site's quota of {quota} does not allow {more} more: {} are in use, the recycle bin included; empty \
+             it, delete versions or ask for a greater quota",
+            readable_size(size(used))
         ),
         None => format!(
-            "the site's quota does not allow {bytes} bytes more: empty your recycle bin, or ask who manages the site \
-             for a greater quota"
+            "the site's quota does not allow {more} more: empty your recycle bin, or ask who manages the site for a \
+             greater quota"
         ),
     };
     Error::exhausted(text).with_code("quota_exceeded")

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Error, Result};
+use model::{Error, Result, readable_size};
 
 /// Where the bytes begin.
 const HEAD: u64 = 4096;
@@ -38,8 +38,10 @@ impl Partial {
             return Err(Error::exhausted("the server has no room for an upload of this size: tell its administrator")
                 .with_code("disk_full")
                 .with_source(format!(
-                    "{length} bytes do not fit into {}, which has {free} left",
-                    directory.display()
+                    "{} do not fit into {}, which has {} left",
+                    readable_size(length),
+                    directory.display(),
+                    readable_size(free)
                 )));
         }
         let make = || -> io::Result<()> {

@@ -68,6 +68,17 @@ impl AbsentDatabase {
         self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
     }
 
+    /// Says how it comes back, to whoever reads the log.
+    pub(crate) fn help(&self) -> String {
+        match self.kind {
+            ErrorKind::Corrupt => format!(
+                "stop the server and run `strongroom restore BACKUP --content-database {}`: it brings the database back from a backup",
+                self.row.name
+            ),
+            _ => "look at what the error names; `strongroom blobs health` says more".to_owned(),
+        }
+    }
+
     /// The error for a request that needs it.
     pub(crate) fn error(&self) -> Error {
         Error::unavailable(format!(

@@ -7,7 +7,7 @@ use blobs::{DirectoryOptions, STORE_MARK};
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::content::version;
 use database::{Database, Location, Schema};
-use model::{Error, Id, IdSource, Principal, Result, Timestamp, id_time};
+use model::{Error, ErrorKind, Id, IdSource, Principal, Result, Timestamp, id_time};
 use search::sandbox::Sandbox;
 
 use crate::access::AccessCache;
@@ -151,7 +151,18 @@ impl Repository {
         serving: bool,
     ) -> Result<(Repository, Option<Created>)> {
         options.check_new_farm()?;
-        let configuration = open_configuration(options).await?;
+        let configuration = open_configuration(options).await.map_err(|error| how_to_restore(options, error))?;
+        let noted = configuration.clone();
+        let opened = Self::open_on(options, configuration, blobs, serving).await;
+        opened.map_err(|error| if noted.damage().is_some() { how_to_restore(options, error) } else { error })
+    }
+
+    async fn open_on(
+        options: &Options,
+        configuration: Database,
+        blobs: DirectoryOptions,
+        serving: bool,
+    ) -> Result<(Repository, Option<Created>)> {
         let existing = configuration.read(farm::find).await?;
         let fresh = existing.is_none();
         if fresh {
@@ -308,6 +319,23 @@ async fn open_configuration(options: &Options) -> Result<Database> {
         }
         opened => opened,
     }
+}
+
+/// Says how a configuration database that is damaged comes back. Other errors stay as they are.
+fn how_to_restore(options: &Options, error: Error) -> Error {
+    let location = options.place_of_configuration();
+    if error.kind() != ErrorKind::Corrupt || !matches!(location, Location::Sqlite(_)) {
+        return error;
+    }
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    Error::corrupt(format!(
+        "the configuration database {location} is damaged or is not a database. It was not changed. To bring the farm back from a \
+         backup, run `strongroom restore BACKUP --data {} --force` while no server runs: its databases are set aside first, and \
+         BLOBs that are still in their stores stay there",
+        options.directory.display()
+    ))
+    .with_code(error.code())
+    .with_source(cause)
 }
 
 /// Refuses to make a farm unless that was asked for, and over what is left of another one.

@@ -97,7 +97,10 @@ async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !same(given.strip_prefix("Bearer ").unwrap_or_default(), &token) {
-        return Ok(refuse(StatusCode::UNAUTHORIZED, "the word that this agent asks for is another one: see --token"));
+        return Ok(refuse(
+            StatusCode::UNAUTHORIZED,
+            "the word that this agent asks for is another one: see --token and STRONGROOM_LAB_TOKEN",
+        ));
     }
     let to_watch = request.uri().path() == "/watch";
     if request.method() != Method::POST || !(to_watch || request.uri().path() == "/run") {

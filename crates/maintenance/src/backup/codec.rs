@@ -267,8 +267,11 @@ fn damaged() -> Error {
 }
 
 pub(crate) fn needs_key() -> Error {
-    Error::invalid("this backup is encrypted: name the file with its key or passphrase by --encrypt-with")
-        .with_code("key_needed")
+    Error::invalid(
+        "this backup is encrypted: name the file with its key or passphrase by --encrypt-with, or in the environment \
+         variable STRONGROOM_BACKUP_KEY_FILE",
+    )
+    .with_code("key_needed")
 }
 
 /// Encodes bytes that are in memory.

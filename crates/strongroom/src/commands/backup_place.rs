@@ -49,11 +49,21 @@ impl Access {
             region: self.s3_region.clone(),
             ..ObjectOptions::default()
         };
-        let secrets = ObjectSecrets {
-            key_id: self.s3_key_id.clone().unwrap_or_default(),
-            secret: std::env::var("STRONGROOM_BACKUP_S3_SECRET").unwrap_or_default(),
-            ..ObjectSecrets::default()
-        };
+        let key_id = self.s3_key_id.clone().unwrap_or_default();
+        let secret = std::env::var("STRONGROOM_BACKUP_S3_SECRET").unwrap_or_default();
+        if key_id.is_empty() != secret.is_empty() {
+            return Err(Error::invalid(match secret.is_empty() {
+                true => {
+                    "the access key for the bucket has no secret: put it into the environment variable \
+                     STRONGROOM_BACKUP_S3_SECRET"
+                }
+                false => {
+                    "STRONGROOM_BACKUP_S3_SECRET is the secret of no access key: name the key by --s3-key-id, or in the \
+                     environment variable STRONGROOM_BACKUP_S3_KEY_ID"
+                }
+            }));
+        }
+        let secrets = ObjectSecrets { key_id, secret, ..ObjectSecrets::default() };
         Ok(BackupPlace::Objects(Box::new(options), Box::new(secrets)))
     }
 }

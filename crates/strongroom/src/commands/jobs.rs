@@ -8,7 +8,7 @@ use model::{Id, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
-use super::blobs::{Verdict, ended, job_json, watcher};
+use super::blobs::{Verdict, ended_alone, job_json, watcher};
 use super::output::{show, table, time};
 use super::transfer::size;
 use crate::commands;
@@ -74,7 +74,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
         }
         Action::Show { id } => {
             let job = session.job(id).await?;
-            let (value, text, _) = ended(session, &job).await?;
+            let (value, text, _) = ended_alone(session, &job).await?;
             Ok((value, listed(std::slice::from_ref(&job)) + "\n" + &text, Verdict::Good))
         }
         Action::Pause { id } => session.ask_job(id, JobRequest::Pause).await.map(asked),
@@ -87,7 +87,7 @@ async fn act(session: &Session, action: Action, as_json: bool) -> Result<(Value,
             let watch = watcher(as_json);
             let job = jobs::follow(session, id, &watch.0).await?;
             drop(watch);
-            ended(session, &job).await
+            ended_alone(session, &job).await
         }
     }
 }

@@ -19,6 +19,7 @@ mod backup_words;
 mod base_backup;
 mod beforehand;
 mod bodies;
+mod bring_back;
 mod broken_answers;
 mod clocks;
 mod cloud;

@@ -1,18 +1,13 @@
 //! `strongroom blobs check`: re-reads everything and names the documents of what is missing or damaged.
 
 use clap::Args;
-use model::{Digest, Result, counted};
+use model::{Result, counted};
 use repository::{BlobFault, CheckWork, Job, Session, Work};
 use serde_json::{Value, json};
 
-use super::faults::{fault_json, fault_table};
+use super::faults::{LISTED, MENDING, fault_json, fault_table, on_record};
 use super::{Shown, parse_size, work};
 use crate::commands::transfer::size;
-
-/// Faults of one page.
-const PAGE: usize = 500;
-/// Faults that are listed.
-const LISTED: usize = 2_000;
 
 /// What to check, and how fast.
 #[derive(Args)]
@@ -36,7 +31,7 @@ impl Check {
         }
         let job = work::here(session, check, as_json).await?;
         let (mut value, mut text, is_sound) = work::ended(session, &job).await?;
-        let faults = faults(session, self.store.as_deref()).await?;
+        let faults = on_record(session, self.store.as_deref()).await?;
         let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
         let (accepted, open): (Vec<_>, Vec<_>) = faults.into_iter().partition(|fault| fault.accepted.is_some());
         for (name, value_of) in [
@@ -61,27 +56,14 @@ impl Check {
     }
 }
 
-/// What is on record of the stores that were checked.
-async fn faults(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>> {
-    let (mut found, mut after): (Vec<BlobFault>, Option<Digest>) = (Vec::new(), None);
-    while found.len() < LISTED {
-        let (page, next) = session.blob_faults(after, PAGE).await?;
-        found.extend(page.into_iter().filter(|fault| store.is_none_or(|store| store == fault.store)));
-        after = next;
-        if after.is_none() {
-            break;
-        }
-    }
-    Ok(found)
-}
-
 /// Words about BLOBs that no document needs, as far as that can be told.
 fn unneeded(job: &Job) -> String {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
     let mut text = String::new();
     if of("unreferenced_blobs") > 0 {
         text.push_str(&format!(
-            "{} ({}) of no document: from uploads that did not come to their end, or what was deleted. That does no harm.\n",
+            "{} ({}) of no document: left by uploads that broke off, by what was deleted, or by a restoration of an older \
+             state. That does no harm; `strongroom blobs collect` removes what nothing needs after a while.\n",
             counted(of("unreferenced_blobs"), "BLOB"),
             size(of("unreferenced_bytes"))
         ));
@@ -114,8 +96,7 @@ fn listed(open: &[BlobFault], accepted: &[BlobFault]) -> String {
     let mut text = String::new();
     if !open.is_empty() {
         text.push_str(&format!(
-            "\n{}\n`strongroom blobs repair --from-backup PLACE` brings back from a backup what documents need; a new upload of the same bytes does as well. \
-             `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
+            "\n{}\n{MENDING} A new upload of the same bytes does as well. `strongroom blobs accept-loss BLOB` puts on record that it is lost.\n",
             fault_table(open)
         ));
     }

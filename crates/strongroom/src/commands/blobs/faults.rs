@@ -9,6 +9,10 @@ use crate::commands::output::{table, time};
 
 /// Faults of one page.
 const PAGE: usize = 1_000;
+/// Faults that a check lists.
+pub const LISTED: usize = 2_000;
+/// What helps with missing and damaged BLOBs.
+pub const MENDING: &str = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back from a backup, while people work.";
 
 /// Lists faults; all is well when each is accepted.
 pub async fn list(session: &Session) -> Result<Shown> {
@@ -18,12 +22,27 @@ pub async fn list(session: &Session) -> Result<Shown> {
         true => {
             "No BLOB is known to be missing or damaged. `strongroom blobs check` looks at all of them.\n".to_owned()
         }
-        false => fault_table(&faults),
+        false if faults.iter().all(|fault| fault.accepted.is_some()) => fault_table(&faults),
+        false => format!("{}\n{MENDING}\n", fault_table(&faults)),
     };
     if next.is_some() {
         text.push_str(&format!("There are more than these {PAGE}.\n"));
     }
     Ok((value, text, faults.iter().all(|fault| fault.accepted.is_some()).into()))
+}
+
+/// What is on record, of one store alone if one is named; not many more than are listed.
+pub async fn on_record(session: &Session, store: Option<&str>) -> Result<Vec<BlobFault>> {
+    let (mut found, mut after): (Vec<BlobFault>, Option<Digest>) = (Vec::new(), None);
+    while found.len() < LISTED {
+        let (page, next) = session.blob_faults(after, PAGE).await?;
+        found.extend(page.into_iter().filter(|fault| store.is_none_or(|store| store == fault.store)));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Faults for programs.

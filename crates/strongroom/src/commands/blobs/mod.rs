@@ -23,7 +23,7 @@ use super::transfer::parse_size;
 use crate::commands;
 use crate::configuration::Place;
 
-pub use work::{ended, job_json, watcher};
+pub use work::{ended_alone, job_json, watcher};
 
 /// What to do with BLOBs.
 #[derive(Args)]
@@ -71,6 +71,9 @@ enum Action {
 
 /// Runs `strongroom blobs`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
+    if let Action::Repair(repair) = &arguments.action {
+        repair.check()?;
+    }
     let (repository, session) = commands::open(&arguments.place).await?;
     let as_json = arguments.place.json;
     let outcome = match arguments.action {

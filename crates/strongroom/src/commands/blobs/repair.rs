@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use maintenance::{Progress, RepairOptions, RepairSummary};
-use model::{Digest, Result, counted};
+use model::{Digest, Error, Result, counted};
 use repository::Session;
 use serde_json::{Value, json};
 
@@ -17,7 +17,6 @@ use crate::commands::transfer::{Bar, shows_progress, size};
 #[derive(Args)]
 pub struct Repair {
     /// The BLOB; with --from-backup may be left out: then every one that `strongroom blobs faults` lists
-    #[arg(required_unless_present = "from_backup")]
     digest: Option<Digest>,
     /// Take the bytes from the newest backup that has them, in this directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "PLACE")]
@@ -27,11 +26,27 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// Looks whether it is said what to repair, before the farm is opened.
+    ///
+    /// # Errors
+    /// Invalid when there is neither a BLOB nor a place of backups.
+    pub fn check(&self) -> Result<()> {
+        if self.digest.is_some() || self.from_backup.is_some() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "it is not said what to bring back. These are the ways:\n  \
+             `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a backup\n  \
+             `strongroom blobs repair BLOB --from-backup BACKUP`: one BLOB, from a backup\n  \
+             `strongroom blobs repair BLOB`: one BLOB, from another store of the farm",
+        ))
+    }
+
     pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
         let Some(place) = &self.from_backup else {
             return match self.digest {
                 Some(digest) => from_stores(session, digest).await,
-                None => Err(model::Error::invalid("name the BLOB, or a place of backups with --from-backup")),
+                None => self.check().map(|()| (Value::Null, String::new(), Verdict::Good)),
             };
         };
         let options = RepairOptions {

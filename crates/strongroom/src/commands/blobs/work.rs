@@ -1,12 +1,14 @@
 //! What `migrate`, `collect`, `check` and `drain` share: a job that is run here with a progress bar, or left to a server.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use maintenance::jobs;
-use model::Result;
-use repository::{Figures, Job, Session, Work};
+use model::{Digest, Result};
+use repository::{Figures, Job, JobError, Session, Work};
 use serde_json::{Value, json};
 
+use super::faults::{MENDING, on_record};
 use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::transfer::{new_bar, pace, shows_progress};
@@ -45,14 +47,73 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
             .map(|error| [error.item.clone(), error.attempts.to_string(), error.message.clone()])
             .collect();
         text.push_str(&format!("\n{}", table(["WHAT", "TRIED", "ERROR"], &rows)));
-        text.push_str(&format!("\n`strongroom jobs resume {}` tries again.\n", job.id));
     }
+    text.push_str(&advice(session, job, &errors).await?);
     let mut value = job_json(job);
     value["errors"] = errors
         .iter()
         .map(|error| json!({ "item": error.item, "attempts": error.attempts, "message": error.message }))
         .collect();
     Ok((value, text, outcome(job)))
+}
+
+/// How a job ended, for whoever does not list the BLOBs that it found missing or damaged.
+pub async fn ended_alone(session: &Session, job: &Job) -> Result<Shown> {
+    let (value, mut text, verdict) = ended(session, job).await?;
+    let faults = job.figures.results.get("faults").copied().unwrap_or(0);
+    if faults > 0 && !text.contains(MENDING) {
+        text.push_str(&format!("\n`strongroom blobs faults` names their documents. {MENDING}\n"));
+    }
+    Ok((value, text, verdict))
+}
+
+/// What helps with the errors of a job.
+async fn advice(session: &Session, job: &Job, errors: &[JobError]) -> Result<String> {
+    let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
+    let digests: HashSet<Digest> = errors.iter().filter_map(|error| error.item.parse().ok()).collect();
+    let lost: HashSet<Digest> = match digests.is_empty() {
+        true => HashSet::new(),
+        false => on_record(session, None).await?.iter().map(|fault| fault.digest).collect(),
+    };
+    let (mut text, mut passing, mut mending) = (String::new(), false, false);
+    let databases: Vec<&str> = errors.iter().filter_map(|error| error.item.strip_prefix("database ")).collect();
+    for error in errors.iter().filter(|error| !error.item.starts_with("database ")) {
+        let is_lost = error.item.parse().is_ok_and(|digest| lost.contains(&digest));
+        (passing, mending) = (passing || !is_lost, mending || is_lost);
+    }
+    if of("databases_damaged") > 0 {
+        text.push_str(&damaged_databases(&databases, of("databases_away") == 0));
+    }
+    passing |= of("databases_away") > 0;
+    if mending {
+        text.push_str(&format!("{MENDING}\n"));
+    }
+    let can_resume = matches!(job.state.as_str(), "incomplete" | "failed" | "paused");
+    if can_resume && passing {
+        text.push_str(&format!(
+            "`strongroom jobs resume {}` tries the rest again, once what it needs is there.\n",
+            job.id
+        ));
+    } else if can_resume && mending {
+        text.push_str(&format!("`strongroom jobs resume {}` then does what was left out.\n", job.id));
+    }
+    Ok(if text.is_empty() { text } else { format!("\n{text}") })
+}
+
+/// Says how damaged databases come back; each by its name where all that were left out are damaged.
+fn damaged_databases(left_out: &[&str], all_damaged: bool) -> String {
+    let mut text = "Look first whether the disk of a database that cannot be read is in order.\n".to_owned();
+    let named: &[&str] = if all_damaged { left_out } else { &["NAME"] };
+    for name in named {
+        let (what, how) = match *name {
+            "configuration" => ("the whole farm", "--force".to_owned()),
+            _ => ("the content database", format!("--content-database {name}")),
+        };
+        text.push_str(&format!(
+            "`strongroom restore BACKUP {how}` brings {what} back from a backup, while no server runs.\n"
+        ));
+    }
+    text
 }
 
 /// A check is as good as what it found; one that could not look at everything has its own status.

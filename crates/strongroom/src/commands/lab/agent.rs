@@ -19,17 +19,20 @@ pub struct Agent {
     listen: SocketAddr,
     /// The word that whoever leads a run must know, 16 characters or more
     #[arg(long, env = "STRONGROOM_LAB_TOKEN", hide_env_values = true, value_name = "WORD")]
-    token: String,
+    token: Option<String>,
 }
 
 impl Agent {
     /// Runs the command until it is interrupted.
     pub async fn run(self) -> Result<ExitCode> {
-        if self.token.len() < SHORTEST {
-            return Err(Error::invalid(format!("the word of an agent needs {SHORTEST} characters or more")));
+        let token = self.token.unwrap_or_default();
+        if token.len() < SHORTEST {
+            return Err(Error::invalid(format!(
+                "an agent needs a word of {SHORTEST} characters or more: give it with --token, or in the environment variable \
+                 STRONGROOM_LAB_TOKEN, to the agent and to `strongroom lab run`"
+            )));
         }
-        let serving =
-            lab::agent::serve(self.listen, self.token, |address| eprintln!("waiting for orders on {address}"));
+        let serving = lab::agent::serve(self.listen, token, |address| eprintln!("waiting for orders on {address}"));
         tokio::select! {
             served = serving => served.map_err(|error| said(&error))?,
             _ = tokio::signal::ctrl_c() => {}

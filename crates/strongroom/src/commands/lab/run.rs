@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use model::Result;
+use model::{Error, Result};
 use serde_json::json;
 
 use super::live::Live;
@@ -55,6 +55,12 @@ pub struct Run {
 impl Run {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode> {
+        if !self.agents.is_empty() && self.token.is_empty() {
+            return Err(Error::invalid(
+                "agents ask for a word: give the one that they were started with by --token, or in the environment variable \
+                 STRONGROOM_LAB_TOKEN",
+            ));
+        }
         let plan = lab::read_plan(&self.plan).map_err(|error| said(&error))?;
         if let Some(label) = &self.label {
             lab::report::check_label(label).map_err(|error| said(&error))?;

@@ -1,0 +1,158 @@
+//! What is damaged is named, and so is the command that brings it back: that very command does.
+
+use std::fs;
+
+use database::Engine;
+
+use crate::support::backups::{Place, document, filled};
+use crate::support::{Farm, bytes, damage, file_with, files_below};
+
+/// Writes over the beginning of a file, or over all behind it.
+fn garble(file: &std::path::Path, header: bool) {
+    let mut found = fs::read(file).unwrap();
+    let part = if header { 0..100 } else { 4_096..found.len() };
+    found[part].fill(0x5a);
+    fs::write(file, found).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_configuration_database_is_named_with_what_brings_it_back() {
+    let place = Place::new();
+    let (farm, server, _client) = filled(Engine::Sqlite, 3).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    assert!(server.stop().success());
+    let file = farm.data.join("configuration.sqlite");
+    let help = format!("`strongroom restore BACKUP --data {} --force`", farm.data.display());
+    for header in [true, false] {
+        garble(&file, header);
+        let before = fs::read(&file).unwrap();
+        let served = farm.try_start().err().expect("the server starts on a damaged database").said;
+        let asked = farm.run(&["blobs", "status"]).unwrap_err().said;
+        for said in [served, asked] {
+            assert!(said.contains(&format!("the configuration database {}", file.display())), "{said}");
+            assert!(said.contains("is damaged") && said.contains(&help), "{said}");
+        }
+        assert!(fs::read(&file).unwrap() == before, "it was changed");
+        farm.json(&["restore", &destination, "--force"]);
+        farm.check_blobs();
+    }
+    farm.start();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_content_database_is_named_with_what_brings_it_back() {
+    let place = Place::new();
+    let (farm, server, _client) = filled(Engine::Sqlite, 3).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    assert!(server.stop().success());
+    let file = farm.data.join("databases/main.sqlite");
+    let help = "strongroom restore BACKUP --content-database main`";
+    for header in [true, false] {
+        garble(&file, header);
+        let mut server = farm.spawn();
+        server.wait_until_it_listens();
+        let said = server.said();
+        assert!(said.contains(file.to_str().unwrap()) && said.contains(help), "{said}");
+        assert!(server.stop().success());
+        let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
+        assert!(checked.contains(help) && !checked.contains("jobs resume"), "{checked}");
+        farm.json(&["restore", &destination, "--content-database", "main"]);
+        farm.check_blobs();
+    }
+}
+
+/// The identifier of the latest job.
+fn latest_job(farm: &Farm) -> String {
+    farm.json(&["jobs", "list"])[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_name_what_helps_and_going_on_only_where_it_does() {
+    let place = Place::new();
+    let (farm, _server, _client) = filled(Engine::Sqlite, 6).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    damage(&farm.data.join("blobs"), &document("kept", 5));
+    let repair = "`strongroom blobs repair --from-backup BACKUP` brings missing and damaged BLOBs back";
+    for words in [&["blobs", "check"][..], &["blobs", "faults"]] {
+        let said = farm.run(words).unwrap_err().said;
+        assert!(said.contains(repair) && !said.contains("jobs resume"), "{words:?}: {said}");
+    }
+    let shown = farm.run(&["jobs", "show", &latest_job(&farm)]).unwrap();
+    assert!(shown.contains(repair) && !shown.contains("jobs resume"), "{shown}");
+
+    farm.json(&["blobs", "stores", "add", "second", "--kind", "directory", "--path", "second"]);
+    let moved = farm.run(&["blobs", "migrate", "--from", "files", "--to", "second"]).unwrap_err().said;
+    let resume = format!("`strongroom jobs resume {}`", latest_job(&farm));
+    assert!(moved.contains(repair) && moved.contains(&format!("{resume} then does what was left out")), "{moved}");
+    farm.json(&["blobs", "repair", "--from-backup", &destination]);
+    let id = latest_job(&farm);
+    farm.json(&["jobs", "resume", &id]);
+    let ended = farm.run(&["jobs", "show", &id]).unwrap();
+    assert!(!ended.contains("jobs resume") && !ended.contains("repair"), "{ended}");
+    farm.check_blobs();
+
+    // A store that is away is looked at again, once it is back.
+    fs::rename(farm.data.join("second"), farm.data.join("away")).unwrap();
+    let away = farm.run(&["blobs", "check"]).unwrap_err().said;
+    assert!(away.contains("jobs resume") && !away.contains("strongroom restore"), "{away}");
+    fs::rename(farm.data.join("away"), farm.data.join("second")).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_restoration_leaves_is_not_called_an_upload_that_broke_off() {
+    let place = Place::new();
+    let (farm, server, client) = filled(Engine::Sqlite, 3).await;
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    assert!(client.put("later.bin", bytes(9, 900_000)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    farm.json(&["restore", &destination, "--force"]);
+    assert!(file_with(&farm.data.join("blobs"), &bytes(9, 900_000)).0.exists());
+    let said = farm.run(&["blobs", "check"]).unwrap();
+    assert!(said.contains("1 BLOB (") && said.contains("or by a restoration of an older state"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repair_of_nothing_says_what_can_be_repaired_and_where_secrets_are_looked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    // Nothing is opened for that, also where there is no farm.
+    let farm = Farm::at(scratch.path().join("data"));
+    let said = farm.run(&["blobs", "repair"]).unwrap_err().said;
+    for way in
+        ["repair --from-backup BACKUP`", "repair BLOB --from-backup BACKUP`", "repair BLOB`: one BLOB, from another"]
+    {
+        assert!(said.contains(&format!("`strongroom blobs {way}")), "{said}");
+    }
+    let program = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        command.env_remove("STRONGROOM_LAB_TOKEN").current_dir(scratch.path());
+        command
+    };
+    for words in [&["lab", "agent", "--listen", "127.0.0.1:0"][..], &["lab", "run", "mixed", "--agents", "127.0.0.1:1"]]
+    {
+        let ended = program().args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("--token") && said.contains("variable STRONGROOM_LAB_TOKEN"), "{words:?}: {said}");
+    }
+    let ended = program().args(["backup", "list", "s3://bucket/farm", "--s3-key-id", "us"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("variable STRONGROOM_BACKUP_S3_SECRET"), "{said}");
+    assert!(files_below(scratch.path()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sizes_in_refusals_are_readable() {
+    let (farm, _server, client) = filled(Engine::Sqlite, 1).await;
+    farm.json(&["site", "quota", "/", "1536k"]);
+    let refused = client.put("large.bin", bytes(1, 3 << 20)).await.unwrap();
+    let text = refused.text();
+    assert!(text.contains("quota of 1.5 MiB does not allow 3 MiB more"), "{}: {text}", refused.status);
+    let sites = farm.json(&["site", "list"]).to_string();
+    assert!(sites.contains("\"quota_bytes\":1572864"), "{sites}");
+    let collected = farm.run(&["blobs", "collect"]).unwrap();
+    assert!(collected.contains("deleted (0 bytes)") || collected.contains("(0 bytes) deleted"), "{collected}");
+}

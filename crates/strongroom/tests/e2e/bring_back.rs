@@ -153,6 +153,8 @@ async fn sizes_in_refusals_are_readable() {
     assert!(text.contains("quota of 1.5 MiB does not allow 3 MiB more"), "{}: {text}", refused.status);
     let sites = farm.json(&["site", "list"]).to_string();
     assert!(sites.contains("\"quota_bytes\":1572864"), "{sites}");
+    let limits = farm.run(&["blobs", "health", "--limits"]).unwrap();
+    assert!(limits.contains("200 GiB") && !limits.contains("214748364800"), "{limits}");
     let collected = farm.run(&["blobs", "collect"]).unwrap();
     assert!(collected.contains("deleted (0 bytes)") || collected.contains("(0 bytes) deleted"), "{collected}");
 }

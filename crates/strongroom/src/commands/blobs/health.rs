@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use database::Looked;
-use model::{Error, Result};
+use model::{Error, Result, readable_size};
 use repository::{Sandbox, Session};
 use serde_json::{Value, json};
 
@@ -48,7 +48,11 @@ async fn limits(session: &Session) -> Result<Shown> {
     let rows: Vec<_> = limits
         .iter()
         .map(|(limit, value)| {
-            [limit.name.to_owned(), value.to_string(), limit.usual.to_string(), limit.meaning.to_owned()]
+            let [value, usual] = [*value, limit.usual].map(|value| match limit.name.ends_with("_bytes") {
+                true => readable_size(value),
+                false => value.to_string(),
+            });
+            [limit.name.to_owned(), value, usual, limit.meaning.to_owned()]
         })
         .collect();
     let text = table(["LIMIT", "VALUE", "USUAL", "OF"], &rows);

@@ -31,23 +31,14 @@ impl Repair {
     /// # Errors
     /// Invalid when there is neither a BLOB nor a place of backups.
     pub fn check(&self) -> Result<()> {
-        if self.digest.is_some() || self.from_backup.is_some() {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            "it is not said what to bring back. These are the ways:\n  \
-             `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a backup\n  \
-             `strongroom blobs repair BLOB --from-backup BACKUP`: one BLOB, from a backup\n  \
-             `strongroom blobs repair BLOB`: one BLOB, from another store of the farm",
-        ))
+        if self.digest.is_some() || self.from_backup.is_some() { Ok(()) } else { Err(unsaid()) }
     }
 
     pub async fn run(self, session: &Session, as_json: bool) -> Result<Shown> {
-        let Some(place) = &self.from_backup else {
-            return match self.digest {
-                Some(digest) => from_stores(session, digest).await,
-                None => self.check().map(|()| (Value::Null, String::new(), Verdict::Good)),
-            };
+        let place = match (&self.from_backup, self.digest) {
+            (Some(place), _) => place,
+            (None, Some(digest)) => return from_stores(session, digest).await,
+            (None, None) => return Err(unsaid()),
         };
         let options = RepairOptions {
             source: self.access.place(place)?,
@@ -61,6 +52,15 @@ impl Repair {
         let summary = outcome?;
         Ok((value(&summary), text(&summary), summary.failed.is_empty().into()))
     }
+}
+
+fn unsaid() -> Error {
+    Error::invalid(
+        "it is not said what to bring back. These are the ways:\n  \
+         `strongroom blobs repair --from-backup BACKUP`: everything that `strongroom blobs faults` lists, from a backup\n  \
+         `strongroom blobs repair BLOB --from-backup BACKUP`: one BLOB, from a backup\n  \
+         `strongroom blobs repair BLOB`: one BLOB, from another store of the farm",
+    )
 }
 
 async fn from_stores(session: &Session, digest: Digest) -> Result<Shown> {

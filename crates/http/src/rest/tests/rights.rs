@@ -19,7 +19,7 @@ async fn hide(farm: &Farm, path: &str) {
 }
 
 /// Makes an account with exactly these rights on an item, which has permissions of its own from then on.
-async fn person(farm: &Farm, login: &str, path: &str, rights: &[Right]) {
+pub async fn person(farm: &Farm, login: &str, path: &str, rights: &[Right]) {
     let id: Id = farm.id(path).await.parse().unwrap();
     let account: Id = farm.account(login).await.parse().unwrap();
     let role = admin(farm).await.create_role(login, rights.iter().copied().collect()).await.unwrap().id;

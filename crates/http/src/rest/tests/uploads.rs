@@ -7,8 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use futures_util::stream;
+use model::Right;
 use serde_json::json;
 
+use super::rights::person;
 use super::{Farm, Reply};
 
 const PART: (&str, &str) = ("content-type", "application/offset+octet-stream");
@@ -142,6 +144,56 @@ async fn rights_and_conditions_are_asked_again_at_the_end() {
     // All bytes are there: asking for the state completes it.
     assert_eq!(farm.send_as("ben", "HEAD", &url, &[TUS], "").await.expect(200).header("x-version"), "1.0");
     assert_eq!(farm.get("/api/v1/content/Documents/b.txt").await.text(), "onetwo");
+}
+
+#[tokio::test]
+async fn to_publish_by_parts_takes_the_right_to_publish() {
+    let farm = Farm::new().await;
+    let site = farm.id("").await;
+    let body = json!({"name": "Drafts", "settings": {"versioning": "major-minor"}});
+    farm.json("POST", &format!("/api/v1/items/{site}/libraries"), body).await.expect(201);
+    farm.put("Drafts/a.txt?publish=true", "one").await.expect(201);
+    let edits = [Right::View, Right::ViewVersions, Right::Add, Right::Edit];
+    person(&farm, "edits", "Drafts", &edits).await;
+    person(&farm, "publishes", "Drafts", &[&edits[..], &[Right::Publish]].concat()).await;
+    let document = farm.id("Drafts/a.txt").await;
+    let create = async |login: &str, place: (&str, &str), publish: &str, length: &str, body: &str| {
+        let said = metadata(&[place, ("publish", publish)]);
+        let fields = [TUS, PART, ("upload-length", length), ("upload-metadata", said.as_str())];
+        farm.send_as(login, "POST", "/api/v1/uploads", &fields, body.to_owned()).await
+    };
+    let (new, next) = (("path", "Drafts/b.txt"), ("document", document.as_str()));
+    let directly = farm.send_as("edits", "PUT", "/api/v1/content/Drafts/b.txt?publish=true", &[], "two").await;
+    let refusal = directly.expect(403).json();
+    for place in [new, next] {
+        for (length, body) in [("3", "two"), ("3", ""), ("0", "")] {
+            let refused = create("edits", place, "true", length, body).await.expect(403).json();
+            assert_eq!(refused["code"], refusal["code"], "{place:?} {length}: {refused}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(farm.data().join("uploads")).map_or(0, Iterator::count), 0, "refused before a byte");
+    farm.get("/api/v1/content/Drafts/b.txt").await.expect(404);
+    assert_eq!(farm.get("/api/v1/content/Drafts/a.txt").await.expect(200).header("x-version"), "1.0");
+    // Without publishing it is a draft, which others do not see.
+    assert_eq!(create("edits", new, "false", "3", "two").await.expect(201).header("x-version"), "0.1");
+    assert_eq!(create("edits", next, "false", "3", "two").await.expect(201).header("x-version"), "1.1");
+    assert_eq!(create("publishes", next, "true", "3", "new").await.expect(201).header("x-version"), "2.0");
+    // The right is asked for again at the end.
+    let url = create("publishes", next, "true", "6", "one").await.expect(201).header("location").to_owned();
+    let library = farm.id("Drafts").await;
+    let grants = format!("/api/v1/items/{library}/permissions/grants");
+    let listed = farm.get(&format!("/api/v1/items/{library}/permissions")).await.expect(200).json();
+    let of = |role: &str| {
+        let found = listed["grants"].as_array().unwrap().iter().find(|grant| grant["role_name"] == role);
+        let found = found.unwrap_or_else(|| panic!("{listed}"));
+        (found["principal"]["id"].as_str().unwrap(), found["role"].as_str().unwrap())
+    };
+    let (who, role) = of("publishes");
+    farm.send("DELETE", &format!("{grants}/{who}/{role}"), &[], "").await.expect(204);
+    farm.json("POST", &grants, json!({"principal": who, "role": of("edits").1})).await.expect(204);
+    let last = send(&farm, "publishes", &url, 3, "two").await;
+    assert_eq!(last.expect(403).json()["code"], refusal["code"]);
+    assert_eq!(farm.get("/api/v1/content/Drafts/a.txt").await.expect(200).text(), "new");
 }
 
 #[tokio::test]

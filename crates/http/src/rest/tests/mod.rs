@@ -4,6 +4,7 @@ mod access;
 mod content;
 pub(crate) mod description;
 mod extremes;
+mod lines;
 mod listing;
 mod rights;
 mod search;

@@ -6,6 +6,7 @@ pub(crate) mod description;
 mod extremes;
 mod lines;
 mod listing;
+mod places;
 mod rights;
 mod search;
 mod storage;

@@ -98,14 +98,15 @@ fn create_with_mode(path: &Path, mode: u32) -> Result<()> {
     let missing = path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
     for path in missing.collect::<Vec<_>>().into_iter().rev() {
         match DirBuilder::new().mode(mode).create(path) {
-            Ok(()) => {
-                if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                    sync_directory(parent)?;
-                }
-            }
-            // Somebody else was faster.
+            Ok(()) => {}
+            // Somebody else was faster, and may not have flushed it yet.
             Err(_) if path.is_dir() => {}
             Err(error) => return Err(failed("create", path, error)),
+        }
+        match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new("."))?,
+            Some(parent) => sync_directory(parent)?,
+            None => {}
         }
     }
     Ok(())

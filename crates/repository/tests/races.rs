@@ -5,6 +5,8 @@
 mod support;
 
 use bytes::Bytes;
+use database::configuration::farm::next_server;
+use database::{Database, Schema};
 use model::{ErrorKind, Id, Name, Role};
 use repository::{
     Destination, NewStore, Options, PolicyChange, PolicyTarget, Repository, Session, StoreState, Target, UploadOptions,
@@ -139,6 +141,42 @@ async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_wa
         again.finish().await.unwrap();
         let read = get(&admin, "Documents/held").await.unwrap();
         assert!(read.as_bytes() == content);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_whose_numbers_look_alike_make_no_identifier_twice() {
+    each_farm(|farm| async move {
+        // Only the low 10 bits of a number are in an identifier, and every command counts as a start.
+        let configuration =
+            Database::open(&farm.configuration.location, Schema::Configuration, &Default::default()).await.unwrap();
+        configuration.write(|starts| (1..1_024).try_for_each(|_| next_server(starts).map(drop))).await.unwrap();
+        configuration.close().await;
+        let options = Options {
+            directory: farm.directory.path().to_owned(),
+            configuration: Some(farm.configuration.location.clone()),
+            content: None,
+            administrator_password: None,
+            create: false,
+        };
+        let other = Repository::open_for_command(&options).await.unwrap();
+        let here = farm.administrator().await;
+        let there = other.as_caller(other.farm_administrator().await.unwrap());
+        let make = async |session: &Session, whose: &str| {
+            let mut made = Vec::new();
+            for number in 0..30 {
+                let name = Name::new(format!("{whose} {number}")).unwrap();
+                made.push(session.create_folder(&at("Documents"), &name).await.unwrap().id);
+            }
+            made
+        };
+        let (here, there) = tokio::join!(make(&here, "here"), make(&there, "there"));
+        let number = |id: &Id| id.get() >> 12 & 0x3ff;
+        assert!(here.iter().chain(&there).all(|id| number(id) == number(&here[0])), "{here:?} {there:?}");
+        // Not by luck: what one may use begins where that of the other ends.
+        assert!(here.iter().max() < there.iter().min(), "{here:?} {there:?}");
+        other.close().await;
     })
     .await;
 }

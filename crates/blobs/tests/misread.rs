@@ -1,5 +1,5 @@
-//! Reads that give wrong bytes and no error, while a store is compacted: what was copied is what was found good, or the original
-//! stays.
+//! Reads that give wrong bytes and no error, while a store is compacted: what was copied is what was found good, or the
+//! original stays.
 //!
 //! Bytes are garbled in every read of a process by strace, so that each case runs in a process of its own.
 
@@ -22,8 +22,8 @@ fn content(seed: u64) -> Bytes {
     random_bytes(seed, if seed % 4 == 3 { 200_000 } else { 20_000 })
 }
 
-/// Compacts a store while the n-th read of a segment in each thread gives a wrong byte. Answers how many did, and how many segments
-/// were left alone.
+/// Compacts a store while the n-th read of a segment in each thread gives a wrong byte. Answers how many did, and how
+/// many segments were left alone.
 fn compact_with_a_wrong_byte(store: &Path, read: usize) -> (usize, usize) {
     let trace = store.with_extension("trace");
     let mut command = Command::new("strace");

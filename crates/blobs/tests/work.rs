@@ -1,5 +1,5 @@
-//! Work that does not grow with what is there, and names that are flushed: counted by strace, so that each case runs in a process
-//! of its own.
+//! Work that does not grow with what is there, and names that are flushed: counted by strace, so that each case runs in
+//! a process of its own.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -22,7 +22,7 @@ const MANY: usize = 100;
 const PAGE: usize = 10;
 const AHEAD: usize = 32;
 
-/// Runs a case of this file under strace and answers with these calls of it, in their order, with the paths of descriptors.
+/// Runs a case of this file under strace and answers with these calls of it, in their order, with paths of descriptors.
 fn calls_of(case: &str, store: &Path, calls: &str) -> Vec<String> {
     let trace = store.with_extension("trace");
     let mut command = Command::new("strace");
@@ -125,7 +125,8 @@ fn names_of_new_directories_are_flushed_before_anything_in_them_is_acknowledged(
         let flushed = |call: &String| call.contains("fsync(") && call.contains(&parent) && call.ends_with(" = 0");
         assert!(calls[at..stored].iter().any(flushed), "{} is not flushed: {calls:#?}", path.display());
     }
-    // One that was named from where the process was, and one in it; `new`, two below it, the store, its parts, one of large files.
+    // One that was named from where the process was, and one in it; `new`, two below it, the store, its parts, and one
+    // of large files.
     assert!(made >= 9, "{calls:#?}");
 }
 

@@ -20,8 +20,8 @@ struct Granted {
     ranges: Vec<IdRange>,
 }
 
-/// Starts again and again with a clock that goes back and forth. Each start has its range made longer twice; every second one
-/// gives back what it did not use.
+/// Starts again and again with a clock that goes back and forth. Each start has its range made longer twice; every
+/// second one gives back what it did not use.
 async fn process(db: Database, offset: i64) -> Granted {
     let mut all = Granted::default();
     for start in 0..STARTS {

@@ -7,8 +7,10 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch><D:select><D:prop><D:displayname/></D:prop></D:select>\
-    <D:from><D:scope><D:href>/dav/Documents/</D:href><D:depth>1</D:depth></D:scope></D:from></D:basicsearch></D:searchrequest>";
+const SEARCH: &str = "<D:searchrequest xmlns:D='DAV:'><D:basicsearch>\
+    <D:select><D:prop><D:displayname/></D:prop></D:select>\
+    <D:from><D:scope><D:href>/dav/Documents/</D:href><D:depth>1</D:depth></D:scope></D:from>\
+    </D:basicsearch></D:searchrequest>";
 /// As many as one person may have under way.
 const MOST: usize = 4;
 

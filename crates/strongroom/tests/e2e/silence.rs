@@ -1,4 +1,5 @@
-//! A remote store that takes connections and says nothing: whoever does not need it does not notice, and whoever does is told soon.
+//! A remote store that takes connections and says nothing, and a disk that takes long to read: whoever does not need them does not
+//! notice, and whoever needs the store is told soon.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use blobs::testing::s3::S3Server;
 use database::Engine;
 use reqwest::{Method, StatusCode};
 
-use crate::support::{Farm, bytes, empty};
+use crate::support::{Farm, Injector, bytes, empty, files_below};
 
 /// Longer than the patience with one silent store, shorter than that with two questions one after the other.
 const SOON: Duration = Duration::from_secs(45);
@@ -156,4 +157,39 @@ async fn several_silent_stores_are_asked_at_once() {
     assert!(["first", "second", "third"].iter().all(|name| health.contains(&format!("BLOB store {name}"))), "{health}");
     // Each takes ten seconds.
     assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_that_wait_for_the_disk_of_a_database_hold_up_nobody_else() {
+    let readers = database::Options::default().readers;
+    let farm = Farm::on(Engine::Sqlite).await;
+    let server = farm.start();
+    let client = server.client(&farm.token());
+    for number in 0..readers {
+        assert!(client.put(&format!("{number}.txt"), bytes(number as u64, 10_000)).await.unwrap().status.is_success());
+    }
+    let databases = files_below(&farm.data.join("databases"));
+    let scratch = tempfile::tempdir().unwrap();
+    // Nobody has read since the last change, so that each connection asks the disk, and waits longer than anybody below.
+    let wait = Duration::from_secs(20);
+    let injector = Injector::delay(&server, "pread64", wait, &databases, &scratch.path().join("log"));
+    let requests: Vec<_> = (0..readers)
+        .map(|number| {
+            let client = client.clone();
+            tokio::spawn(async move { client.get(&format!("{number}.txt")).await.unwrap() })
+        })
+        .collect();
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(3) {
+        for path in ["/healthz", "/assets/app.css"] {
+            let asked = client.send(Method::GET, path, Vec::new());
+            let answer = tokio::time::timeout(wait / 2, asked).await;
+            answer.unwrap_or_else(|_| panic!("{path} waits for the disk of a database that it does not need")).unwrap();
+        }
+    }
+    assert!(requests.iter().any(|request| !request.is_finished()), "nobody asked the disk");
+    injector.detach();
+    for request in requests {
+        assert_eq!(request.await.unwrap().status, StatusCode::OK);
+    }
 }

@@ -1,4 +1,4 @@
-//! Makes system calls of a running server fail.
+//! Makes system calls of a running server fail or wait.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Server;
 
-/// strace on a running server, which fails calls of one kind.
+/// strace on a running server, which tampers with calls of one kind.
 pub struct Injector {
     strace: Child,
     log: PathBuf,
@@ -15,7 +15,16 @@ pub struct Injector {
 impl Injector {
     /// Has calls fail, from now on, at the times that strace calls `when`; where paths are given, those on them alone.
     pub fn attach(server: &Server, calls: &str, error: &str, when: &str, paths: &[PathBuf], log: &Path) -> Self {
-        let inject = format!("inject={calls}:error={error}:when={when}");
+        Self::with(server, calls, &format!("error={error}:when={when}"), paths, log)
+    }
+
+    /// Has each call on these paths wait from now on, for so long before it is made.
+    pub fn delay(server: &Server, calls: &str, time: Duration, paths: &[PathBuf], log: &Path) -> Self {
+        Self::with(server, calls, &format!("delay_enter={}", time.as_micros()), paths, log)
+    }
+
+    fn with(server: &Server, calls: &str, fault: &str, paths: &[PathBuf], log: &Path) -> Self {
+        let inject = format!("inject={calls}:{fault}");
         let mut strace = Command::new("strace")
             .args(["-f", "-y", "-Y", "-e", &format!("trace={calls}"), "-e", &inject, "-o"])
             .arg(log)
@@ -44,7 +53,10 @@ impl Injector {
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         self.strace.wait().unwrap();
         let text = std::fs::read_to_string(&self.log).unwrap();
-        text.lines().filter(|line| line.contains("(INJECTED)")).map(str::to_owned).collect()
+        text.lines()
+            .filter(|line| ["(INJECTED)", "(DELAYED)"].iter().any(|mark| line.contains(mark)))
+            .map(str::to_owned)
+            .collect()
     }
 }
 

@@ -21,6 +21,9 @@ pub struct BlobReader {
 }
 
 impl BlobReader {
+    /// Length up to which a BLOB is delivered at once, in bytes: all of it is verified before anything of it is there.
+    pub const AT_ONCE: u64 = CHUNK;
+
     pub(crate) fn new(digest: Digest, size: u64, source: Box<dyn Source>) -> Self {
         Self { digest, size, range: 0..size, source }
     }

@@ -6,11 +6,14 @@
 mod support;
 
 use std::fs::File;
+use std::io::IoSliceMut;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use blobs::testing::random_bytes;
 use blobs::{Entry, Outcome, digest_of};
 use model::{ErrorKind, Timestamp};
+use rustix::io::ReadWriteFlags;
 use support::*;
 
 /// The file that holds a BLOB, and where it begins there.
@@ -52,4 +55,51 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
         let checked = store.reread(entry).await.unwrap();
         assert!(matches!(checked, Outcome::Damaged { .. }), "{length}: {checked:?}");
     }
+}
+
+/// Whether the file system tells what it has in memory; where it does not, nothing is kept.
+fn tells_what_is_in_memory(root: &Path) -> bool {
+    let path = root.join("probe");
+    std::fs::write(&path, [1; 100]).unwrap();
+    let file = File::open(&path).unwrap();
+    let mut bytes = [0; 100];
+    let read = rustix::io::preadv2(&file, &mut [IoSliceMut::new(&mut bytes)], 0, ReadWriteFlags::NOWAIT);
+    std::fs::remove_file(&path).unwrap();
+    read == Ok(100)
+}
+
+#[tokio::test]
+async fn short_blobs_that_were_read_are_served_from_memory_until_they_are_deleted_or_written_anew() {
+    let root = tempfile::tempdir().unwrap();
+    if !tells_what_is_in_memory(root.path()) {
+        return;
+    }
+    let content = random_bytes(1, 200_000);
+    let store = open(root.path()).await;
+    let stored = put(&store, &content).await;
+    assert!(get(&store, &stored).await.unwrap() == content);
+    let (path, at) = place_of(root.path(), &content);
+    let file = File::options().write(true).open(&path).unwrap();
+    file.write_all_at(b"damage", at + 100).unwrap();
+    assert!(get(&store, &stored).await.unwrap() == content, "it was not kept");
+
+    // The damaged record is found by the upload, and what is read back is the new one.
+    let again = put(&store, &content).await;
+    assert!(again.locator != stored.locator, "no new record was written");
+    let (path, at) = {
+        let found = all_files(root.path()).into_iter().find_map(|path| {
+            let bytes = std::fs::read(&path).unwrap();
+            let at = bytes.windows(content.len()).position(|window| window == content)?;
+            Some((path, at as u64))
+        });
+        found.unwrap()
+    };
+    File::options().write(true).open(&path).unwrap().write_all_at(b"damage", at + 100).unwrap();
+    let read = get(&store, &again).await;
+    assert_eq!(read.err().map(|error| error.kind()), Some(ErrorKind::Corrupt), "the new record was not read");
+
+    let other = put(&store, &random_bytes(2, 1_000)).await;
+    assert!(get(&store, &other).await.is_ok());
+    store.delete(other.digest).await.unwrap();
+    assert_eq!(get(&store, &other).await.err().map(|error| error.kind()), Some(ErrorKind::NotFound));
 }

@@ -1,8 +1,9 @@
 //! BLOBs that were found missing or damaged, by a check or by whoever read them: listing them with the documents that need them, or putting on record that they
 //! are lost. How they are brought back does not belong here.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, Entry, Outcome};
 use database::content::blob;
@@ -20,6 +21,10 @@ const NAMED: usize = 20;
 const MOST_STORES: usize = 64;
 /// BLOBs that are asked for again at once because somebody could not read them.
 const NOTED_AT_ONCE: usize = 4;
+/// How long a BLOB on record is left alone after it was read again for somebody who wanted it.
+const LOOKED_AGAIN: Duration = Duration::from_secs(5 * 60);
+/// BLOBs on record that are read again within that time, at most.
+const MOST_LOOKED: usize = 1_000;
 
 /// A BLOB that is not as it must be.
 #[derive(Clone, Debug)]
@@ -200,19 +205,59 @@ pub async fn note_unreadable(
     Ok(())
 }
 
-/// BLOBs that could not be read and are being asked for again, beside the requests that met them.
+/// Reads a BLOB of `size` bytes again that is on record as missing or damaged in a store, and takes it off the record when it is
+/// whole.
+async fn settle_if_intact(
+    database: &Database,
+    (store, from): (Id, &BlobStore),
+    (digest, size): (Digest, u64),
+) -> Result<()> {
+    from.confirm(digest, size).await?;
+    match from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await? {
+        Outcome::Intact => database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await,
+        _ => Ok(()),
+    }
+}
+
+/// BLOBs that could not be read, or are on record, and are being read again, beside the requests that met them.
 #[derive(Default)]
-pub(crate) struct Noting(Mutex<HashSet<(Id, Digest)>>);
+pub(crate) struct Noting(Mutex<Notes>);
+
+#[derive(Default)]
+struct Notes {
+    busy: HashSet<Key>,
+    /// Those on record that were read again, and when.
+    looked: HashMap<Key, Instant>,
+}
+
+/// Identifier of a content database, and a BLOB that it needs.
+type Key = (Id, Digest);
 
 impl Noting {
-    /// Begins with one, unless it is under way already or enough others are.
-    fn begin(&self, key: (Id, Digest)) -> bool {
-        let mut busy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        busy.len() < NOTED_AT_ONCE && busy.insert(key)
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, key: (Id, Digest)) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    /// Begins with one, unless it is under way already or enough others are.
+    fn begin(&self, key: Key) -> bool {
+        let mut notes = self.notes();
+        notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key)
+    }
+
+    /// Begins with one that is on record, unless it was looked at a moment ago.
+    fn begin_again(&self, key: Key) -> bool {
+        let mut notes = self.notes();
+        notes.looked.retain(|_, at| at.elapsed() < LOOKED_AGAIN);
+        let is_due = notes.looked.len() < MOST_LOOKED && !notes.looked.contains_key(&key);
+        let begun = is_due && notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key);
+        if begun {
+            notes.looked.insert(key, Instant::now());
+        }
+        begun
+    }
+
+    fn end(&self, key: Key) {
+        self.notes().busy.remove(&key);
     }
 }
 
@@ -231,6 +276,25 @@ impl Session {
             };
             if let Err(error) = note.await {
                 tracing::warn!(blob = %digest, error = error.report(), "a BLOB that cannot be read is not on record");
+            }
+            repository.inner.noting.end(key);
+        });
+    }
+
+    /// Sees to it that a BLOB which is on record is read again, so that a disk that has recovered is believed. Nobody waits for that.
+    pub(crate) fn look_again(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
+        let key = (content.row.id, digest);
+        if !self.repository.inner.noting.begin_again(key) {
+            return;
+        }
+        let (repository, content) = (self.repository.clone(), content.clone());
+        tokio::spawn(async move {
+            let look = async {
+                let map = repository.map().await?;
+                settle_if_intact(&content.database, (store, map.store(store, &content)?), (digest, size)).await
+            };
+            if let Err(error) = look.await {
+                tracing::debug!(blob = %digest, error = error.report(), "a BLOB stays on record");
             }
             repository.inner.noting.end(key);
         });

@@ -121,6 +121,8 @@ impl Inner {
         let table = ChunkSums::of(&pieces).into_table(&digest);
         let answer = self.committer.submit(Job { digest, extent, pieces, table, replaces: damaged.clone() });
         let placed = answer.await.map_err(|_| closed())??;
+        // Whoever reads it back is to find what was written now.
+        self.hot.forget(&digest);
         if !damaged.is_empty() {
             let this = self.clone();
             // The good copy is durable and is found beside them, so that they only take space.
@@ -483,6 +485,7 @@ impl Provider for DirectoryProvider {
             inner.closed.store(true, Ordering::Relaxed);
             inner.committer.close();
             inner.large.clear();
+            inner.hot.clear();
             Ok(())
         }))
     }

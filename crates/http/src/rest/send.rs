@@ -1,7 +1,7 @@
 //! Sends a document's bytes: small ones that are in memory at once, others chunk by chunk.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
@@ -33,6 +33,10 @@ pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, 
         inline,
     };
     let Plan { mut response, bytes } = content::plan(method, headers, &about)?;
+    // Whoever asks for a part may get what is whole; all of it would break off where the damage is.
+    if response.status() == StatusCode::OK {
+        opened.refuse_known_fault().await?;
+    }
     let fields = response.headers_mut();
     identify(fields, opened.item.id, opened.version.number);
     if let Some((start, count)) = bytes {
@@ -58,10 +62,6 @@ pub fn identify(fields: &mut HeaderMap, id: model::Id, version: model::VersionNu
 
 async fn stream_from(mut opened: Content, count: u64) -> Result<Body> {
     let first = opened.next_chunk().await?;
-    // Whoever asks for a part may get what is whole; all of it would break off where the damage is.
-    if count == opened.size() && first.as_ref().is_some_and(|first| (first.len() as u64) < count) {
-        opened.refuse_known_fault().await?;
-    }
     let state = Streaming { opened, read: first, left: count };
     Ok(Body::from_stream(stream::unfold(Some(state), |state| async { next(state?).await })))
 }

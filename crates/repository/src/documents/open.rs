@@ -124,14 +124,19 @@ impl Content {
         self.reader.try_whole().filter(Result::is_ok)
     }
 
-    /// Refuses content that is on record as missing or damaged, before anything of it is sent: a check read it to its end.
+    /// Refuses content that is on record as missing or damaged, before anything of it is sent. Sees to it that the record is
+    /// compared with the store soon, which may be whole again. Short content is verified as a whole anyway.
     ///
     /// # Errors
     /// `Corrupt` with code `content_missing` or `content_damaged`.
     pub async fn refuse_known_fault(&mut self) -> Result<()> {
+        if self.version.size <= BlobReader::AT_ONCE {
+            return Ok(());
+        }
         let digest = self.place.digest;
         let known = self.place.content.database.read(move |reader| fault::find(reader, &digest)).await?;
         let Some(known) = known.into_iter().find(|known| known.store_id == self.place.store) else { return Ok(()) };
+        self.place.session.look_again(&self.place.content, self.place.store, digest, self.place.size);
         let error = match known.state.as_str() {
             "missing" => Error::not_found(known.detail),
             _ => Error::corrupt(known.detail),

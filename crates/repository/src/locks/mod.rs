@@ -4,9 +4,9 @@
 
 mod rules;
 
-use database::Transaction;
-use database::content::lock;
 use database::content::node::NodeRow;
+use database::content::{lock, tree};
+use database::{Reader, Transaction};
 use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::require_free;
@@ -127,15 +127,28 @@ impl Session {
         Ok(locks)
     }
 
-    /// Returns whether a check-out by somebody else, or a lock whose token was not shown, is in the way of a change of an
-    /// item with all that it holds.
+    /// Returns whether something keeps an item from being taken out of its place: a check-out by somebody else, or a lock whose
+    /// token was not shown, on the item, on what it holds or on the folder that it is in.
     ///
     /// # Errors
     /// `NotFound`; `Forbidden` for who may not open the item.
-    pub async fn is_held(&self, target: &Target) -> Result<bool> {
+    pub async fn is_held_in_place(&self, target: &Target) -> Result<bool> {
         let located = self.locate(target).await?;
         located.require(Right::View)?;
-        match self.require_not_held(&located).await {
+        let (id, caller) = (located.node().id, self.principal.id);
+        let look = move |reader: &mut Reader<'_>| tree::held_by_another(reader, id, caller);
+        if located.content.database.read(look).await?.is_some() {
+            return Ok(true);
+        }
+        let unlocked = match located.parent().map(|parent| parent.id) {
+            Some(parent) => self.require_place_unlocked(&self.locate(&parent.into()).await?).await,
+            None => Ok(()),
+        };
+        let free = match unlocked {
+            Ok(()) => self.require_unlocked(&located).await,
+            locked => locked,
+        };
+        match free {
             Ok(()) => Ok(false),
             Err(error) if error.kind() == ErrorKind::Locked => Ok(true),
             Err(error) => Err(error),

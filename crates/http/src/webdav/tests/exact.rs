@@ -1,5 +1,7 @@
 //! Requests that could mean something else than what would be done are refused, with the right words.
 
+use serde_json::json;
+
 use super::{EXCLUSIVE, dav, lock, place, versions};
 use crate::rest::tests::Farm;
 
@@ -88,8 +90,17 @@ async fn a_lock_that_is_in_the_way_of_another_is_told_as_that() {
     let names = |place: &str| format!("<D:lock-token-submitted><D:href>/dav/Documents/{place}</D:href>");
     assert!(refused.contains(&names("a.txt")), "{refused}");
     farm.put("Documents/b.txt", "one").await.expect(201);
-    let refused = place(&farm, "MOVE", "a.txt", "c.txt", &[]).await.expect(423).text();
-    assert!(refused.contains(&names("a.txt")), "{refused}");
+    farm.put("Documents/open/c.txt", "one").await.expect(201);
+    farm.put("Documents/taken/d.txt", "one").await.expect(201);
+    dav(&farm, "LOCK", "open", &[("depth", "0")], EXCLUSIVE).await.expect(200);
+    let (taken, root, bert) = (farm.id("Documents/taken/d.txt").await, farm.id("").await, farm.account("bert").await);
+    let body = json!({"principal": bert, "role": model::Role::CONTRIBUTE.to_string()});
+    farm.json("POST", &format!("/api/v1/items/{root}/permissions/grants"), body).await.expect(204);
+    farm.send_as("bert", "PUT", &format!("/api/v1/items/{taken}/check-out"), &[], "").await.expect(204);
+    for source in ["a.txt", "open/c.txt", "taken"] {
+        let refused = place(&farm, "MOVE", source, "e", &[]).await.expect(423).text();
+        assert!(refused.contains(&names(source)), "{source}: {refused}");
+    }
     for method in ["MOVE", "COPY"] {
         let refused = place(&farm, method, "b.txt", "a.txt", &[]).await.expect(423).text();
         assert!(refused.contains(&names("a.txt")), "{method}: {refused}");

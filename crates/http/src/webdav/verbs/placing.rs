@@ -38,8 +38,9 @@ pub async fn place(ask: Ask) -> Outcome {
     let placed = match placed {
         Ok(placed) => placed,
         Err(error) => {
-            // A lock is on what is taken away, or else on the place for it.
-            let is_source = !copies && error.kind() == ErrorKind::Locked && ask.session.is_held(&source).await?;
+            // What is in the way is with what is taken away, or else with the place for it; another error says nothing new.
+            let is_moved = !copies && error.kind() == ErrorKind::Locked;
+            let is_source = is_moved && ask.session.is_held_in_place(&source).await.unwrap_or(false);
             let href = if is_source { ask.href } else { href::write(&to.to_string(), false) };
             return Err(Failure::from(error).locked_at(&href));
         }

@@ -6,6 +6,9 @@ use model::Digest;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::reading::RecordSource;
+use super::segment::Segment;
+
 /// Longest BLOB that is kept, in bytes.
 const LONGEST: usize = 256 * 1024;
 /// Bytes of all that one store keeps, at most.
@@ -30,15 +33,27 @@ impl Default for HotBlobs {
 }
 
 impl HotBlobs {
+    /// Opens the record of a BLOB at this place, if that takes no waiting: from memory when the BLOB is kept, and keeps it otherwise.
+    pub fn open(&self, segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<RecordSource> {
+        if let Some(bytes) = self.get(&digest, size).filter(|_| !segment.is_dead(offset)) {
+            return Some(RecordSource::Whole(bytes));
+        }
+        let source = RecordSource::resident(segment, offset, digest, size)?;
+        if let RecordSource::Whole(bytes) = &source {
+            self.keep(digest, bytes);
+        }
+        Some(source)
+    }
+
     /// Returns the bytes of a BLOB of this size, if they are kept.
-    pub fn get(&self, digest: &Digest, size: u64) -> Option<Bytes> {
+    fn get(&self, digest: &Digest, size: u64) -> Option<Bytes> {
         let bytes = self.kept.get(digest).filter(|bytes| bytes.len() as u64 == size)?;
         self.hits.increment(1);
         Some(bytes)
     }
 
     /// Keeps the bytes of a BLOB, unless it is too long.
-    pub fn keep(&self, digest: Digest, bytes: &Bytes) {
+    fn keep(&self, digest: Digest, bytes: &Bytes) {
         if bytes.len() <= LONGEST {
             self.kept.insert(digest, bytes.clone());
         }

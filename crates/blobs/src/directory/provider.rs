@@ -201,14 +201,7 @@ impl Inner {
         match place? {
             Place::Segment { id, offset } => {
                 let segment = self.catalog.segment(id)?;
-                if let Some(bytes) = self.hot.get(&digest, size).filter(|_| !segment.is_dead(offset)) {
-                    return Some(Box::new(RecordSource::Whole(bytes)));
-                }
-                let source = RecordSource::resident(&segment, offset, digest, size)?;
-                if let RecordSource::Whole(bytes) = &source {
-                    self.hot.keep(digest, bytes);
-                }
-                Some(Box::new(source))
+                Some(Box::new(self.hot.open(&segment, offset, digest, size)?))
             }
             Place::Large => {
                 let file = self.large.get(&digest).filter(|file| file.footer.length == size)?;

@@ -5,7 +5,7 @@
 mod support;
 
 use bytes::Bytes;
-use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning};
+use model::{Accent, Error, ErrorKind, Id, LibrarySettings, Name, Right, Role, TokenScope, Versioning, readable_size};
 use repository::{
     AuditFilter, Bin, CheckIn, LinkRule, NewLock, NewView, OnConflict, Preconditions, Session, SiteChange, Target,
     TokenWish, Transfer, UploadOptions,
@@ -468,9 +468,12 @@ async fn totals_of_a_site_are_for_who_manages_it() {
         assert_eq!(admin.space(&at("Documents")).await.unwrap().used, 70_123);
         let refused = put(&writer, "Documents/more.txt", &"y".repeat(20_000)).await.unwrap_err();
         assert_eq!(refused.code(), "quota_exceeded");
-        assert!(!refused.message().contains("70123") && !refused.message().contains("80000"), "{refused}");
+        for total in [70_123, 80_000] {
+            let [exact, readable] = [total.to_string(), readable_size(total)];
+            assert!(!refused.message().contains(&exact) && !refused.message().contains(&readable), "{refused}");
+        }
         let refused = put(&admin, "Documents/more.txt", &"y".repeat(20_000)).await.unwrap_err();
-        assert!(refused.message().contains("70123"), "{refused}");
+        assert!(refused.message().contains(&readable_size(70_123)), "{refused}");
     })
     .await;
 }

@@ -3,6 +3,7 @@
 //! Only the first start and `create_content_database` make a database. One that the farm knows is opened when it is there and carries
 //! its identity; otherwise it is away, and nothing is made or changed in its place.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use database::{Damage, Database, Location, Options, Reader, Schema, Transaction}
 use model::{Error, ErrorKind, Id, Result, Timestamp};
 
 use crate::Repository;
+use crate::advice::database_from_backup;
 use crate::farm::Inner;
 
 /// Code of the errors for what a content database that is away would be needed for.
@@ -68,13 +70,16 @@ impl AbsentDatabase {
         self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
     }
 
-    /// Says how it comes back, to whoever reads the log.
-    pub(crate) fn help(&self) -> String {
-        match self.kind {
-            ErrorKind::Corrupt => format!(
-                "stop the server and run `strongroom restore BACKUP --content-database {}`: it brings the database back from a backup",
-                self.row.name
+    /// Says how it comes back, to whoever reads the log of the farm in this data directory.
+    pub(crate) fn help(&self, directory: &Path) -> String {
+        let restore = || database_from_backup(directory, &self.row.name);
+        match (self.code, self.kind) {
+            ("changes_lost", _) => format!(
+                "look first whether another file took its place. To go on without the changes that it lacks, stop the server and \
+                 remove the file beside it whose name ends with -commits. {} too",
+                restore()
             ),
+            (_, ErrorKind::Corrupt) => restore(),
             _ => "look at what the error names; `strongroom blobs health` says more".to_owned(),
         }
     }

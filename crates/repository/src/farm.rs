@@ -7,11 +7,12 @@ use blobs::{DirectoryOptions, STORE_MARK};
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::content::version;
 use database::{Database, Location, Schema};
-use model::{Error, ErrorKind, Id, IdSource, Principal, Result, Timestamp, id_time};
+use model::{Error, Id, IdSource, Principal, Result, Timestamp, id_time};
 use search::sandbox::Sandbox;
 
 use crate::access::AccessCache;
 use crate::activity::Activity;
+use crate::advice::farm_from_backup;
 use crate::busy::Busy;
 use crate::gauge::Gauges;
 use crate::map::MapCell;
@@ -25,6 +26,8 @@ use crate::{Session, attach, sites};
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
 /// File of the embedded configuration database.
 const CONFIGURATION: &str = "configuration.sqlite";
+/// Code of the errors for a database that is not what was written.
+const DAMAGED: &str = "database_corrupt";
 /// Identifier of the store that keeps BLOBs in the content database itself.
 pub const DATABASE_STORE: Id = Id::new(1);
 /// Identifier of the directory store of a new farm.
@@ -321,20 +324,19 @@ async fn open_configuration(options: &Options) -> Result<Database> {
     }
 }
 
-/// Says how a configuration database that is damaged comes back. Other errors stay as they are.
+/// Says how a configuration database that is damaged comes back. Other errors stay as they are, also that of one which only lacks
+/// changes: it says itself how to go on.
 fn how_to_restore(options: &Options, error: Error) -> Error {
     let location = options.place_of_configuration();
-    if error.kind() != ErrorKind::Corrupt || !matches!(location, Location::Sqlite(_)) {
+    if error.code() != DAMAGED || !matches!(location, Location::Sqlite(_)) {
         return error;
     }
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     Error::corrupt(format!(
-        "the configuration database {location} is damaged or is not a database. It was not changed. To bring the farm back from a \
-         backup, run `strongroom restore BACKUP --data {} --force` while no server runs: its databases are set aside first, and \
-         BLOBs that are still in their stores stay there",
-        options.directory.display()
+        "the configuration database {location} is damaged or is not a database. Look first whether its disk is in order. {}",
+        farm_from_backup(&options.directory)
     ))
-    .with_code(error.code())
+    .with_code(DAMAGED)
     .with_source(cause)
 }
 

@@ -7,6 +7,7 @@ mod access;
 mod accesses;
 mod activity;
 mod address;
+mod advice;
 mod attach;
 mod busy;
 mod clean_up;
@@ -69,6 +70,7 @@ mod ways;
 
 pub use activity::{SERVER_LOCK, Watch};
 pub use address::Target;
+pub use advice::{database_from_backup, farm_from_backup};
 pub use attach::{AbsentDatabase, DATABASE_AWAY};
 pub use clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use columns::{Column, ColumnChange, ContentType, ValuesChange};

@@ -1,18 +1,46 @@
 //! What is damaged is named, and so is the command that brings it back: that very command does.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use database::Engine;
+use database::configuration::job;
+use database::{Database, Engine, Location, Options, Schema, Transaction};
+use model::{Id, Timestamp};
 
 use crate::support::backups::{Place, document, filled};
 use crate::support::{Farm, bytes, damage, file_with, files_below};
 
 /// Writes over the beginning of a file, or over all behind it.
-fn garble(file: &std::path::Path, header: bool) {
+fn garble(file: &Path, header: bool) {
     let mut found = fs::read(file).unwrap();
     let part = if header { 0..100 } else { 4_096..found.len() };
     found[part].fill(0x5a);
     fs::write(file, found).unwrap();
+}
+
+/// Runs the command of a restoration that was said, elsewhere and with nothing but BACKUP replaced.
+fn follow(said: &str, backup: &str) {
+    let quoted = said.split('`').find(|part| part.starts_with("strongroom restore BACKUP ")).expect(said);
+    let words = quoted.strip_prefix("strongroom").unwrap().replace("BACKUP", backup);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{}{words}", env!("CARGO_BIN_EXE_strongroom"))]).current_dir(elsewhere.path());
+    let ended = shell.output().unwrap();
+    assert!(ended.status.success(), "{quoted}: {}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// Adds errors about BLOBs to a job, as a store that does not answer leaves them.
+async fn add_errors(configuration: &Path, job: Id, count: usize) {
+    let place = Location::Sqlite(configuration.to_owned());
+    let database = Database::open(&place, Schema::Configuration, &Options::default()).await.unwrap();
+    let write = move |transaction: &mut Transaction<'_>| {
+        (0..count).try_for_each(|number| {
+            job::put_error(transaction, job, &format!("{number:064x}"), "no answer", Timestamp::now())
+        })
+    };
+    database.write(write).await.unwrap();
+    database.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,15 +57,57 @@ async fn a_damaged_configuration_database_is_named_with_what_brings_it_back() {
         let before = fs::read(&file).unwrap();
         let served = farm.try_start().err().expect("the server starts on a damaged database").said;
         let asked = farm.run(&["blobs", "status"]).unwrap_err().said;
-        for said in [served, asked] {
+        for said in [served, asked.clone()] {
             assert!(said.contains(&format!("the configuration database {}", file.display())), "{said}");
             assert!(said.contains("is damaged") && said.contains(&help), "{said}");
+            assert!(said.contains("whole farm back to the moment of the backup"), "{said}");
+            assert!(said.contains("later changes are lost") && !said.contains("stay there"), "{said}");
         }
         assert!(fs::read(&file).unwrap() == before, "it was changed");
-        farm.json(&["restore", &destination, "--force"]);
+        follow(&asked, &destination);
         farm.check_blobs();
     }
     farm.start();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_database_that_lacks_changes_is_not_called_damaged() {
+    let (farm, server, _client) = filled(Engine::Sqlite, 1).await;
+    assert!(server.stop().success());
+    let file = farm.data.join("configuration.sqlite");
+    let older = fs::read(&file).unwrap();
+    farm.token_named("later");
+    fs::write(&file, &older).unwrap();
+    let served = farm.try_start().err().expect("the server starts on a database that lacks changes").said;
+    let asked = farm.run(&["blobs", "status"]).unwrap_err().said;
+    for said in [served, asked] {
+        assert!(said.contains("a database lacks ") && said.contains(" acknowledged changes"), "{said}");
+        assert!(said.contains("whose name ends with -commits") && said.contains(file.to_str().unwrap()), "{said}");
+        assert!(!said.contains("is damaged") && !said.contains("--force"), "{said}");
+    }
+    assert!(fs::read(&file).unwrap() == older, "it was changed");
+    fs::remove_file(farm.data.join("configuration.sqlite-commits")).unwrap();
+    farm.start();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_content_database_that_lacks_changes_may_go_on_without_them() {
+    let (farm, server, _client) = filled(Engine::Sqlite, 1).await;
+    assert!(server.stop().success());
+    let file = farm.data.join("databases/main.sqlite");
+    let older = fs::read(&file).unwrap();
+    let server = farm.start();
+    let client = server.client(&farm.token_named("another"));
+    assert!(client.put("later.bin", bytes(9, 300)).await.unwrap().status.is_success());
+    assert!(server.stop().success());
+    fs::write(&file, &older).unwrap();
+    let mut server = farm.spawn();
+    server.wait_until_it_listens();
+    let said = server.said();
+    assert!(said.contains("remove the file beside it whose name ends with -commits"), "{said}");
+    assert!(server.stop().success());
+    let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
+    assert!(checked.contains("A database that only lacks changes can go on without them"), "{checked}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,17 +118,24 @@ async fn a_damaged_content_database_is_named_with_what_brings_it_back() {
     farm.json(&["backup", &destination]);
     assert!(server.stop().success());
     let file = farm.data.join("databases/main.sqlite");
-    let help = "strongroom restore BACKUP --content-database main`";
+    let help = format!("`strongroom restore BACKUP --data {} --content-database main`", farm.data.display());
     for header in [true, false] {
         garble(&file, header);
         let mut server = farm.spawn();
         server.wait_until_it_listens();
         let said = server.said();
-        assert!(said.contains(file.to_str().unwrap()) && said.contains(help), "{said}");
+        assert!(said.contains(file.to_str().unwrap()) && said.contains(&help), "{said}");
         assert!(server.stop().success());
         let checked = farm.run(&["blobs", "check"]).unwrap_err().said;
-        assert!(checked.contains(help) && !checked.contains("jobs resume"), "{checked}");
-        farm.json(&["restore", &destination, "--content-database", "main"]);
+        assert!(checked.contains(&help) && !checked.contains("jobs resume"), "{checked}");
+        assert!(checked.contains("as it was at the backup: later changes to it are lost"), "{checked}");
+        // Far more errors than are shown.
+        let job = latest_job(&farm);
+        let configuration = farm.data.join("configuration.sqlite");
+        add_errors(&configuration, job.parse().unwrap(), if header { 25 } else { 1_025 }).await;
+        let shown = farm.run(&["jobs", "show", &job]).unwrap();
+        assert!(shown.contains(&help) && !shown.contains("\ndatabase main"), "{shown}");
+        follow(&shown, &destination);
         farm.check_blobs();
     }
 }
@@ -113,6 +190,7 @@ async fn what_a_restoration_leaves_is_not_called_an_upload_that_broke_off() {
     assert!(file_with(&farm.data.join("blobs"), &bytes(9, 900_000)).0.exists());
     let said = farm.run(&["blobs", "check"]).unwrap();
     assert!(said.contains("1 BLOB (") && said.contains("or by a restoration of an older state"), "{said}");
+    assert!(said.contains("set aside may need them") && !said.contains("no harm"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +205,7 @@ async fn a_repair_of_nothing_says_what_can_be_repaired_and_where_secrets_are_loo
         assert!(said.contains(&format!("`strongroom blobs {way}")), "{said}");
     }
     let program = || {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_strongroom"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_strongroom"));
         command.env_remove("STRONGROOM_LAB_TOKEN").current_dir(scratch.path());
         command
     };
@@ -150,7 +228,11 @@ async fn sizes_in_refusals_are_readable() {
     farm.json(&["site", "quota", "/", "1536k"]);
     let refused = client.put("large.bin", bytes(1, 3 << 20)).await.unwrap();
     let text = refused.text();
-    assert!(text.contains("quota of 1.5 MiB does not allow 3 MiB more"), "{}: {text}", refused.status);
+    assert!(
+        text.contains("quota of 1.5 MiB does not allow 3 MiB more"),
+        "{}: {text}",
+        refused.status
+    );
     let sites = farm.json(&["site", "list"]).to_string();
     assert!(sites.contains("\"quota_bytes\":1572864"), "{sites}");
     let limits = farm.run(&["blobs", "health", "--limits"]).unwrap();

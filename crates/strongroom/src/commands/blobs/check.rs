@@ -63,7 +63,8 @@ fn unneeded(job: &Job) -> String {
     if of("unreferenced_blobs") > 0 {
         text.push_str(&format!(
             "{} ({}) of no document: left by uploads that broke off, by what was deleted, or by a restoration of an older \
-             state. That does no harm; `strongroom blobs collect` removes what nothing needs after a while.\n",
+             state. Databases that a restoration set aside may need them: `strongroom blobs collect` deletes them after the \
+             time in quarantine.\n",
             counted(of("unreferenced_blobs"), "BLOB"),
             size(of("unreferenced_bytes"))
         ));
@@ -85,7 +86,7 @@ fn unneeded(job: &Job) -> String {
     }
     if of("damaged_unreferenced") > 0 {
         text.push_str(&format!(
-            "{} of no document and not whole. That does no harm; `strongroom blobs collect` deletes what nothing needs.\n",
+            "{} of no document and not whole; `strongroom blobs collect` deletes what nothing needs.\n",
             counted(of("damaged_unreferenced"), "BLOB")
         ));
     }

@@ -1,20 +1,23 @@
 //! What `migrate`, `collect`, `check` and `drain` share: a job that is run here with a progress bar, or left to a server.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Instant;
 
 use maintenance::jobs;
 use model::{Digest, Result};
-use repository::{Figures, Job, JobError, Session, Work};
+use repository::{Figures, Job, Session, Work, database_from_backup, farm_from_backup};
 use serde_json::{Value, json};
 
-use super::faults::{MENDING, on_record};
+use super::faults::{LISTED, MENDING, on_record};
 use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::transfer::{new_bar, pace, shows_progress};
 
 /// Errors of a job that are shown.
 const SHOWN: usize = 20;
+/// Errors of a job that are read at once.
+const PAGE: usize = 1_000;
 
 /// Runs a job to its end, or leaves it to a server.
 pub async fn run(session: &Session, work: Work, background: bool, as_json: bool) -> Result<Shown> {
@@ -48,7 +51,7 @@ pub async fn ended(session: &Session, job: &Job) -> Result<Shown> {
             .collect();
         text.push_str(&format!("\n{}", table(["WHAT", "TRIED", "ERROR"], &rows)));
     }
-    text.push_str(&advice(session, job, &errors).await?);
+    text.push_str(&advice(session, job).await?);
     let mut value = job_json(job);
     value["errors"] = errors
         .iter()
@@ -67,51 +70,91 @@ pub async fn ended_alone(session: &Session, job: &Job) -> Result<Shown> {
     Ok((value, text, verdict))
 }
 
+/// What the errors of a job are about.
+#[derive(Default)]
+struct About {
+    /// Databases that were left out.
+    databases: Vec<String>,
+    /// Whether one of these only lacks changes.
+    lacks_changes: bool,
+    /// Whether there is what may be there later.
+    passing: bool,
+    /// Whether there is a BLOB that is missing or damaged.
+    mending: bool,
+}
+
+impl About {
+    /// Looks at all errors of a job, page by page.
+    async fn of(session: &Session, job: &Job) -> Result<Self> {
+        let (mut about, mut after) = (Self::default(), String::new());
+        let mut lost: Option<HashSet<Digest>> = None;
+        loop {
+            let errors = session.job_errors(job.id, &after, PAGE).await?;
+            for error in &errors {
+                if let Some(name) = error.item.strip_prefix("database ") {
+                    about.databases.push(name.to_owned());
+                    about.lacks_changes |= error.message.contains("acknowledged changes");
+                    continue;
+                }
+                let Ok(digest) = error.item.parse::<Digest>() else {
+                    about.passing = true;
+                    continue;
+                };
+                let lost = match &mut lost {
+                    Some(lost) => lost,
+                    unknown => {
+                        unknown.insert(on_record(session, None).await?.iter().map(|fault| fault.digest).collect())
+                    }
+                };
+                // Of so many that not all were read, any may be on record.
+                let is_lost = lost.contains(&digest) || lost.len() >= LISTED;
+                (about.passing, about.mending) = (about.passing || !is_lost, about.mending || is_lost);
+            }
+            match errors.into_iter().nth(PAGE - 1) {
+                Some(last) => after = last.item,
+                None => return Ok(about),
+            }
+        }
+    }
+}
+
 /// What helps with the errors of a job.
-async fn advice(session: &Session, job: &Job, errors: &[JobError]) -> Result<String> {
+async fn advice(session: &Session, job: &Job) -> Result<String> {
     let of = |name: &str| job.figures.results.get(name).copied().unwrap_or(0);
-    let digests: HashSet<Digest> = errors.iter().filter_map(|error| error.item.parse().ok()).collect();
-    let lost: HashSet<Digest> = match digests.is_empty() {
-        true => HashSet::new(),
-        false => on_record(session, None).await?.iter().map(|fault| fault.digest).collect(),
-    };
-    let (mut text, mut passing, mut mending) = (String::new(), false, false);
-    let databases: Vec<&str> = errors.iter().filter_map(|error| error.item.strip_prefix("database ")).collect();
-    for error in errors.iter().filter(|error| !error.item.starts_with("database ")) {
-        let is_lost = error.item.parse().is_ok_and(|digest| lost.contains(&digest));
-        (passing, mending) = (passing || !is_lost, mending || is_lost);
-    }
+    let about = About::of(session, job).await?;
+    let mut text = String::new();
     if of("databases_damaged") > 0 {
-        text.push_str(&damaged_databases(&databases, of("databases_away") == 0));
+        let directory = session.storage().await?.directory();
+        text.push_str(&damaged_databases(&directory, &about, of("databases_away") == 0));
     }
-    passing |= of("databases_away") > 0;
-    if mending {
+    if about.mending {
         text.push_str(&format!("{MENDING}\n"));
     }
     let can_resume = matches!(job.state.as_str(), "incomplete" | "failed" | "paused");
-    if can_resume && passing {
+    if can_resume && (about.passing || of("databases_away") > 0) {
         text.push_str(&format!(
             "`strongroom jobs resume {}` tries the rest again, once what it needs is there.\n",
             job.id
         ));
-    } else if can_resume && mending {
+    } else if can_resume && about.mending {
         text.push_str(&format!("`strongroom jobs resume {}` then does what was left out.\n", job.id));
     }
     Ok(if text.is_empty() { text } else { format!("\n{text}") })
 }
 
 /// Says how damaged databases come back; each by its name where all that were left out are damaged.
-fn damaged_databases(left_out: &[&str], all_damaged: bool) -> String {
+fn damaged_databases(directory: &Path, about: &About, all_damaged: bool) -> String {
     let mut text = "Look first whether the disk of a database that cannot be read is in order.\n".to_owned();
-    let named: &[&str] = if all_damaged { left_out } else { &["NAME"] };
-    for name in named {
-        let (what, how) = match *name {
-            "configuration" => ("the whole farm", "--force".to_owned()),
-            _ => ("the content database", format!("--content-database {name}")),
+    if about.lacks_changes {
+        text.push_str("A database that only lacks changes can go on without them: its error says how.\n");
+    }
+    let unknown = ["NAME".to_owned()];
+    for name in if all_damaged { about.databases.as_slice() } else { &unknown } {
+        let how = match name.as_str() {
+            "configuration" => farm_from_backup(directory),
+            _ => database_from_backup(directory, name),
         };
-        text.push_str(&format!(
-            "`strongroom restore BACKUP {how}` brings {what} back from a backup, while no server runs.\n"
-        ));
+        text.push_str(&format!("{how}.\n"));
     }
     text
 }

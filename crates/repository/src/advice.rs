@@ -1,0 +1,49 @@
+//! What brings a farm or a database back from a backup, said with whole commands: pasted anywhere, they mean this farm.
+
+use std::path::{Path, absolute};
+
+/// Says how the whole farm in a data directory comes back, and what that costs.
+pub fn farm_from_backup(directory: &Path) -> String {
+    let place = for_shell(directory);
+    format!(
+        "Copy {place} first. Then `strongroom restore BACKUP --data {place} --force`, while no server runs, brings the whole farm \
+         back to the moment of the backup, its other databases too: later changes are lost. With PostgreSQL databases, or stores \
+         elsewhere, read \"Bringing a farm back\" in docs/guide/backup.md before (`--database-url`, `--use-stores`)"
+    )
+}
+
+/// Says how one content database of the farm in a data directory comes back, and what that costs.
+pub fn database_from_backup(directory: &Path, name: &str) -> String {
+    format!(
+        "`strongroom restore BACKUP --data {} --content-database {name}`, while no server runs, brings the content database back \
+         as it was at the backup: later changes to it are lost",
+        for_shell(directory)
+    )
+}
+
+/// Returns a path as a shell takes it for one word, whatever directory it works in.
+fn for_shell(path: &Path) -> String {
+    let text = absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%=".contains(letter);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_its_directory_for_any_shell() {
+        let here = std::env::current_dir().unwrap();
+        for (path, word) in [
+            ("/srv/farm", "/srv/farm".to_owned()),
+            ("/srv/the farm", "'/srv/the farm'".to_owned()),
+            ("/srv/it's", r"'/srv/it'\''s'".to_owned()),
+            ("farm", for_shell(&here.join("farm"))),
+        ] {
+            let command = format!("`strongroom restore BACKUP --data {word} --content-database main`");
+            assert!(database_from_backup(Path::new(path), "main").starts_with(&command), "{path}");
+            assert!(farm_from_backup(Path::new(path)).contains(&format!("--data {word} --force`")), "{path}");
+        }
+    }
+}

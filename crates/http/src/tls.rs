@@ -40,7 +40,7 @@ pub fn read(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     }
     let key = bytes(KEY, &files.key)?;
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| match error {
-        pem::Error::NoItemsFound if is_encrypted(&key) => Error::invalid(format!(
+        _ if is_encrypted(&key) => Error::invalid(format!(
             "the private key in {} is encrypted: write it without its passphrase, as `openssl pkey` does, and let only \
              the server's user read it",
             files.key.display()
@@ -63,9 +63,10 @@ fn bytes(what: &str, file: &Path) -> Result<Vec<u8>> {
     })
 }
 
+/// Returns whether a key needs a passphrase, in PKCS #8 or in the older form of OpenSSL.
 fn is_encrypted(key: &[u8]) -> bool {
-    let mark = b"BEGIN ENCRYPTED PRIVATE KEY";
-    key.windows(mark.len()).any(|part| part == mark)
+    let has = |mark: &[u8]| key.windows(mark.len()).any(|part| part == mark);
+    has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED")
 }
 
 fn bad_pem(what: &str, file: &Path, error: pem::Error) -> Error {

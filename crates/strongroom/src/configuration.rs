@@ -154,7 +154,6 @@ impl Settings {
             settings.data = Some(data.clone());
         }
         check_directory(&settings.directory())?;
-        settings.check_log_format()?;
         Ok(settings)
     }
 
@@ -163,9 +162,14 @@ impl Settings {
         self.data.clone().unwrap_or_else(default_data)
     }
 
-    fn check_log_format(&self) -> Result<()> {
+    /// Returns whether the log is written as JSON.
+    ///
+    /// # Errors
+    /// Invalid for a form that is unknown. Only the server asks: what is wrong with its log must keep nobody from restoring a farm.
+    pub fn log_as_json(&self) -> Result<bool> {
         match self.log_format.as_deref() {
-            None | Some("text" | "json") => Ok(()),
+            None | Some("text") => Ok(false),
+            Some("json") => Ok(true),
             Some(other) => Err(Error::invalid(format!("log_format is \"{other}\": write \"text\" or \"json\""))),
         }
     }

@@ -50,7 +50,7 @@ pub struct Arguments {
 /// Serves until SIGTERM or SIGINT.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut settings = Settings::read(&arguments.place)?;
-    logging::start(settings.log_format.as_deref() == Some("json"));
+    logging::start(settings.log_as_json()?);
     settings.listen = arguments.listen.or(settings.listen);
     settings.tls_certificate = arguments.tls_certificate.or(settings.tls_certificate);
     settings.tls_key = arguments.tls_key.or(settings.tls_key);

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use database::Engine;
+
 use crate::support::Farm;
+use crate::support::backups::{Place, filled};
 
 /// Runs the server with these words on a data directory that is not there; what it said when it refused.
 fn refused(data: &Path, words: &[&str]) -> String {
@@ -69,6 +72,12 @@ fn tls_files_that_cannot_be_used_are_refused_before_anything_is_made() {
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
     )
     .unwrap();
+    let older = Command::new("openssl")
+        .args(["genrsa", "-traditional", "-aes128", "-passout", "pass:secret", "-out", &place("older"), "2048"])
+        .output()
+        .unwrap();
+    assert!(older.status.success(), "{}", String::from_utf8_lossy(&older.stderr));
+    assert!(std::fs::read_to_string(place("older")).unwrap().contains("Proc-Type: 4,ENCRYPTED"));
     let cases = [
         ("nowhere", "one.key", "the certificate ", "nowhere", "cannot be read: No such file"),
         ("one.crt", "nowhere", "the private key ", "nowhere", "cannot be read: No such file"),
@@ -77,6 +86,7 @@ fn tls_files_that_cannot_be_used_are_refused_before_anything_is_made() {
         ("one.crt", "one.crt", "no private key in PEM form in ", "one.crt", ": name the file that holds it"),
         ("torn", "one.key", "the certificate in ", "torn", "is damaged"),
         ("one.crt", "locked", "the private key in ", "locked", "is encrypted"),
+        ("one.crt", "older", "the private key in ", "older", "is encrypted"),
         ("one.crt", "two.key", "the private key in ", "two.key", "does not belong to the certificate in "),
     ];
     for (certificate, key, before, file, after) in cases {
@@ -111,4 +121,18 @@ fn settings_that_mean_nothing_are_refused_before_anything_is_made() {
     }
     let unknown = refused(&scratch.path().join("data"), &["--database", "mysql://host/farm"]);
     assert!(unknown.contains("mysql"), "{unknown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_form_of_the_log_stops_the_server_alone() {
+    let place = Place::new();
+    let (farm, server, _client) = filled(Engine::Sqlite, 1).await;
+    assert!(server.stop().success());
+    std::fs::write(farm.data.join("strongroom.toml"), "log_format = 'xml'").unwrap();
+    let refusal = farm.try_start().err().expect("the server starts with a form that is unknown");
+    assert!(refusal.said.contains("log_format is \"xml\""), "{}", refusal.said);
+    let destination = place.text("backups");
+    farm.json(&["backup", &destination]);
+    farm.json(&["restore", &destination, "--force"]);
+    farm.check_blobs();
 }

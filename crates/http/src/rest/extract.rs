@@ -36,9 +36,17 @@ pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
         Err(error) => {
             let text = error.body_text();
             let why = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, why)| why);
-            Err(bad(&why.replace("invalid digit found in string", "it must be a whole number")))
+            Err(bad(&in_words(why)))
         }
     }
+}
+
+/// A message of the reader of queries in words for people. Its numbers are whole ones without a sign.
+fn in_words(why: &str) -> String {
+    let (number, large) = ("it must be a whole number, 0 or more", "the number is too large");
+    why.replace("invalid digit found in string", number)
+        .replace("cannot parse integer from empty string", number)
+        .replace("number too large to fit in target type", large)
 }
 
 /// A JSON object in the body; unknown fields are refused by name.

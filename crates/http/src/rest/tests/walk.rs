@@ -367,8 +367,15 @@ async fn site_collections_have_quotas_and_logs() {
     assert!(about["items"].as_array().unwrap().is_empty() && about["next"].is_null());
     let about = farm.get(&format!("{url}?about={account}&actor={account}&text=x")).await.expect(200).json();
     assert!(about["items"].as_array().unwrap().iter().all(|event| event["actor"]["id"] == account.as_str()), "{about}");
-    let refused = farm.get(&format!("{url}?limit=ten")).await.expect(400).text();
-    assert!(refused.contains("it must be a whole number"), "{refused}");
+    for (limit, why) in [
+        ("ten", "it must be a whole number, 0 or more"),
+        ("-1", "it must be a whole number, 0 or more"),
+        ("", "it must be a whole number, 0 or more"),
+        ("99999999999999999999999", "the number is too large"),
+    ] {
+        let refused = farm.get(&format!("{url}?limit={limit}")).await.expect(400).text();
+        assert!(refused.contains(why), "{limit}: {refused}");
+    }
     assert_eq!(farm.get(&format!("{url}?action=none")).await.expect(400).code(), "invalid_query");
     assert_eq!(farm.get(&format!("{url}?from=today")).await.expect(400).code(), "invalid_time");
 }

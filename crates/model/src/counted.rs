@@ -20,9 +20,23 @@ pub fn readable_size(bytes: u64) -> String {
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
 }
 
+/// A size for people who compare it with another one: `1.5 MiB (1600000 bytes)`. Two that differ never look alike.
+pub fn exact_size(bytes: u64) -> String {
+    let text = readable_size(bytes);
+    if bytes < 1024 { text } else { format!("{text} ({})", counted(bytes, "byte")) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{counted, readable_size};
+    use super::{counted, exact_size, readable_size};
+
+    #[test]
+    fn sizes_that_differ_do_not_look_alike() {
+        assert_eq!(exact_size(1_023), "1023 bytes");
+        assert_eq!(exact_size(1_600_000), "1.5 MiB (1600000 bytes)");
+        assert_eq!(readable_size(10 << 30), readable_size((10 << 30) - 1));
+        assert_ne!(exact_size(10 << 30), exact_size((10 << 30) - 1));
+    }
 
     #[test]
     fn sizes_have_a_unit_that_suits_them() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use model::{Digest, Error, Result, Timestamp, readable_size};
+use model::{Digest, Error, Result, Timestamp, exact_size};
 use rustix::fs::FlockOperation;
 use tokio::task::JoinHandle;
 
@@ -148,8 +148,8 @@ pub fn check_space(layout: &Layout, announced: u64) -> Result<()> {
     let root = layout.root().display();
     let more = format!(
         "{} do not fit into the BLOB store {root}, which has {} left: free space or move it",
-        readable_size(announced),
-        readable_size(free)
+        exact_size(announced),
+        exact_size(free)
     );
     Err(Error::exhausted("the server has no room for a document of this size: tell its administrator")
         .with_source(more))

@@ -4,7 +4,7 @@
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{collection, library, version};
-use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, readable_size};
+use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size};
 
 use crate::session::Guard;
 use crate::view::{etag, size};
@@ -132,16 +132,18 @@ pub(crate) fn charge(
 
 /// The refusal of bytes for which a quota has no room; `used` tells how many there are already, to who may know.
 pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
-    let [quota, more] = [quota, bytes].map(|bytes| readable_size(size(bytes)));
     let text = match used {
         Some(used) => format!(
-            "the site's quota of {quota} does not allow {more} more: {} are in use, the recycle bin included; empty \
-             it, delete versions or ask for a greater quota",
-            readable_size(size(used))
+            "the site's quota of {} does not allow {} more: {} are in use, the recycle bin included; empty it, delete \
+             versions or ask for a greater quota",
+            exact_size(size(quota)),
+            exact_size(size(bytes)),
+            exact_size(size(used))
         ),
         None => format!(
-            "the site's quota does not allow {more} more: empty your recycle bin, or ask who manages the site for a \
-             greater quota"
+            "the site's quota does not allow {} more: empty your recycle bin, or ask who manages the site for a greater \
+             quota",
+            readable_size(size(bytes))
         ),
     };
     Error::exhausted(text).with_code("quota_exceeded")

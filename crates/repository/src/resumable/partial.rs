@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Error, Result, readable_size};
+use model::{Error, Result, exact_size};
 
 /// Where the bytes begin.
 const HEAD: u64 = 4096;
@@ -39,9 +39,9 @@ impl Partial {
                 .with_code("disk_full")
                 .with_source(format!(
                     "{} do not fit into {}, which has {} left",
-                    readable_size(length),
+                    exact_size(length),
                     directory.display(),
-                    readable_size(free)
+                    exact_size(free)
                 )));
         }
         let make = || -> io::Result<()> {

@@ -30,6 +30,7 @@ CODES = {
 SENTENCES = {
     ".0`, expected": "JSON Schema takes 1.0 for an integer; who writes integers never writes them so",
     "Upload-Checksum must be": "schemathesis also sends the empty text as one that matches this pattern, which it does not",
+    "names no entity tag": "schemathesis also sends the empty text as one that matches this pattern, which it does not",
     "a key is given twice": "the keys of Upload-Metadata are no parts of its text",
     "a value is not UTF-8": "the values of Upload-Metadata are in Base64",
     "a choice column needs": "choices belong to one kind of column only",
@@ -49,8 +50,8 @@ OPERATIONS = {
     "add_store": ["a store of the kind ", "needs the setting", "needs the secret"],
     "change_store": ["a store of the kind ", "needs the setting", "needs the secret"],
     # A database is named, a site collection or library has an identifier.
-    "get_storage_policy": ["an identifier in the address is not one"],
-    "set_storage_policy": ["an identifier in the address is not one"],
+    "get_storage_policy": ["an identifier in the address is not a number"],
+    "set_storage_policy": ["an identifier in the address is not a number"],
 }
 
 

@@ -102,8 +102,12 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
             }
         }
     }
-    // A field without any tag states no condition: whoever sent it meant one.
-    if listed { Ok(Some(found)) } else { Err(bad()) }
+    if listed {
+        return Ok(Some(found));
+    }
+    // Whoever sent the field meant a condition.
+    let text = format!("{name} names no entity tag: give * or tags in quotes, or leave the field out");
+    Err(Error::invalid(text).with_code("invalid_precondition"))
 }
 
 /// Splits a list at commas outside of quotes.

@@ -161,3 +161,15 @@ async fn problems_are_told_in_the_language_that_is_asked_for() {
         assert_eq!(reply.header("content-type"), "application/problem+json");
     }
 }
+
+#[test]
+fn content_is_described_with_any_media_type() {
+    let document = crate::rest::openapi::document();
+    for path in ["/api/v1/content/{path}", "/api/v1/items/{id}/content", "/api/v1/items/{id}/versions/{number}/content"]
+    {
+        for status in ["200", "206"] {
+            let content = &document["paths"][path]["get"]["responses"][status]["content"];
+            assert!(content["*/*"].is_object(), "{path} {status}: {content}");
+        }
+    }
+}

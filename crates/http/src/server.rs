@@ -33,6 +33,8 @@ use crate::traffic::CountingAcceptor;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often samples of the metrics are folded into their histograms.
 const UPKEEP: Duration = Duration::from_secs(5);
+/// Most bytes that an HTTP/1.1 connection reads ahead: room for the largest head. A sender whom nobody listens to any more fills them.
+const MOST_READ: usize = 2 * MAX_HEAD;
 /// Most requests in flight on one HTTP/2 connection.
 const STREAMS: u32 = 128;
 
@@ -198,7 +200,7 @@ fn run(
 /// Bounds on what one connection may hold or delay.
 fn tune(builder: &mut Builder<TokioExecutor>) {
     // A client that has said all it wants to say may close its side; it still waits for the answer.
-    builder.http1().half_close(true).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder.http1().half_close(true).max_buf_size(MOST_READ).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())

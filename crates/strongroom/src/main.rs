@@ -7,7 +7,6 @@ mod descriptors;
 mod listen;
 mod logging;
 
-use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -39,10 +38,8 @@ fn main() -> ExitCode {
         rustix::process::umask(Mode::RWXG | Mode::RWXO);
     }
     let stands_back = arguments.command.stands_back();
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    // Short reads of a SQLite file run on these threads. All of one file may wait for its disk, and other work goes on.
-    runtime.worker_threads(cores + database::Options::default().readers);
+    runtime.worker_threads(database::runtime_threads());
     runtime.enable_all().on_thread_start(move || {
         if stands_back {
             maintenance::stand_back();

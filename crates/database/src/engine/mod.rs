@@ -26,7 +26,7 @@ pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;
 pub use session::{Reader, Transaction};
-pub use sqlite::{PageSums, WrongPages};
+pub use sqlite::{PageSums, WrongPages, runtime_threads};
 
 use job::{Kind, ReadClosure, Returned, WriteClosure};
 

@@ -141,6 +141,13 @@ impl Placed {
             return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
                 .with_code(DELETED_LATELY));
         }
+        if let Place::External { store, stored, .. } = &self.place
+            && present.id != id
+            && present.store_id == *store
+        {
+            // A store that takes the same bytes again puts them in the place of what is missing or damaged.
+            fault::remove(transaction, *store, &stored.digest)?;
+        }
         if let Place::Inline { digest, checksum, bytes, .. } = &self.place
             && present.id == id
             && stored::insert(transaction, id, Some(*digest), present.size, now)?

@@ -33,22 +33,31 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
     let server = farm.start();
     let token = farm.token();
     let client = server.client(&token);
-    for (seed, name) in ["first.bin", "second.bin", "third.bin"].into_iter().enumerate() {
-        let stored = client.put(&format!("some/{name}"), bytes(seed as u64, BIG)).await.unwrap();
+    // Once damage is on record, the document is refused as a whole: each download has one of its own.
+    let own = ["one-rest.bin", "one-dav.bin", "two-rest.bin", "two-dav.bin"];
+    let names = ["some/first.bin", "some/second.bin", "some/third.bin"].map(str::to_owned);
+    let names: Vec<String> = names.into_iter().chain(own.map(|name| format!("alone/{name}"))).collect();
+    for (seed, name) in names.iter().enumerate() {
+        let stored = client.put(name, bytes(seed as u64, BIG)).await.unwrap();
         assert_eq!(stored.status.as_u16(), 201, "{}", stored.text());
     }
     let item =
         client.send(reqwest::Method::GET, "/api/v1/items/by-path?path=Documents/some", Vec::new()).await.unwrap();
     let folder = item.json()["id"].as_str().unwrap().to_owned();
-    damage(&farm.data.join("blobs"), &bytes(1, BIG));
+    for seed in [1, 3, 4, 5, 6] {
+        damage(&farm.data.join("blobs"), &bytes(seed, BIG));
+    }
     for http in [Http::One, Http::Two] {
         let wire = Wire::with_token(&server, http, &token);
         let archive = format!("/api/v1/archive?ids={folder}");
         // Once the damage is on record, an archive is made without the document.
         let first = (http == Http::One).then(|| archive.clone());
-        let downloads = ["/api/v1/content/Documents/some/second.bin", "/dav/Documents/some/second.bin"];
+        let number = if http == Http::One { "one" } else { "two" };
+        let downloads = [("/api/v1/content", "rest"), ("/dav", "dav")];
+        let downloads = downloads.map(|(at, kind)| format!("{at}/Documents/alone/{number}-{kind}.bin"));
         let least = BIG / 4;
-        for path in first.into_iter().chain(downloads.map(str::to_owned)) {
+        for path in first.into_iter().chain(downloads) {
+            let name = if path == archive { "second.bin" } else { path.rsplit('/').next().unwrap() };
             let answer = wire.send("GET", &path, &[], Wire::nothing()).await;
             assert_eq!(answer.status().as_u16(), 200, "{path}");
             let request = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
@@ -62,13 +71,14 @@ async fn damage_in_the_middle_ends_a_download_and_an_archive_early_and_is_logged
             };
             assert!(taken >= least && taken < 3 * BIG, "{path}: {taken} bytes came before {end}");
             let line = logged(&server, &request, "broken off").await;
-            assert!(line.contains("ERROR") && line.contains("second.bin"), "{line}");
+            assert!(line.contains("ERROR") && line.contains(name), "{line}");
             assert!(line.contains("content_damaged") && line.contains("damaged"), "{line}");
         }
         let whole = wire.get("/api/v1/content/Documents/some/third.bin").await;
         assert!(whole == bytes(2, BIG), "the others are whole");
         let deadline = Instant::now() + Duration::from_secs(30);
-        while farm.run(&["blobs", "faults"]).is_ok() {
+        while wire.send("GET", "/api/v1/content/Documents/some/second.bin", &[], Wire::nothing()).await.status() != 503
+        {
             assert!(Instant::now() < deadline, "the damage is not on record");
         }
         let files = unpacked(&wire.get(&archive).await);

@@ -31,6 +31,7 @@ pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not
 pub(in crate::engine) use connection::wrong_count;
 pub(crate) use connection::{Connection, column};
 pub(in crate::engine) use pool::overloaded;
+pub use pool::runtime_threads;
 pub(in crate::engine) use snapshot::{rebuild_checksums, require_intact_pages, settle};
 
 use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};

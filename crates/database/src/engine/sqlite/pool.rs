@@ -1,5 +1,6 @@
 //! Owns the connections that read a SQLite file.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,12 @@ use crate::engine::job::{ReadClosure, Returned, caught, closed};
 use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
 
+/// Threads that a runtime needs on this machine: one for each core, and two more. Short reads run on them, one fewer of each file at a
+/// time, so that other work goes on while reads wait for a disk.
+pub fn runtime_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get) + 2
+}
+
 /// Reading connections, opened when they are first needed.
 pub(super) struct Pool {
     path: Arc<PathBuf>,
@@ -20,6 +27,7 @@ pub(super) struct Pool {
     idle: Mutex<Option<Vec<Connection>>>,
     readers: u32,
     permits: Arc<Semaphore>,
+    short: Arc<Semaphore>,
     long: Arc<Semaphore>,
     patience: Duration,
     metrics: FileMetrics,
@@ -33,15 +41,17 @@ impl Pool {
             idle: Mutex::new(Some(Vec::new())),
             readers: readers as u32,
             permits: Arc::new(Semaphore::new(readers)),
+            short: Arc::new(Semaphore::new(runtime_threads() - 1)),
             long: Arc::new(Semaphore::new(readers / 2)),
             patience,
             metrics,
         }
     }
 
-    /// The right to use one connection. Waiting for it blocks no thread, and no holder waits for another.
-    pub(super) async fn permit(&self) -> Result<OwnedSemaphorePermit> {
-        self.acquire(&self.permits).await
+    /// The right to use one connection on a thread of the runtime. Waiting for it blocks no thread, and no holder waits for another.
+    pub(super) async fn permit(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let short = self.acquire(&self.short).await?;
+        Ok((short, self.acquire(&self.permits).await?))
     }
 
     /// The right to use one connection for long.
@@ -83,6 +93,7 @@ impl Pool {
     pub(super) async fn close(&self) {
         let all = tokio::time::timeout(self.patience, self.permits.acquire_many(self.readers)).await;
         self.permits.close();
+        self.short.close();
         self.long.close();
         drop(self.idle().take());
         drop(all);

@@ -57,7 +57,7 @@ async fn what_was_delivered_outlives_the_file_that_it_came_from() {
     }
 }
 
-/// Whether the file system tells what it has in memory; where it does not, nothing is kept.
+/// Returns whether the file system reads without waiting for a disk. Where it does not, no BLOB is kept in memory.
 fn tells_what_is_in_memory(root: &Path) -> bool {
     let path = root.join("probe");
     std::fs::write(&path, [1; 100]).unwrap();

@@ -13,7 +13,7 @@ const STARTS: i64 = 12;
 /// Milliseconds of identifiers that are asked for at once.
 const LENGTH: i64 = 1_000;
 
-/// What one process got: the numbers of its starts, and the identifiers that it may have used.
+/// Lists the numbers of a process's starts, and the identifiers that it may have used.
 #[derive(Default)]
 struct Granted {
     servers: Vec<i64>,

@@ -33,7 +33,8 @@ use crate::traffic::CountingAcceptor;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often samples of the metrics are folded into their histograms.
 const UPKEEP: Duration = Duration::from_secs(5);
-/// Most bytes that an HTTP/1.1 connection reads ahead: room for the largest head. A sender whom nobody listens to any more fills them.
+/// Most bytes that an HTTP/1.1 connection reads ahead: room for the largest head. A sender whom nobody listens to any
+/// more fills them.
 const MOST_READ: usize = 2 * MAX_HEAD;
 /// Most requests in flight on one HTTP/2 connection.
 const STREAMS: u32 = 128;

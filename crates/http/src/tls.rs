@@ -16,7 +16,7 @@ use crate::server::TlsFiles;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(10);
-/// What the two files hold.
+/// Certificates and private key, as the two files hold them.
 const CERTIFICATE: &str = "certificate";
 const KEY: &str = "private key";
 

@@ -5,7 +5,8 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A size for people, in the unit in which it has at most three digits before the point: `512 bytes`, `1.5 MiB`, `256 GiB`.
+/// A size for people, in the unit in which it has at most three digits before the point: `512 bytes`, `1.5 MiB`, `256
+/// GiB`.
 pub fn readable_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {

@@ -324,8 +324,8 @@ async fn open_configuration(options: &Options) -> Result<Database> {
     }
 }
 
-/// Says how a configuration database that is damaged comes back. Other errors stay as they are, also that of one which only lacks
-/// changes: it says itself how to go on.
+/// Says how a configuration database that is damaged comes back. Other errors stay as they are, also that of one which
+/// only lacks changes: it says itself how to go on.
 fn how_to_restore(options: &Options, error: Error) -> Error {
     let location = options.place_of_configuration();
     if error.code() != DAMAGED || !matches!(location, Location::Sqlite(_)) {

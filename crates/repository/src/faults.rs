@@ -205,8 +205,8 @@ pub async fn note_unreadable(
     Ok(())
 }
 
-/// Reads a BLOB of `size` bytes again that is on record as missing or damaged in a store, and takes it off the record when it is
-/// whole.
+/// Reads a BLOB of `size` bytes again that is on record as missing or damaged in a store, and takes it off the record
+/// when it is whole.
 async fn settle_if_intact(
     database: &Database,
     (store, from): (Id, &BlobStore),
@@ -262,41 +262,42 @@ impl Noting {
 }
 
 impl Session {
-    /// Sees to it that a BLOB is put on record which this caller could not read. Whoever waits for its bytes does not wait for that.
+    /// Puts a BLOB on record that this caller could not read. Goes on beside the caller.
     pub(crate) fn note_unread(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
-        let key = (content.row.id, digest);
-        if !self.repository.inner.noting.begin(key) {
-            return;
+        if self.repository.inner.noting.begin((content.row.id, digest)) {
+            self.look_beside(content, store, (digest, size), false);
         }
-        let (repository, content) = (self.repository.clone(), content.clone());
-        tokio::spawn(async move {
-            let note = async {
-                let map = repository.map().await?;
-                note_unreadable(&content.database, (store, map.store(store, &content)?), (digest, size)).await
-            };
-            if let Err(error) = note.await {
-                tracing::warn!(blob = %digest, error = error.report(), "a BLOB that cannot be read is not on record");
-            }
-            repository.inner.noting.end(key);
-        });
     }
 
-    /// Sees to it that a BLOB which is on record is read again, so that a disk that has recovered is believed. Nobody waits for that.
+    /// Reads a BLOB again that is on record, so that a disk that has recovered is believed. Goes on beside the caller.
     pub(crate) fn look_again(&self, content: &Arc<ContentDatabase>, store: Id, digest: Digest, size: u64) {
-        let key = (content.row.id, digest);
-        if !self.repository.inner.noting.begin_again(key) {
-            return;
+        if self.repository.inner.noting.begin_again((content.row.id, digest)) {
+            self.look_beside(content, store, (digest, size), true);
         }
+    }
+
+    /// Looks at a BLOB, on record or not, with which [`Noting`] has begun.
+    fn look_beside(&self, content: &Arc<ContentDatabase>, store: Id, blob: (Digest, u64), on_record: bool) {
         let (repository, content) = (self.repository.clone(), content.clone());
         tokio::spawn(async move {
             let look = async {
                 let map = repository.map().await?;
-                settle_if_intact(&content.database, (store, map.store(store, &content)?), (digest, size)).await
+                let from = (store, map.store(store, &content)?);
+                match on_record {
+                    true => settle_if_intact(&content.database, from, blob).await,
+                    false => note_unreadable(&content.database, from, blob).await,
+                }
             };
-            if let Err(error) = look.await {
-                tracing::debug!(blob = %digest, error = error.report(), "a BLOB stays on record");
+            match (look.await, on_record) {
+                (Ok(()), _) => {}
+                (Err(error), true) => {
+                    tracing::debug!(blob = %blob.0, error = error.report(), "a BLOB stays on record");
+                }
+                (Err(error), false) => {
+                    tracing::warn!(blob = %blob.0, error = error.report(), "a BLOB that cannot be read is not on record");
+                }
             }
-            repository.inner.noting.end(key);
+            repository.inner.noting.end((content.row.id, blob.0));
         });
     }
 }

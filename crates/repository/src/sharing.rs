@@ -247,8 +247,9 @@ impl Repository {
     /// Opens the document of a link and counts the download.
     ///
     /// # Errors
-    /// NotFound with code `link_ended`; Forbidden with code `wrong_link_password`; Exhausted with code `too_many_attempts`;
-    /// those of [`Session::open`], and Corrupt when the content is on record as missing or damaged. None of them is a use.
+    /// NotFound with code `link_ended`; Forbidden with code `wrong_link_password`; Exhausted with code
+    /// `too_many_attempts`; those of [`Session::open`], and Corrupt when the content is on record as missing or
+    /// damaged. None of them is a use.
     pub async fn download_link(&self, id: Id, secret: &str, password: &str, client: &Client) -> Result<Content> {
         let live = self.live(id, secret).await?;
         let stored = &live.row.password;
@@ -260,7 +261,7 @@ impl Repository {
         let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
         opened.for_strangers();
         // Before the use is counted: nothing comes of it.
-        opened.refuse_known_fault().await?;
+        opened.refuse_known_fault().await.map_err(|error| discreet(hide(error), false))?;
         let located = live.maker.locate(&target).await.map_err(hide)?;
         let guard = live.maker.guard([(&located, Right::View)]).map_err(hide)?;
         let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));

@@ -18,6 +18,18 @@ fn again(farm: &Farm, session: &Session) -> Session {
     farm.repository.as_caller(session.principal().clone())
 }
 
+/// Opens the same farm as another process does.
+async fn another_process(farm: &Farm) -> Repository {
+    let options = Options {
+        directory: farm.directory.path().to_owned(),
+        configuration: Some(farm.configuration.location.clone()),
+        content: None,
+        administrator_password: None,
+        create: false,
+    };
+    Repository::open_for_command(&options).await.unwrap()
+}
+
 async fn id_of(session: &Session, path: &str) -> Id {
     session.item(&at(path)).await.unwrap().id
 }
@@ -117,14 +129,7 @@ async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_wa
         upload.write(Bytes::from(content.clone())).await.unwrap();
 
         // Another process removes the store meanwhile.
-        let options = Options {
-            directory: farm.directory.path().to_owned(),
-            configuration: Some(farm.configuration.location.clone()),
-            content: None,
-            administrator_password: None,
-            create: false,
-        };
-        let other = Repository::open_for_command(&options).await.unwrap();
+        let other = another_process(&farm).await;
         let there = other.as_caller(other.farm_administrator().await.unwrap());
         there.set_storage_policy(&target, policy("files")).await.unwrap();
         there.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
@@ -153,14 +158,7 @@ async fn servers_whose_numbers_look_alike_make_no_identifier_twice() {
             Database::open(&farm.configuration.location, Schema::Configuration, &Default::default()).await.unwrap();
         configuration.write(|starts| (1..1_024).try_for_each(|_| next_server(starts).map(drop))).await.unwrap();
         configuration.close().await;
-        let options = Options {
-            directory: farm.directory.path().to_owned(),
-            configuration: Some(farm.configuration.location.clone()),
-            content: None,
-            administrator_password: None,
-            create: false,
-        };
-        let other = Repository::open_for_command(&options).await.unwrap();
+        let other = another_process(&farm).await;
         let here = farm.administrator().await;
         let there = other.as_caller(other.farm_administrator().await.unwrap());
         let make = async |session: &Session, whose: &str| {

@@ -165,7 +165,8 @@ impl Settings {
     /// Returns whether the log is written as JSON.
     ///
     /// # Errors
-    /// Invalid for a form that is unknown. Only the server asks: what is wrong with its log must keep nobody from restoring a farm.
+    /// Invalid for a form that is unknown. Only the server asks: what is wrong with its log must keep nobody from
+    /// restoring a farm.
     pub fn log_as_json(&self) -> Result<bool> {
         match self.log_format.as_deref() {
             None | Some("text") => Ok(false),

@@ -15,11 +15,12 @@ const LONGEST: usize = 256 * 1024;
 const ROOM: u64 = 32 << 20;
 /// Number of BLOBs that are expected to fit.
 const EXPECTED: usize = 1024;
-/// What keeping one costs besides its bytes, about: its record's header and checksums, the entry, and what the allocator adds.
+/// Bytes that keeping one costs beside its content, about: header and checksums of its record, the entry, and the
+/// allocator's share.
 const OVERHEAD: usize = 512;
 
-/// BLOBs whose bytes were compared with their checksums when they were read. Those that are read once make room for those
-/// that are read often.
+/// BLOBs whose bytes were compared with their checksums when they were read. Those that are read once make room for
+/// those that are read often.
 pub struct HotBlobs {
     kept: Cache<Digest, Bytes, ByLength>,
     hits: Counter,
@@ -33,7 +34,8 @@ impl Default for HotBlobs {
 }
 
 impl HotBlobs {
-    /// Opens the record of a BLOB at this place, if that takes no waiting: from memory when the BLOB is kept, and keeps it otherwise.
+    /// Opens the record of a BLOB at this place, if that takes no waiting: from memory when the BLOB is kept, and keeps
+    /// it otherwise.
     pub fn open(&self, segment: &Segment, offset: u64, digest: Digest, size: u64) -> Option<RecordSource> {
         if let Some(bytes) = self.get(&digest, size).filter(|_| !segment.is_dead(offset)) {
             return Some(RecordSource::Whole(bytes));

@@ -19,8 +19,8 @@ pub const X_ITEM_ID: &str = "x-item-id";
 
 /// Answers GET or HEAD with an opened document.
 ///
-/// The first bytes are read before the status is sent, and the record of damage is looked at, so that what is known to be
-/// damaged is an error. Damage that is found later breaks the connection: a client never takes a part for the whole.
+/// The first bytes are read before the status is sent, and the record of damage is looked at, so that what is known to
+/// be damaged is an error. Damage that is found later breaks the connection: a client never takes a part for the whole.
 pub async fn content(method: &Method, headers: &HeaderMap, mut opened: Content, inline: bool) -> Result<Response> {
     secure::require_harmless_use(headers)?;
     let etag = format!("\"{}\"", opened.etag());

@@ -124,8 +124,8 @@ impl Content {
         self.reader.try_whole().filter(Result::is_ok)
     }
 
-    /// Refuses content that is on record as missing or damaged, before anything of it is sent. Sees to it that the record is
-    /// compared with the store soon, which may be whole again. Short content is verified as a whole anyway.
+    /// Refuses content that is on record as missing or damaged, before anything of it is sent. Sees to it that the
+    /// record is compared with the store soon, which may be whole again. Short content is verified as a whole anyway.
     ///
     /// # Errors
     /// `Corrupt` with code `content_missing` or `content_damaged`.

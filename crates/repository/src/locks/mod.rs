@@ -127,8 +127,8 @@ impl Session {
         Ok(locks)
     }
 
-    /// Returns whether something keeps an item from being taken out of its place: a check-out by somebody else, or a lock whose
-    /// token was not shown, on the item, on what it holds or on the folder that it is in.
+    /// Returns whether something keeps an item from being taken out of its place: a check-out by somebody else, or a
+    /// lock whose token was not shown, on the item, on what it holds or on the folder that it is in.
     ///
     /// # Errors
     /// `NotFound`; `Forbidden` for who may not open the item.

@@ -1,4 +1,5 @@
-//! Settings are looked at before anything is made: what is wrong is named with its file, and no farm and no directory is left.
+//! Settings are looked at before anything is made: what is wrong is named with its file, and no farm and no directory
+//! is left.
 
 use std::path::Path;
 use std::process::Command;

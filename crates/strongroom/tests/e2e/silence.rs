@@ -1,5 +1,5 @@
-//! A remote store that takes connections and says nothing, and a disk that takes long to read: whoever does not need them does not
-//! notice, and whoever needs the store is told soon.
+//! A remote store that takes connections and says nothing, and a disk that takes long to read: whoever does not need
+//! them does not notice, and whoever needs the store is told soon.
 
 use std::time::{Duration, Instant};
 
@@ -170,7 +170,8 @@ async fn reads_that_wait_for_the_disk_of_a_database_hold_up_nobody_else() {
     }
     let databases = files_below(&farm.data.join("databases"));
     let scratch = tempfile::tempdir().unwrap();
-    // Nobody has read since the last change, so that each connection asks the disk, and waits longer than anybody below.
+    // Nobody has read since the last change, so that each connection asks the disk, and waits longer than anybody
+    // below.
     let wait = Duration::from_secs(20);
     let injector = Injector::delay(&server, "pread64", wait, &databases, &scratch.path().join("log"));
     let requests: Vec<_> = (0..readers)

@@ -14,8 +14,8 @@ use crate::engine::job::{ReadClosure, Returned, caught, closed};
 use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
 
-/// Threads that a runtime needs on this machine: one for each core, and two more. Short reads run on them, one fewer of each file at a
-/// time, so that other work goes on while reads wait for a disk.
+/// Threads that a runtime needs on this machine: one for each core, and two more. Short reads run on them, one fewer of
+/// each file at a time, so that other work goes on while reads wait for a disk.
 pub fn runtime_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get) + 2
 }
@@ -48,7 +48,8 @@ impl Pool {
         }
     }
 
-    /// The right to use one connection on a thread of the runtime. Waiting for it blocks no thread, and no holder waits for another.
+    /// The right to use one connection on a thread of the runtime. Waiting for it blocks no thread, and no holder waits
+    /// for another.
     pub(super) async fn permit(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
         let short = self.acquire(&self.short).await?;
         Ok((short, self.acquire(&self.permits).await?))

@@ -19,7 +19,7 @@ async fn proxied() -> Farm {
     .await
 }
 
-/// What a request with this credential gets that comes from the other end of a connection.
+/// Sends a request with this credential as if it came from this peer.
 async fn from(farm: &Farm, peer: &str, path: &str, credential: &str, fields: &[(&str, &str)]) -> Reply {
     let method = if path.starts_with("/dav/") { "PROPFIND" } else { "GET" };
     let mut request = Request::builder().method(method).uri(path).header("authorization", credential);

@@ -36,7 +36,7 @@ async fn begun(farm: &Farm, login: &str, path: &str) -> Response {
     response
 }
 
-/// What a person gets who asks for one more archive and one more search.
+/// Asks for one more archive and one more search; returns both statuses.
 async fn further(farm: &Farm, login: &str, archive: &str) -> [u16; 2] {
     let archive = farm.send_as(login, "GET", archive, &[], "").await;
     let search = farm.send_as(login, "SEARCH", "/dav/Documents/", &[], SEARCH).await;

@@ -38,7 +38,8 @@ pub async fn place(ask: Ask) -> Outcome {
     let placed = match placed {
         Ok(placed) => placed,
         Err(error) => {
-            // What is in the way is with what is taken away, or else with the place for it; another error says nothing new.
+            // What is in the way is with what is taken away, or else with the place for it; another error says nothing
+            // new.
             let is_moved = !copies && error.kind() == ErrorKind::Locked;
             let is_source = is_moved && ask.session.is_held_in_place(&source).await.unwrap_or(false);
             let href = if is_source { ask.href } else { href::write(&to.to_string(), false) };

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use model::{Error, Result};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use super::session::{Reader, Transaction};
 
@@ -74,6 +75,14 @@ pub(crate) struct Read {
 /// Waits for the answer; a thread that went away without one is told as unavailable.
 pub(crate) async fn answered(answer: Answer) -> Result<Returned> {
     answer.await.unwrap_or_else(|_| Err(closed()))
+}
+
+/// Runs what waits for a connection as a task, which is polled even while its caller is not: else it could be given the
+/// connection and keep it from everybody. The task ends when its caller is dropped.
+pub(crate) async fn as_task<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let mut task = JoinSet::new();
+    task.spawn(work);
+    task.join_next().await.and_then(std::result::Result::ok).unwrap_or_else(|| Err(closed()))
 }
 
 /// The error of everything that is asked of a database after it was closed.

@@ -23,7 +23,7 @@ pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
 use super::alone::{self, Spare};
-use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, closed};
+use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, as_task, closed};
 use super::metrics::Metrics;
 use super::sqlite::overloaded;
 use super::{Alone, Engine, Options};
@@ -122,17 +122,23 @@ impl Postgres {
     }
 
     pub(super) async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
-        let permit = match tokio::time::timeout(self.patience, Arc::clone(&self.long).acquire_owned()).await {
-            Ok(permit) => permit.map_err(|_| closed())?,
-            Err(_) => return Err(overloaded()),
-        };
-        // The permit goes with the closure: a caller who stops waiting does not free the connection.
-        let held: ReadClosure = Box::new(move |reader| {
-            let result = closure(reader);
-            drop(permit);
-            result
+        let (queue, long, patience) = (Arc::clone(&self.queue), Arc::clone(&self.long), self.patience);
+        let pushed = as_task(async move {
+            let permit = match tokio::time::timeout(patience, long.acquire_owned()).await {
+                Ok(permit) => permit.map_err(|_| closed())?,
+                Err(_) => return Err(overloaded()),
+            };
+            // The permit goes with the closure: a caller who stops waiting does not free the connection.
+            let held: ReadClosure = Box::new(move |reader| {
+                let result = closure(reader);
+                drop(permit);
+                result
+            });
+            let (job, answer) = Read::new(held, Kind::Long);
+            queue.push(Job::Read(job), patience).await?;
+            Ok(answer)
         });
-        self.read(held, Kind::Long).await
+        self.heard(answered(pushed.await?), classify::unreachable).await
     }
 
     pub(super) async fn write(&self, closure: WriteClosure, vital: bool) -> Result<Returned> {

@@ -6,7 +6,7 @@ use model::Error;
 use rusqlite::ffi;
 
 use crate::engine::at::At;
-use crate::engine::{DAMAGED, DISK_ERROR, UNREADABLE};
+use crate::engine::{BUSY, DAMAGED, DISK_ERROR, UNREADABLE};
 
 /// Code of the error of a full disk.
 pub(super) const FULL: &str = "disk_full";
@@ -145,7 +145,7 @@ pub(super) fn full(path: &Path) -> Error {
 
 fn busy(path: &Path) -> Error {
     Error::unavailable("a database is being written by another process for too long; try again when it has finished")
-        .with_code("busy")
+        .with_code(BUSY)
         .with_source(At::silent(path.display()))
 }
 

@@ -34,14 +34,14 @@ pub(in crate::engine) use pool::overloaded;
 pub use pool::runtime_threads;
 pub(in crate::engine) use snapshot::{rebuild_checksums, require_intact_pages, settle};
 
-use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, closed};
+use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, as_task, closed};
 use super::metrics::{FileMetrics, Metrics};
 use super::{Alone, Engine, Looked, Mark, Options};
 use crate::migrate::{self as steps, Plan};
 use commits::Commits;
 use connection::Role;
 use mark::Header;
-use pool::Pool;
+use pool::{Permit, Pool};
 use reserve::Reserve;
 use turn::Turn;
 use writer::Writer;
@@ -157,23 +157,35 @@ impl Sqlite {
 
     pub(super) async fn read(&self, closure: ReadClosure) -> Result<Returned> {
         let waiting = Instant::now();
-        let permit = self.pool.permit().await?;
-        self.metrics.waited(waiting);
-        let result = self.pool.run(closure);
-        drop(permit);
+        let run = move |pool: &Pool, metrics: &Metrics, permit: Permit| {
+            metrics.waited(waiting);
+            let result = pool.run(closure);
+            drop(permit);
+            result
+        };
+        let result = match self.pool.permit_at_once() {
+            Some(permit) => run(&self.pool, &self.metrics, permit),
+            None => {
+                let (pool, metrics) = (Arc::clone(&self.pool), self.metrics.clone());
+                as_task(async move { pool.permit().await.and_then(|permit| run(&pool, &metrics, permit)) }).await
+            }
+        };
         self.metrics.read(result.is_ok());
         result
     }
 
     pub(super) async fn read_long(&self, closure: ReadClosure) -> Result<Returned> {
-        let permits = self.pool.long_permit().await?;
         let pool = Arc::clone(&self.pool);
-        let run = tokio::task::spawn_blocking(move || {
-            let result = pool.run(closure);
-            drop(permits);
-            result
-        });
-        let result = run.await.unwrap_or_else(|_| Err(closed()));
+        let result = as_task(async move {
+            let permits = pool.long_permit().await?;
+            let run = tokio::task::spawn_blocking(move || {
+                let result = pool.run(closure);
+                drop(permits);
+                result
+            });
+            run.await.unwrap_or_else(|_| Err(closed()))
+        })
+        .await;
         self.metrics.read(result.is_ok());
         result
     }

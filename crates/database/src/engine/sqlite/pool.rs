@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::classify::classify;
 use super::connection::{Connection, Role};
+use crate::engine::OVERLOADED;
 use crate::engine::job::{ReadClosure, Returned, caught, closed};
 use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
@@ -19,6 +20,9 @@ use crate::engine::session::{Reader, Session};
 pub fn runtime_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get) + 2
 }
+
+/// A share of the reads of one kind, and a connection.
+pub(super) type Permit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 /// Reading connections, opened when they are first needed.
 pub(super) struct Pool {
@@ -48,15 +52,22 @@ impl Pool {
         }
     }
 
+    /// The right to use one connection on a thread of the runtime, if nobody has to wait for it.
+    pub(super) fn permit_at_once(&self) -> Option<Permit> {
+        let short = Arc::clone(&self.short).try_acquire_owned().ok()?;
+        Some((short, Arc::clone(&self.permits).try_acquire_owned().ok()?))
+    }
+
     /// The right to use one connection on a thread of the runtime. Waiting for it blocks no thread, and no holder waits
-    /// for another.
-    pub(super) async fn permit(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+    /// for another. Only for what runs as a task of its own, like [`Self::long_permit`]: a permit that is given to a
+    /// future which nobody polls at the moment is kept from everybody.
+    pub(super) async fn permit(&self) -> Result<Permit> {
         let short = self.acquire(&self.short).await?;
         Ok((short, self.acquire(&self.permits).await?))
     }
 
     /// The right to use one connection for long.
-    pub(super) async fn long_permit(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+    pub(super) async fn long_permit(&self) -> Result<Permit> {
         let long = self.acquire(&self.long).await?;
         Ok((long, self.acquire(&self.permits).await?))
     }
@@ -108,5 +119,5 @@ impl Pool {
 
 /// The error of a transaction that found no place in time.
 pub(in crate::engine) fn overloaded() -> Error {
-    Error::exhausted("the database has more to do than it can; try again later").with_code("overloaded")
+    Error::exhausted("the database has more to do than it can; try again later").with_code(OVERLOADED)
 }

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use database::Transaction;
 use database::configuration::job;
+use database::{BUSY, OVERLOADED, Transaction};
 use futures_util::future::BoxFuture;
 use model::{Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_AWAY, Figures, Job, Repository, Session, Storage, Work};
@@ -144,14 +144,17 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
     let mut waiting_since = None;
     loop {
         let error = match attempt(ticket, &work).await {
-            Err(Halt::Fault(error)) if error.kind() == ErrorKind::Unavailable && error.code() != DATABASE_AWAY => error,
+            Err(Halt::Fault(error)) if is_passing(&error) => error,
             ended => return ended,
         };
         let items = ticket.figures().items;
         if items > done {
             (done, pause, waiting_since) = (items, FIRST_PAUSE, Some(Instant::now()));
         }
-        // What never worked is told at once to whoever asked for it.
+        // What never worked is told at once to whoever asked for it; a database that is busy works.
+        if is_busy(&error) && waiting_since.is_none() {
+            waiting_since = Some(Instant::now());
+        }
         if waiting_since.is_none_or(|since| since.elapsed() > LONGEST_WAIT) {
             return Err(Halt::Fault(error));
         }
@@ -160,6 +163,16 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
         ticket.wait(pause).await?;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Whether an error is about the moment, so that another attempt may succeed.
+fn is_passing(error: &Error) -> bool {
+    is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != DATABASE_AWAY
+}
+
+/// Whether a database had too much to do.
+fn is_busy(error: &Error) -> bool {
+    matches!(error.code(), OVERLOADED | BUSY)
 }
 
 async fn attempt(ticket: &Ticket, work: &Work) -> Flow<String> {

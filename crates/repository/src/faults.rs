@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blobs::{BlobStore, Entry, Outcome};
-use database::content::blob;
+use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
 use database::{Database, Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Result, Right, Timestamp};
@@ -165,7 +165,7 @@ impl Storage {
         state: &str,
         detail: &str,
     ) -> Result<bool> {
-        put(&database.database, store, digest, state, detail).await
+        put(&database.database, (store, None), digest, state, detail).await
     }
 }
 
@@ -181,11 +181,9 @@ pub async fn note_unreadable(
 ) -> Result<()> {
     let look = move |reader: &mut Reader<'_>| {
         let known = fault::find(reader, &digest)?.iter().any(|known| known.store_id == store);
-        Ok(!known && blob::is_in(reader, &digest, store)?)
+        Ok(blob::find(reader, &digest)?.filter(|row| !known && row.store_id == store))
     };
-    if !database.read(look).await? {
-        return Ok(());
-    }
+    let Some(row) = database.read(look).await? else { return Ok(()) };
     let asked = match from.confirm(digest, size).await {
         Ok(()) => from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await,
         Err(error) => Err(error),
@@ -199,7 +197,7 @@ pub async fn note_unreadable(
         Err(error) if error.kind() == ErrorKind::Corrupt => ("damaged", error.message().to_owned()),
         Err(error) => return Err(error),
     };
-    if put(database, store, digest, state, &detail).await? {
+    if put(database, (store, Some(row)), digest, state, &detail).await? {
         metrics::counter!("strongroom_blob_faults_total").increment(1);
     }
     Ok(())
@@ -302,8 +300,15 @@ impl Session {
     }
 }
 
-/// Writes a fault down, if the content database needs the BLOB there; whether somebody has to act.
-async fn put(database: &Database, store: Id, digest: Digest, state: &str, detail: &str) -> Result<bool> {
+/// Writes a fault down, if the content database needs the BLOB there, and, where the reference that was looked at is
+/// given, if it did not move meanwhile; whether somebody has to act.
+async fn put(
+    database: &Database,
+    (store, seen): (Id, Option<BlobRow>),
+    digest: Digest,
+    state: &str,
+    detail: &str,
+) -> Result<bool> {
     let row = FaultRow {
         store_id: store,
         digest,
@@ -314,7 +319,9 @@ async fn put(database: &Database, store: Id, digest: Digest, state: &str, detail
         accepted_by: None,
     };
     let write = move |transaction: &mut Transaction<'_>| {
-        if !blob::is_in(transaction, &row.digest, row.store_id)? {
+        let Some(standing) = blob::find(transaction, &row.digest)? else { return Ok(false) };
+        let has_moved = seen.as_ref().is_some_and(|seen| seen.locator != standing.locator);
+        if standing.store_id != row.store_id || has_moved {
             return Ok(false);
         }
         fault::put(transaction, &row)?;

@@ -62,10 +62,10 @@ impl Place {
         store.open(self.digest, self.size, locator.as_ref()).await
     }
 
-    /// Opens the BLOB; once more where it is now, when it was moved since its place was read.
+    /// Opens the BLOB; once more where it is now, when it may have been moved since its place was read.
     async fn find(&mut self) -> Result<BlobReader> {
         let opened = match self.open().await {
-            Err(error) if has_left(&error) && self.moved().await? => self.open().await,
+            Err(error) if has_left(&error) && self.look_up().await? => self.open().await,
             opened => opened,
         };
         if let Err(error) = &opened {
@@ -81,13 +81,16 @@ impl Place {
         }
     }
 
-    /// Looks where the BLOB is now; false when that is where it was.
-    async fn moved(&mut self) -> Result<bool> {
+    /// Looks where the BLOB is now; false when nothing refers to it. It may have been moved away and back again, so that
+    /// it is asked for once more even where it was.
+    async fn look_up(&mut self) -> Result<bool> {
         let digest = self.digest;
         let row = self.content.database.read(move |reader| blob::find(reader, &digest)).await?;
-        let Some(row) = row.filter(|row| row.store_id != self.store) else { return Ok(false) };
-        // Another process may have added the store that it is in.
-        self.session.repository.refresh_map().await?;
+        let Some(row) = row else { return Ok(false) };
+        if row.store_id != self.store {
+            // Another process may have added the store that it is in.
+            self.session.repository.refresh_map().await?;
+        }
         (self.store, self.locator) = (row.store_id, row.locator);
         Ok(true)
     }
@@ -147,12 +150,7 @@ impl Content {
     /// The next bytes, verified against their digest or checksum; none at the end.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
         let chunk = match self.reader.next_chunk().await {
-            Err(error) if has_left(&error) && self.place.moved().await? => {
-                let left = self.reader.remaining();
-                self.reader = self.place.open().await?;
-                self.reader.set_range(left);
-                self.reader.next_chunk().await
-            }
+            Err(error) if has_left(&error) => self.read_again(error).await,
             chunk => chunk,
         };
         if let Err(error) = &chunk {
@@ -162,6 +160,17 @@ impl Content {
             let error = explain(error, &self.item, self.version.id, &self.place);
             discreet(error, self.place.is_insider)
         })
+    }
+
+    /// Reads the next bytes from where the BLOB is now; `error` when nothing refers to it any more.
+    async fn read_again(&mut self, error: Error) -> Result<Option<Bytes>> {
+        if !self.place.look_up().await? {
+            return Err(error);
+        }
+        let left = self.reader.remaining();
+        self.reader = self.place.open().await?;
+        self.reader.set_range(left);
+        self.reader.next_chunk().await
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must fail, with the reason")]
 
+mod abandoned;
 mod absent_parts;
 mod addresses;
 mod ambiguous;
@@ -65,6 +66,5 @@ mod storage;
 mod streams;
 mod support;
 mod unreadable;
-mod untaken;
 mod webdav;
 mod words;

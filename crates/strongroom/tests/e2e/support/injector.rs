@@ -51,7 +51,18 @@ impl Injector {
     pub fn detach(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        self.strace.wait().unwrap();
+        // It waits for ever for a thread that is starting a process, since it holds that one itself. Whom a tracer that is
+        // gone has held, the system lets go.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while self.strace.try_wait().unwrap().is_none() {
+            if Instant::now() > deadline {
+                self.strace.kill().unwrap();
+                self.strace.wait().unwrap();
+                break;
+            }
+            // sleep: the end of a process is asked for, nothing tells of it
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let text = std::fs::read_to_string(&self.log).unwrap();
         text.lines()
             .filter(|line| ["(INJECTED)", "(DELAYED)"].iter().any(|mark| line.contains(mark)))

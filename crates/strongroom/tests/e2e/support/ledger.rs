@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Changes that the load makes at full speed beyond those that somebody waits for, and what each takes after that: what a
 /// test keeps stays of a size that slow machines can handle, while the load goes on.
 const AHEAD: u64 = 60;
-const PACE: Duration = Duration::from_millis(200);
+const PACE: Duration = Duration::from_secs(1);
 
 /// What a path holds: bytes of a seed and a size, or nothing.
 type State = Option<(u64, usize)>;

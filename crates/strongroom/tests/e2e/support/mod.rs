@@ -11,6 +11,7 @@ mod ledger;
 pub mod processes;
 mod server;
 mod signed_in;
+mod watch;
 pub mod wire;
 mod worker;
 mod world;

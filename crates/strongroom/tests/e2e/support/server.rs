@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::Client;
+use super::watch::Watched;
 
 /// How long a server may take to become ready, or a command to end, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -25,6 +26,7 @@ pub const PASSWORD: &str = "correct horse battery";
 
 /// A data directory, and what the server on it is told.
 pub struct Farm {
+    _watched: Watched,
     _scratch: Option<TempDir>,
     /// The data directory.
     pub data: PathBuf,
@@ -60,50 +62,31 @@ impl Farm {
                 (database::testing::fresh_postgres().await, database::testing::fresh_postgres().await);
             return Self::with_databases(&content, &configuration);
         }
-        let scratch = tempfile::tempdir().unwrap();
-        let data = scratch.path().join("data");
-        Self {
-            _scratch: Some(scratch),
-            data,
-            arguments: Vec::new(),
-            log: None,
-            under: Vec::new(),
-            program: PROGRAM.into(),
-        }
+        Self::in_scratch(&[])
     }
 
     /// A new farm in a directory of its own, with its content and its configuration in these databases of PostgreSQL.
     pub fn with_databases(content: &str, configuration: &str) -> Self {
-        let scratch = tempfile::tempdir().unwrap();
-        let data = scratch.path().join("data");
-        let arguments = ["--database", content, "--configuration-database", configuration];
-        Self {
-            _scratch: Some(scratch),
-            data,
-            arguments: arguments.map(str::to_owned).into(),
-            log: None,
-            under: Vec::new(),
-            program: PROGRAM.into(),
-        }
+        Self::in_scratch(&["--database", content, "--configuration-database", configuration])
     }
 
     /// A new farm in a directory of its own, with its content in this database of PostgreSQL and its configuration in a file.
     pub fn with_content(content: &str) -> Self {
+        Self::in_scratch(&["--database", content])
+    }
+
+    fn in_scratch(arguments: &[&str]) -> Self {
         let scratch = tempfile::tempdir().unwrap();
-        let data = scratch.path().join("data");
-        Self {
-            _scratch: Some(scratch),
-            data,
-            arguments: vec!["--database".to_owned(), content.to_owned()],
-            log: None,
-            under: Vec::new(),
-            program: PROGRAM.into(),
-        }
+        let mut farm = Self::at(scratch.path().join("data"));
+        farm.arguments = arguments.iter().copied().map(str::to_owned).collect();
+        farm._scratch = Some(scratch);
+        farm
     }
 
     /// A new farm on SQLite in a directory of the caller's choice.
     pub fn at(data: impl Into<PathBuf>) -> Self {
         Self {
+            _watched: Watched::new(),
             _scratch: None,
             data: data.into(),
             arguments: Vec::new(),

@@ -7,8 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use database::testing::{each_engine, fresh_database};
-use database::{Column, Database, Engine, Options, Reader, Schema, Sql, Value, params};
-use futures_util::FutureExt;
+use database::{Column, Database, Engine, Options, Schema, Sql, Value, params};
 use model::{Digest, Error, ErrorKind, Id, Timestamp};
 
 const CREATE: Sql = Sql::new(
@@ -326,64 +325,6 @@ async fn more_work_than_fits_is_refused_in_bounded_time() {
         let done = tasks.join_all().await.iter().filter(|outcome| outcome.is_ok()).count();
         assert!(done >= 1);
         assert_eq!(size(&db, 1).await, Some(done as i64));
-        db.close().await;
-    }
-}
-
-#[test]
-fn reads_that_nobody_polls_keep_nobody_from_reading() {
-    // One more than all those that hold a connection.
-    let threads = database::runtime_threads();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
-    runtime.block_on(leave_reads_unpolled(threads as u32 - 1));
-}
-
-/// `short` is how many short reads of a SQLite file run at once.
-async fn leave_reads_unpolled(short: u32) {
-    for engine in [Engine::Sqlite, Engine::Postgres] {
-        let fresh = fresh_database(engine).await;
-        let options = Options { connections: 4, patience: Duration::from_secs(10), ..Options::default() };
-        let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
-        with_things(&db, 1).await;
-        for long in [false, true] {
-            let read = async |db: &Database| match long {
-                false => db.read(|r| r.find(SIZE, &params![1i64], |row| row.get::<i64>(0))).await,
-                true => db.read_long(|r| r.find(SIZE, &params![1i64], |row| row.get::<i64>(0))).await,
-            };
-            let most = match (engine, long) {
-                (Engine::Sqlite, false) => short,
-                (Engine::Sqlite, true) => options.readers as u32 / 2,
-                (Engine::Postgres, false) => options.connections as u32,
-                (Engine::Postgres, true) => options.connections as u32 / 2,
-            };
-            // Every connection is taken, so that those that come now wait.
-            let (release, held) = mpsc::channel::<()>();
-            let held = Arc::new(std::sync::Mutex::new(held));
-            let running = Arc::new(AtomicU32::new(0));
-            let mut holders = tokio::task::JoinSet::new();
-            for _ in 0..most + 4 {
-                let (db, held, running) = (db.clone(), Arc::clone(&held), Arc::clone(&running));
-                let hold = move |_: &mut Reader<'_>| {
-                    running.fetch_add(1, Ordering::Relaxed);
-                    // Returns when the sender is dropped.
-                    let _ = held.lock().unwrap().recv();
-                    Ok(())
-                };
-                holders.spawn(async move { if long { db.read_long(hold).await } else { db.read(hold).await } });
-            }
-            while running.load(Ordering::Relaxed) < most {
-                tokio::task::yield_now().await;
-            }
-            let mut unpolled: Vec<_> = (0..64).map(|_| Box::pin(read(&db))).collect();
-            for waiting in &mut unpolled {
-                assert!(waiting.now_or_never().is_none());
-            }
-            drop(release);
-            assert!(holders.join_all().await.iter().all(Result::is_ok));
-            assert_eq!(read(&db).await.unwrap(), Some(0), "{engine:?}, long: {long}");
-            drop(unpolled);
-            assert_eq!(read(&db).await.unwrap(), Some(0), "{engine:?}, long: {long}");
-        }
         db.close().await;
     }
 }

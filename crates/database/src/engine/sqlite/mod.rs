@@ -1,5 +1,6 @@
 //! Owns the embedded engine: a file, one thread that writes it, a pool of connections that read it.
 
+mod attendant;
 mod checkpoint;
 mod checksum;
 mod classify;
@@ -159,7 +160,7 @@ impl Sqlite {
         let waiting = Instant::now();
         let run = move |pool: &Pool, metrics: &Metrics, permit: Permit| {
             metrics.waited(waiting);
-            let result = pool.run(closure);
+            let result = pool.run_here(closure);
             drop(permit);
             result
         };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use model::{Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::attendant::Attendant;
 use super::classify::classify;
 use super::connection::{Connection, Role};
 use crate::engine::OVERLOADED;
@@ -33,6 +34,7 @@ pub(super) struct Pool {
     permits: Arc<Semaphore>,
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
+    attendant: Attendant,
     patience: Duration,
     metrics: FileMetrics,
 }
@@ -47,6 +49,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(readers)),
             short: Arc::new(Semaphore::new(runtime_threads() - 1)),
             long: Arc::new(Semaphore::new(readers / 2)),
+            attendant: Attendant::new(),
             patience,
             metrics,
         }
@@ -77,6 +80,11 @@ impl Pool {
             Ok(permit) => permit.map_err(|_| closed()),
             Err(_) => Err(overloaded()),
         }
+    }
+
+    /// Runs a short read on a thread of the runtime. The caller holds a permit.
+    pub(super) fn run_here(&self, closure: ReadClosure) -> Result<Returned> {
+        self.attendant.attend(|| self.run(closure))
     }
 
     /// Runs a read. The caller holds a permit.

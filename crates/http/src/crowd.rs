@@ -13,19 +13,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Request;
 use axum_server::accept::Accept;
 use metrics::counter;
 use model::{Error, Result};
 use tokio::net::TcpStream;
 use tower::Service;
 
-use crate::client::Trust;
-use crate::error::Problem;
+use crate::client::{Arrival, Trust};
+use crate::request;
 use crate::server::Limits;
-use crate::{identity, request};
 
 /// Name of the counter of connections and requests that were turned away, by `limit`.
 pub const TURNED_AWAY: &str = "strongroom_http_turned_away_total";
@@ -155,18 +152,15 @@ fn counted(address: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// The layer that turns requests away while too many of their address are under way.
-pub async fn admit(State(crowds): State<Crowds>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let address = counted(identity::client(&parts).address);
+/// Counts a request among those of its address until its answer was sent.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests` while too many are under way.
+pub fn admit(crowds: &Crowds, request: &Request) -> Result<()> {
+    let address = Arrival::of(request.extensions()).and_then(|arrival| counted(arrival.address));
     let place = address.map(|address| crowds.by_address.enter(address).ok_or_else(|| too_many("requests_per_address")));
-    match place.transpose() {
-        Ok(place) => {
-            request::note_crowds(crowds, place);
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(error) => Problem::from(error).into_response(),
-    }
+    request::note_crowds(crowds.clone(), place.transpose()?);
+    Ok(())
 }
 
 /// Wraps an acceptor; connections beyond the limits are closed before anything is said.

@@ -3,22 +3,22 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::{Error, Result};
 
 use crate::client::Arrival;
-use crate::error::Problem;
 
-/// A layer that refuses changes which a browser says come from another site, whatever credentials they carry.
-pub async fn same_origin(request: Request, next: Next) -> Response {
+/// Refuses changes which a browser says come from another site, whatever credentials they carry.
+///
+/// # Errors
+/// Forbidden with code `foreign_origin`.
+pub fn require_same_origin(request: &Request) -> Result<()> {
     let set = Arrival::of(request.extensions()).filter(|arrival| arrival.origin_is_set);
     if is_reading(request.method()) || is_ours(request.headers(), set.map(|arrival| arrival.origin.as_str())) {
-        return next.run(request).await;
+        return Ok(());
     }
-    Problem::from(foreign()).into_response()
+    Err(foreign())
 }
 
 /// Whether a method changes nothing.

@@ -5,38 +5,29 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use model::Error;
 
-use crate::client::Arrival;
 use crate::error::Problem;
 use crate::health::REQUESTS;
 use crate::request::{REQUEST_ID, RequestContext};
-use crate::state::AppState;
 use crate::{secure, sending, unread};
 
 /// Most bytes of the header fields of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
 
-/// The outermost layer of the router.
-pub async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
-    guarded(request, next).await
-}
-
-/// The same for a request whose arrival is settled.
-pub async fn guarded(request: Request, next: Next) -> Response {
+/// Answers a request whose arrival is settled with what `answer` makes of it.
+pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     let start = Instant::now();
     let context = RequestContext::of(request.headers());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let too_big = head_size(request.headers()) > MAX_HEAD;
     let (request, ending) = unread::watch(request);
-    let answer = context.clone().scope(async {
+    let answered = context.clone().scope(async {
         if too_big {
             return Problem::from(
                 Error::invalid("the header fields of the request are larger than 64 KiB")
@@ -44,12 +35,12 @@ pub async fn guarded(request: Request, next: Next) -> Response {
             )
             .into_response();
         }
-        match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        match AssertUnwindSafe(answer(request)).catch_unwind().await {
             Ok(response) => response,
             Err(panic) => Problem::from(panicked(panic.as_ref())).into_response(),
         }
     });
-    let mut response = answer.await;
+    let mut response = answered.await;
     secure::add_headers(response.headers_mut());
     if let Some(mut ending) = ending {
         ending.tell(&mut response).await;
@@ -129,7 +120,7 @@ pub async fn no_such_method() -> Response<Body> {
 mod tests {
     use super::*;
     use axum::Router;
-    use axum::middleware::from_fn;
+    use axum::middleware::{Next, from_fn};
     use axum::routing::get;
     use tower::ServiceExt;
 
@@ -138,7 +129,10 @@ mod tests {
     }
 
     fn app() -> Router {
-        Router::new().route("/burst", get(burst)).route("/calm", get(|| async { "calm" })).layer(from_fn(guarded))
+        Router::new()
+            .route("/burst", get(burst))
+            .route("/calm", get(|| async { "calm" }))
+            .layer(from_fn(|request, next: Next| guarded(request, |request| next.run(request))))
     }
 
     async fn text(response: Response) -> String {

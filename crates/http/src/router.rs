@@ -1,9 +1,14 @@
 //! Puts the routes of all protocols together under the layers that they share.
 
 use axum::Router;
-use axum::middleware;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use model::Result;
 
+use crate::client::Arrival;
+use crate::error::Problem;
 use crate::state::AppState;
 use crate::{crowd, csrf, edge, health, intake, rest, secure, ui, webdav};
 
@@ -20,11 +25,33 @@ pub fn router(state: AppState) -> Router {
         .merge(webdav::routes())
         .fallback(ui::fallback)
         .method_not_allowed_fallback(ui::no_such_method)
-        .layer(middleware::from_fn_with_state(state.least_body_rate(), intake::bound))
-        .layer(middleware::from_fn(ui::in_language))
-        .layer(middleware::from_fn(csrf::same_origin))
-        .layer(middleware::from_fn_with_state(state.crowds().clone(), crowd::admit))
-        .layer(middleware::from_fn_with_state(state.clone(), edge::around))
-        .layer(middleware::from_fn_with_state(state.is_secure(), secure::insist))
+        .layer(from_fn_with_state(state.clone(), around))
         .with_state(state)
+}
+
+/// What happens to every request before its route's handler, and to every answer after it. One layer does all of it,
+/// since each layer allocates for every request and copies it.
+async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
+    let mut response = edge::guarded(request, async |request| {
+        let reader = ui::reader(request.headers());
+        let mut response = match admit(&state, &request) {
+            Ok(()) => next.run(intake::bound(request, state.least_body_rate())).await,
+            Err(error) => Problem::from(error).into_response(),
+        };
+        ui::in_language(reader, &mut response);
+        response
+    })
+    .await;
+    if state.is_secure() {
+        secure::insist(response.headers_mut());
+    }
+    response
+}
+
+/// Whether a request may go to its handler.
+fn admit(state: &AppState, request: &Request) -> Result<()> {
+    crowd::admit(state.crowds(), request)?;
+    csrf::require_same_origin(request)?;
+    rest::require_heeded(request)
 }

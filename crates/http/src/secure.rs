@@ -1,13 +1,10 @@
 //! Header fields that keep answers from doing harm in a browser.
 
-use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue};
-use axum::middleware::Next;
-use axum::response::Response;
 use model::{Error, Result};
 
 /// For our own pages: nothing inline, nothing foreign, no frames.
@@ -43,13 +40,9 @@ pub fn add_headers(headers: &mut HeaderMap) {
 /// Two years, as those ask who keep lists of such hosts.
 const ONLY_TLS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
-/// The layer that has browsers come by TLS alone from now on, where TLS is what they came by.
-pub async fn insist(State(over_tls): State<bool>, request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    if over_tls {
-        response.headers_mut().entry(STRICT_TRANSPORT_SECURITY).or_insert(ONLY_TLS);
-    }
-    response
+/// Has browsers come by TLS alone from now on, where TLS is what they came by.
+pub fn insist(headers: &mut HeaderMap) {
+    headers.entry(STRICT_TRANSPORT_SECURITY).or_insert(ONLY_TLS);
 }
 
 /// What stored bytes are never used as, whichever page of this site asks for them.

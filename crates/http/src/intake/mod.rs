@@ -17,9 +17,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::{MatchedPath, Request};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
@@ -97,16 +95,14 @@ impl fmt::Display for Refused {
 
 impl StdError for Refused {}
 
-/// The layer that bounds the body of every request; `rate` is the fewest bytes a second that are taken in the long run,
-/// 0 for any.
-pub async fn bound(State(rate): State<u64>, request: Request, next: Next) -> Response {
+/// Bounds the body of a request; `rate` is the fewest bytes a second that are taken in the long run, 0 for any.
+pub fn bound(request: Request, rate: u64) -> Request {
     if request.body().is_end_stream() {
-        return next.run(request).await;
+        return request;
     }
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let left = if takes_documents(request.method().as_str(), route) { None } else { Some(FIELDS) };
-    next.run(request.map(|body| Body::new(Bounded { body, left, rate, taken: 0, waited: Duration::ZERO, wait: None })))
-        .await
+    request.map(|body| Body::new(Bounded { body, left, rate, taken: 0, waited: Duration::ZERO, wait: None }))
 }
 
 fn takes_documents(method: &str, route: &str) -> bool {

@@ -3,12 +3,9 @@
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use model::{Error, Result};
 use repository::{Preconditions, Session, Target, VersionChoice};
 
-use crate::error::Problem;
 use crate::protocol::conditional::{parse_date, strong_tag};
 
 /// The conditions of a change at `target`.
@@ -57,19 +54,25 @@ pub fn heeds(method: &Method, path: &str) -> bool {
     HEEDING.iter().any(|(other, heeding)| other == method && *heeding == path)
 }
 
-/// Refuses a condition where none is heeded: a change that was to depend on something must not be made regardless.
-pub async fn refuse_unheeded(request: Request, next: Next) -> Response {
+/// Refuses a condition where this interface heeds none: a change that was to depend on something must not be made
+/// regardless.
+///
+/// # Errors
+/// Invalid with code `condition_not_heeded`.
+pub fn require_heeded(request: &Request) -> Result<()> {
     let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
     let asked = fields.iter().find(|field| request.headers().contains_key(*field));
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     match asked {
-        Some(field) if !request.method().is_safe() && !heeds(request.method(), path) => {
-            let error = Error::invalid(format!(
+        Some(field)
+            if path.starts_with("/api/") && !request.method().is_safe() && !heeds(request.method(), path) =>
+        {
+            Err(Error::invalid(format!(
                 "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"
-            ));
-            Problem::from(error.with_code("condition_not_heeded")).into_response()
+            ))
+            .with_code("condition_not_heeded"))
         }
-        _ => next.run(request).await,
+        _ => Ok(()),
     }
 }
 

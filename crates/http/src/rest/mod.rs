@@ -31,18 +31,18 @@ mod views;
 pub(crate) mod wire;
 
 use axum::Router;
-use axum::middleware::from_fn;
 use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::AppState;
 
+pub use conditions::require_heeded;
 pub use uploads::keep_tidy;
 
 /// All routes of the interface, and its description at `/api/openapi.json`.
 pub fn routes() -> Router<AppState> {
     let (router, _) = described().split_for_parts();
-    router.layer(from_fn(conditions::refuse_unheeded)).route("/api/openapi.json", get(openapi::serve))
+    router.route("/api/openapi.json", get(openapi::serve))
 }
 
 /// Handlers with their descriptions.

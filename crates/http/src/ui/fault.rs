@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use axum::Router;
     use axum::body::Body;
-    use axum::middleware::from_fn;
+    use axum::middleware::{Next, from_fn};
     use axum::routing::get;
     use tower::ServiceExt;
 
@@ -207,7 +207,7 @@ mod tests {
             .route("/rotten", get(rotten))
             .route("/waits", get(waits))
             .layer(from_fn(show))
-            .layer(from_fn(edge::guarded));
+            .layer(from_fn(|request, next: Next| edge::guarded(request, |request| next.run(request))));
         for (path, status, said) in [
             ("/burst", 500, "The server failed on this request; the log has the details under its request id."),
             ("/rotten", 500, "an administrator finds the details in the log under the request id"),

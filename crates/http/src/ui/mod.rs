@@ -60,7 +60,7 @@ mod views;
 mod visible;
 mod written;
 
-pub use refuse::in_language;
+pub use refuse::{in_language, reader};
 
 use askama::Template;
 use axum::Router;

@@ -1,9 +1,7 @@
 //! What was refused and why, in the reader's language: forms shown again with what was typed, and problems told to programs.
 
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use model::{Error, ErrorKind};
 
@@ -31,12 +29,17 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     Ok(response)
 }
 
-/// The layer that gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
-pub async fn in_language(request: Request, next: Next) -> Response {
-    let page = Page::of(request.headers(), String::new());
-    let mut response = next.run(request).await;
-    let told = response.extensions_mut().remove::<Told>();
-    if let Some(Told(error)) = told.filter(|_| page.language != Language::ENGLISH) {
+/// Who reads a problem in another language than English, if the request says so.
+pub fn reader(headers: &HeaderMap) -> Option<Page> {
+    let may_choose = [header::ACCEPT_LANGUAGE, header::COOKIE].iter().any(|field| headers.contains_key(field));
+    may_choose.then(|| Page::of(headers, String::new())).filter(|page| page.language != Language::ENGLISH)
+}
+
+/// Gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
+pub fn in_language(reader: Option<Page>, response: &mut Response) {
+    if let Some(page) = reader
+        && let Some(Told(error)) = response.extensions_mut().remove::<Told>()
+    {
         // The new body has its own length and is not compressed.
         for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
             response.headers_mut().remove(field);
@@ -45,7 +48,6 @@ pub async fn in_language(request: Request, next: Next) -> Response {
         response.headers_mut().insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(page.language.tag()));
         *response.body_mut() = Body::from(error::problem(&error, &explain(&page, &error)));
     }
-    response
 }
 
 /// What went wrong, as the reader understands it: the error's own English message, or a text for its code. Rights have the

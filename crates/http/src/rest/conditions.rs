@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 use model::{Error, Result};
 use repository::{Preconditions, Session, Target, VersionChoice};
 
+use super::openapi;
 use crate::protocol::conditional::{parse_date, strong_tag};
 
 /// The conditions of a change at `target`.
@@ -65,7 +66,9 @@ pub fn require_heeded(request: &Request) -> Result<()> {
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
     match asked {
         Some(field)
-            if path.starts_with("/api/") && !request.method().is_safe() && !heeds(request.method(), path) =>
+            if !request.method().is_safe()
+                && !heeds(request.method(), path)
+                && openapi::serves(request.method(), path) =>
         {
             Err(Error::invalid(format!(
                 "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"

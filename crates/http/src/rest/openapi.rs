@@ -1,5 +1,6 @@
 //! The description of the interface, completed with what all operations share.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use axum::body::Bytes;
@@ -240,6 +241,18 @@ fn bound_integers(value: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// Whether the interface has an operation with this method at this path, as the router writes it.
+pub fn serves(method: &Method, path: &str) -> bool {
+    static SERVED: LazyLock<HashSet<(Method, String)>> = LazyLock::new(|| {
+        let mut served = HashSet::new();
+        for (path, mut item) in super::described().into_openapi().paths.paths {
+            served.extend(operations(&mut item).map(|(method, _)| (method, path.clone())));
+        }
+        served
+    });
+    SERVED.contains(&(method.clone(), path.to_owned()))
 }
 
 /// Answers with the document; everybody may read it. It is written once.

@@ -30,6 +30,8 @@ async fn a_condition_that_an_operation_does_not_heed_is_refused() {
         );
     }
     farm.send("DELETE", &url, &fields, "").await.expect(412);
+    // Where there is no such operation, nothing could have heeded it.
+    farm.send("POST", &format!("{url}/content"), &fields, "").await.expect(405);
     assert_eq!(farm.item("Documents/a.txt").await["version"], "1.0");
     farm.send("PATCH", &url, &fields[..1], "{\"name\": \"b.txt\"}").await.expect(200);
 }

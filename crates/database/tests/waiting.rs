@@ -99,6 +99,10 @@ fn connections_are_served_while_a_read_waits() {
     let fresh = runtime.block_on(fresh_database(Engine::Sqlite));
     let options = Options::default();
     let db = runtime.block_on(Database::make(&fresh.location, Schema::Content, &options)).unwrap();
+    // The first read comes from another runtime, as jobs have one.
+    let jobs = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(jobs.block_on(db.read(|r| r.find(ONE, &[], |row| row.get::<i64>(0)))).unwrap(), Some(1));
+    drop(jobs);
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
     let (server, counted) = (db.clone(), Arc::clone(&reading));

@@ -1,16 +1,16 @@
 //! Sees to it that a runtime goes on serving connections while short reads wait for a disk.
 //!
-//! Short reads run on the runtime's threads. One of these threads waits for the system to tell of connections; when it
-//! is told, it runs what it was told of itself, and the others, which may all be idle, are not woken for one task. Where
-//! that task is a read that waits for a disk, nobody would hear of any other connection until it ends. Another thread
-//! notices such a read and wakes one of the idle ones, which waits for the system in its place.
+//! Short reads run on the runtime's threads. One of these threads polls all connections. When a connection has a
+//! request, that thread answers it itself, and wakes no other thread for it. If the request then waits for a disk,
+//! nobody polls the connections, although other threads are idle. The thread of this module notices such a read and
+//! wakes an idle thread of the runtime, which polls from then on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// How long a read may take until another thread is woken.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ struct Counts {
 /// The thread that looks after the short reads of one file. It ends when this is dropped.
 pub(super) struct Attendant {
     counts: Arc<Counts>,
-    /// None until the first read, and where no thread can be started.
+    /// Set by the first read in a runtime of several threads; then none if no thread can be started.
     thread: OnceLock<Option<Thread>>,
 }
 
@@ -40,7 +40,7 @@ impl Attendant {
 
     /// Runs a short read on this thread, which is one of the runtime's.
     pub(super) fn attend<T>(&self, read: impl FnOnce() -> T) -> T {
-        let thread = self.thread.get_or_init(|| self.start());
+        let thread = self.thread();
         self.counts.begun.fetch_add(1, Ordering::SeqCst);
         if self.counts.sleeps.load(Ordering::SeqCst)
             && let Some(thread) = thread
@@ -52,8 +52,20 @@ impl Attendant {
         result
     }
 
-    fn start(&self) -> Option<Thread> {
+    /// Returns the thread, and starts it when this is the first read in a runtime whose other threads can be woken.
+    /// Jobs run in one that has a single thread.
+    fn thread(&self) -> Option<&Thread> {
+        if let Some(thread) = self.thread.get() {
+            return thread.as_ref();
+        }
         let runtime = Handle::try_current().ok()?;
+        if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return None;
+        }
+        self.thread.get_or_init(|| self.start(runtime)).as_ref()
+    }
+
+    fn start(&self, runtime: Handle) -> Option<Thread> {
         let counts = Arc::clone(&self.counts);
         let started = thread::Builder::new().name("sqlite-attend".into()).spawn(move || look_after(&counts, &runtime));
         started
@@ -89,7 +101,7 @@ fn look_after(counts: &Counts, runtime: &Handle) {
                 idle_looks = 0;
             }
         } else if ended == ended_before {
-            // Any task does: the thread that has run it waits for the system next.
+            // Any task does: the thread that runs it polls the connections next.
             drop(runtime.spawn(std::future::ready(())));
         }
         ended_before = ended;

@@ -29,8 +29,8 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// What happens to every request before its route's handler, and to every answer after it. One layer does all of it,
-/// since each layer allocates for every request and copies it.
+/// Surrounds the handlers of all routes: checks each request before its handler, and completes each answer. All of it
+/// is one layer, since each layer allocates for every request and copies it.
 async fn around(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     Arrival::settle(&mut request, state.trust(), state.public_url(), state.is_secure());
     let mut response = edge::guarded(request, async |request| {
@@ -49,7 +49,10 @@ async fn around(State(state): State<AppState>, mut request: Request, next: Next)
     response
 }
 
-/// Whether a request may go to its handler.
+/// Refuses a request that no handler may answer.
+///
+/// # Errors
+/// Those of the three checks.
 fn admit(state: &AppState, request: &Request) -> Result<()> {
     crowd::admit(state.crowds(), request)?;
     csrf::require_same_origin(request)?;

@@ -77,8 +77,9 @@ pub(crate) async fn answered(answer: Answer) -> Result<Returned> {
     answer.await.unwrap_or_else(|_| Err(closed()))
 }
 
-/// Runs what waits for a connection as a task, which is polled even while its caller is not: else it could be given the
-/// connection and keep it from everybody. The task ends when its caller is dropped.
+/// Runs work that waits for a connection as a task, which goes on while nobody polls its caller. Without a task, the
+/// connection could be given to a caller that nobody polls, and nobody else could use it. Dropping the caller ends the
+/// task.
 pub(crate) async fn as_task<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let mut task = JoinSet::new();
     task.spawn(work);

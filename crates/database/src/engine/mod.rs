@@ -39,9 +39,9 @@ pub const DISK_ERROR: &str = "disk_error";
 pub const COPY_FAILED: &str = "copy_failed";
 /// Code of the error for pages of a file that are not what their checksums say.
 pub const WRONG_CHECKSUM: &str = "page_checksum";
-/// The code of an error of a transaction that found no place in time, because a database has too much to do.
+/// Code of the error for a transaction that found no place in time, because its database has too much to do.
 pub const OVERLOADED: &str = "overloaded";
-/// The code of an error of a transaction that waited in vain for the file that another process writes.
+/// Code of the error for a transaction that waited in vain for a file that another process writes.
 pub const BUSY: &str = "busy";
 
 /// Code of the error for a database that is not what was written.

@@ -243,7 +243,7 @@ fn bound_integers(value: &mut Value) {
     }
 }
 
-/// Whether the interface has an operation with this method at this path, as the router writes it.
+/// Returns whether the interface has an operation with this method at this path, as the router writes it.
 pub fn serves(method: &Method, path: &str) -> bool {
     static SERVED: LazyLock<HashSet<(Method, String)>> = LazyLock::new(|| {
         let mut served = HashSet::new();

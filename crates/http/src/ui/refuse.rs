@@ -29,7 +29,7 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
     Ok(response)
 }
 
-/// Who reads a problem in another language than English, if the request says so.
+/// Returns the page in whose language the client reads problems, if that is another language than English.
 pub fn reader(headers: &HeaderMap) -> Option<Page> {
     let may_choose = [header::ACCEPT_LANGUAGE, header::COOKIE].iter().any(|field| headers.contains_key(field));
     may_choose.then(|| Page::of(headers, String::new())).filter(|page| page.language != Language::ENGLISH)

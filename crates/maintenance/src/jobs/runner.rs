@@ -165,12 +165,12 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
     }
 }
 
-/// Whether an error is about the moment, so that another attempt may succeed.
+/// Returns whether another attempt may succeed after this error.
 fn is_passing(error: &Error) -> bool {
     is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != DATABASE_AWAY
 }
 
-/// Whether a database had too much to do.
+/// Returns whether this error says that a database had too much to do.
 fn is_busy(error: &Error) -> bool {
     matches!(error.code(), OVERLOADED | BUSY)
 }

@@ -81,8 +81,8 @@ impl Place {
         }
     }
 
-    /// Looks where the BLOB is now; false when nothing refers to it. It may have been moved away and back again, so that
-    /// it is asked for once more even where it was.
+    /// Looks up where the BLOB is now, and returns false when nothing refers to it. The place may be the same as
+    /// before: the BLOB may have been moved away and back again.
     async fn look_up(&mut self) -> Result<bool> {
         let digest = self.digest;
         let row = self.content.database.read(move |reader| blob::find(reader, &digest)).await?;

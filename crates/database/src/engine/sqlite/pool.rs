@@ -55,7 +55,7 @@ impl Pool {
         }
     }
 
-    /// The right to use one connection on a thread of the runtime, if nobody has to wait for it.
+    /// Returns the right to use one connection on a thread of the runtime, if it is free at this moment.
     pub(super) fn permit_at_once(&self) -> Option<Permit> {
         let short = Arc::clone(&self.short).try_acquire_owned().ok()?;
         Some((short, Arc::clone(&self.permits).try_acquire_owned().ok()?))

@@ -51,8 +51,8 @@ impl Injector {
     pub fn detach(mut self) -> Vec<String> {
         let pid = rustix::process::Pid::from_raw(self.strace.id() as i32).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        // It waits for ever for a thread that is starting a process, since it holds that one itself. Whom a tracer that is
-        // gone has held, the system lets go.
+        // strace can wait for ever: for a thread that waits for a child which strace itself has stopped. When strace is
+        // killed, the system lets both go on.
         let deadline = Instant::now() + Duration::from_secs(5);
         while self.strace.try_wait().unwrap().is_none() {
             if Instant::now() > deadline {

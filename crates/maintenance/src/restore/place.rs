@@ -65,7 +65,7 @@ impl Ground {
 
     /// Puts a file into its place; what is there is set aside. Blocks.
     pub fn put(&self, from: &Path, to: &Path) -> Result<()> {
-        self.set_aside(to)?;
+        set_aside(to, self.set)?;
         let folder = to.parent().unwrap_or(&self.directory);
         create_private_directories(folder)?;
         File::open(from).and_then(|file| file.sync_all()).map_err(|e| failed("flush", from, e))?;
@@ -84,30 +84,34 @@ impl Ground {
         write().map_err(|e| failed("write", &from, e))?;
         self.put(&from, &to)
     }
+}
 
-    /// Gives a database that is there a name that none has yet.
-    fn set_aside(&self, path: &Path) -> Result<()> {
-        let mut aside = format!(".before-restore-{}", self.set);
-        let mut attempt = 1;
-        while any_exists(path, &aside)? {
-            attempt += 1;
-            aside = format!(".before-restore-{}-{attempt}", self.set);
-        }
-        for end in ENDS {
-            let present = with_end(path, end);
-            if !exists(&present)? {
-                continue;
-            }
-            let aside = with_end(path, &format!("{aside}{end}"));
-            let moved = if ["-reserve", "-commits"].contains(&end) {
-                fs::remove_file(&present)
-            } else {
-                fs::rename(&present, aside)
-            };
-            moved.map_err(|e| failed("set aside", &present, e))?;
-        }
-        Ok(())
+/// Gives a database that is there a name that none has yet, or the rest of one the name that its other files have.
+fn set_aside(path: &Path, set: Id) -> Result<()> {
+    let present = ends_of(path, "")?;
+    let name = |attempt: u32| match attempt {
+        1 => format!(".before-restore-{}", set),
+        _ => format!(".before-restore-{}-{attempt}", set),
+    };
+    let mut attempt = 1;
+    while !ends_of(path, &name(attempt + 1))?.is_empty() {
+        attempt += 1;
     }
+    // What a crash separated stays together: a file without its log may lack what was committed last.
+    if ends_of(path, &name(attempt))?.iter().any(|end| present.contains(end)) {
+        attempt += 1;
+    }
+    let aside = name(attempt);
+    for end in present {
+        let from = with_end(path, end);
+        let moved = if ["-reserve", "-commits"].contains(&end) {
+            fs::remove_file(&from)
+        } else {
+            fs::rename(&from, with_end(path, &format!("{aside}{end}")))
+        };
+        moved.map_err(|e| failed("set aside", &from, e))?;
+    }
+    Ok(())
 }
 
 /// Gives a file its place; where that is on another file system, a durable copy of it. Blocks.
@@ -130,13 +134,15 @@ fn move_to(from: &Path, to: &Path) -> Result<()> {
     fs::remove_file(from).map_err(|e| failed("remove", from, e))
 }
 
-fn any_exists(path: &Path, aside: &str) -> Result<bool> {
+/// Returns which files of a database are there, under its own name or one that goes on with `aside`.
+fn ends_of(path: &Path, aside: &str) -> Result<Vec<&'static str>> {
+    let mut ends = Vec::new();
     for end in ENDS {
         if exists(&with_end(path, &format!("{aside}{end}")))? {
-            return Ok(true);
+            ends.push(end);
         }
     }
-    Ok(false)
+    Ok(ends)
 }
 
 fn sign_of_farm(directory: &Path) -> Result<bool> {
@@ -255,5 +261,28 @@ mod tests {
             assert_eq!(fs::read_to_string(&to).unwrap(), content);
             assert!(!from.exists() && fs::read_dir(there.path()).unwrap().count() == 1);
         }
+    }
+
+    #[test]
+    fn what_a_crash_separated_is_set_aside_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("main.sqlite");
+        let write = |end: &str, content: &str| fs::write(with_end(&database, end), content).unwrap();
+        let read = |end: &str| fs::read_to_string(with_end(&database, end)).unwrap_or_default();
+        for attempt in ["", "-2", "-3"] {
+            write("", "file");
+            write("-wal", &format!("log{attempt}"));
+            // A crash after the first file got its new name, which a power cut may also leave as the second one.
+            let aside = format!(".before-restore-{}{attempt}", Id::new(7));
+            let (moved, left) = if attempt == "-2" { ("-wal", "") } else { ("", "-wal") };
+            fs::rename(with_end(&database, moved), with_end(&database, &format!("{aside}{moved}"))).unwrap();
+            set_aside(&database, Id::new(7)).unwrap();
+            assert!(!with_end(&database, left).exists());
+            assert_eq!(read(&aside), "file");
+            assert_eq!(read(&format!("{aside}-wal")), format!("log{attempt}"));
+            // Again, where nothing is left to do.
+            set_aside(&database, Id::new(7)).unwrap();
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 6);
     }
 }

@@ -12,7 +12,7 @@ use super::stores::Store;
 use crate::backup::papers::failed;
 
 /// What stands in the names of databases that were set aside.
-const ASIDE: &str = ".before-restore-";
+pub(super) const ASIDE: &str = ".before-restore-";
 /// Paths that are named.
 const NAMED: usize = 20;
 

@@ -11,12 +11,17 @@ use model::{Error, Id, Result};
 use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
 
 use super::RestoreOptions;
+use super::leftovers::ASIDE;
 use super::unfinished::{Note, Unfinished};
 use crate::backup::BackupPlace;
 use crate::backup::papers::{blocking, failed};
 
 /// What a database consists of: its file, and what lies beside it.
 const ENDS: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];
+
+/// End of the name of the note that says as what a database is being set aside. It lies there as long as some of its files
+/// may have been moved and others not.
+const SETTING_ASIDE: &str = ".setting-aside";
 
 /// What shows that there is a farm.
 const SIGNS: [&str; 2] = ["configuration.sqlite", "strongroom.toml"];
@@ -86,22 +91,27 @@ impl Ground {
     }
 }
 
-/// Gives a database that is there a name that none has yet, or the rest of one the name that its other files have.
+/// Gives a database that is there a name that none has yet. Begun again after a crash, it gives the rest of the database
+/// the name that its other files have: a file without its log may lack what was committed last. Blocks.
 fn set_aside(path: &Path, set: Id) -> Result<()> {
-    let present = ends_of(path, "")?;
-    let name = |attempt: u32| match attempt {
-        1 => format!(".before-restore-{}", set),
-        _ => format!(".before-restore-{}-{attempt}", set),
+    let (present, begun) = (ends_of(path, "")?, begun_aside(path)?);
+    if present.is_empty() && begun.is_none() {
+        return Ok(());
+    }
+    let is_free = |aside: &str| Ok(!ends_of(path, aside)?.iter().any(|end| present.contains(end)));
+    let aside = match begun {
+        Some(aside) if is_free(&aside)? => aside,
+        _ => unused_aside(path, set)?,
     };
-    let mut attempt = 1;
-    while !ends_of(path, &name(attempt + 1))?.is_empty() {
-        attempt += 1;
-    }
-    // What a crash separated stays together: a file without its log may lack what was committed last.
-    if ends_of(path, &name(attempt))?.iter().any(|end| present.contains(end)) {
-        attempt += 1;
-    }
-    let aside = name(attempt);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let note = with_end(path, SETTING_ASIDE);
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&note)?;
+        file.write_all(format!("{aside}\n").as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|e| failed("write", &note, e))?;
+    sync_directory(folder)?;
     for end in present {
         let from = with_end(path, end);
         let moved = if ["-reserve", "-commits"].contains(&end) {
@@ -111,7 +121,32 @@ fn set_aside(path: &Path, set: Id) -> Result<()> {
         };
         moved.map_err(|e| failed("set aside", &from, e))?;
     }
-    Ok(())
+    sync_directory(folder)?;
+    // Gone for good before another database comes here, which does not belong to what was set aside.
+    fs::remove_file(&note).map_err(|e| failed("remove", &note, e))?;
+    sync_directory(folder)
+}
+
+/// Returns how the name of a database goes on that a crash left half set aside. A note that was not written to its end
+/// is none: nothing was moved yet.
+fn begun_aside(path: &Path) -> Result<Option<String>> {
+    let note = with_end(path, SETTING_ASIDE);
+    match fs::read_to_string(&note) {
+        Ok(text) => Ok(text.strip_suffix('\n').filter(|aside| aside.starts_with(ASIDE)).map(ToOwned::to_owned)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+        Err(error) => Err(failed("read", &note, error)),
+    }
+}
+
+/// Returns how the name of a database that is set aside goes on, so that none has it yet.
+fn unused_aside(path: &Path, set: Id) -> Result<String> {
+    let (mut aside, mut attempt) = (format!("{ASIDE}{set}"), 1);
+    while !ends_of(path, &aside)?.is_empty() {
+        attempt += 1;
+        aside = format!("{ASIDE}{set}-{attempt}");
+    }
+    Ok(aside)
 }
 
 /// Gives a file its place; where that is on another file system, a durable copy of it. Blocks.
@@ -269,20 +304,45 @@ mod tests {
         let database = directory.path().join("main.sqlite");
         let write = |end: &str, content: &str| fs::write(with_end(&database, end), content).unwrap();
         let read = |end: &str| fs::read_to_string(with_end(&database, end)).unwrap_or_default();
-        for attempt in ["", "-2", "-3"] {
-            write("", "file");
-            write("-wal", &format!("log{attempt}"));
-            // A crash after the first file got its new name, which a power cut may also leave as the second one.
-            let aside = format!(".before-restore-{}{attempt}", Id::new(7));
-            let (moved, left) = if attempt == "-2" { ("-wal", "") } else { ("", "-wal") };
+        // The restoration that goes on may be of another set.
+        for (first, second, moved, left) in [(7, 7, "", "-wal"), (7, 8, "-wal", ""), (9, 7, "", "-wal")] {
+            write("", &format!("file {first}"));
+            write("-wal", &format!("log {first}"));
+            let aside = unused_aside(&database, Id::new(first)).unwrap();
+            write(SETTING_ASIDE, &format!("{aside}\n"));
             fs::rename(with_end(&database, moved), with_end(&database, &format!("{aside}{moved}"))).unwrap();
-            set_aside(&database, Id::new(7)).unwrap();
+            set_aside(&database, Id::new(second)).unwrap();
             assert!(!with_end(&database, left).exists());
-            assert_eq!(read(&aside), "file");
-            assert_eq!(read(&format!("{aside}-wal")), format!("log{attempt}"));
+            assert!(!with_end(&database, SETTING_ASIDE).exists());
+            assert_eq!(read(&aside), format!("file {first}"));
+            assert_eq!(read(&format!("{aside}-wal")), format!("log {first}"));
             // Again, where nothing is left to do.
-            set_aside(&database, Id::new(7)).unwrap();
+            set_aside(&database, Id::new(second)).unwrap();
         }
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 6);
+    }
+
+    #[test]
+    fn nothing_joins_or_replaces_a_database_that_was_set_aside_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("main.sqlite");
+        let write = |end: &str, content: &str| fs::write(with_end(&database, end), content).unwrap();
+        let read = |end: &str| fs::read_to_string(with_end(&database, end)).unwrap_or_default();
+        write("", "first");
+        set_aside(&database, Id::new(7)).unwrap();
+        // All that is left of another database is its log.
+        write("-wal", "lone log");
+        set_aside(&database, Id::new(7)).unwrap();
+        // A note that was cut short, and one of a name that is taken meanwhile.
+        for (note, content) in [(".before-res", "third"), (".before-restore-7\n", "fourth")] {
+            write("", content);
+            write(SETTING_ASIDE, note);
+            set_aside(&database, Id::new(7)).unwrap();
+        }
+        let name = |end: &str| format!("{ASIDE}{}{end}", Id::new(7));
+        assert_eq!(read(&name("")), "first");
+        assert_eq!((read(&name("-wal")), read(&name("-2-wal"))), (String::new(), "lone log".to_owned()));
+        assert_eq!((read(&name("-3")), read(&name("-4"))), ("third".to_owned(), "fourth".to_owned()));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
     }
 }

@@ -99,19 +99,22 @@ fn set_aside(path: &Path, set: Id) -> Result<()> {
         return Ok(());
     }
     let is_free = |aside: &str| Ok(!ends_of(path, aside)?.iter().any(|end| present.contains(end)));
-    let aside = match begun {
-        Some(aside) if is_free(&aside)? => aside,
+    let aside = match &begun {
+        Some(aside) if is_free(aside)? => aside.clone(),
         _ => unused_aside(path, set)?,
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     let note = with_end(path, SETTING_ASIDE);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&note)?;
-        file.write_all(format!("{aside}\n").as_bytes())?;
-        file.sync_all()
-    };
-    write().map_err(|e| failed("write", &note, e))?;
-    sync_directory(folder)?;
+    // A note that holds is not written again: cut short by a second crash, it would say that nothing was moved.
+    if begun.as_ref() != Some(&aside) {
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&note)?;
+            file.write_all(format!("{aside}\n").as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(|e| failed("write", &note, e))?;
+        sync_directory(folder)?;
+    }
     for end in present {
         let from = with_end(path, end);
         let moved = if ["-reserve", "-commits"].contains(&end) {
@@ -320,6 +323,25 @@ mod tests {
             set_aside(&database, Id::new(second)).unwrap();
         }
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 6);
+    }
+
+    #[test]
+    fn a_note_that_holds_is_not_written_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("main.sqlite");
+        let (note, same) = (with_end(&database, SETTING_ASIDE), directory.path().join("same note"));
+        fs::write(with_end(&database, "-wal"), "log").unwrap();
+        let aside = unused_aside(&database, Id::new(7)).unwrap();
+        fs::write(&note, format!("{aside}\n")).unwrap();
+        // The first restoration moved the file, and ended before it moved the log.
+        fs::write(with_end(&database, &aside), "file").unwrap();
+        fs::hard_link(&note, &same).unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        File::options().write(true).open(&same).unwrap().set_modified(long_ago).unwrap();
+        set_aside(&database, Id::new(8)).unwrap();
+        assert_eq!(fs::metadata(&same).unwrap().modified().unwrap(), long_ago);
+        assert_eq!(fs::read_to_string(with_end(&database, &format!("{aside}-wal"))).unwrap(), "log");
+        assert!(!note.exists());
     }
 
     #[test]

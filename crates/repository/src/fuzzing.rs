@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::detail::{Detail, Sight};
+use crate::content::event_detail::{Detail, Sight};
+use crate::farm::seal;
+use crate::items::page_cursor as sealed;
 use crate::jobs::Work;
 use crate::people::link_hash;
-use crate::resumable::fuzzing as resumable;
-use crate::{seal, sealed};
+use crate::uploads::fuzzing as resumable;
 
 /// Secrets of links as somebody may write them into an address.
 pub fn secrets(input: &[u8]) {

@@ -5,8 +5,8 @@ use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_comment, require_free, trim};
 use super::succession::discard_working;
-use crate::detail::Detail;
-use crate::locate::Located;
+use crate::content::event_detail::Detail;
+use crate::session::locate::Located;
 use crate::{Session, Target};
 
 /// How to check a document in.

@@ -12,11 +12,11 @@ use database::content::reclaim::Standing;
 use database::content::{fault, reclaim, stored};
 use model::{Digest, Error, Id, Result, Timestamp};
 
-use crate::database_store;
-use crate::farm::DATABASE_STORE;
-use crate::map::ContentDatabase;
-use crate::placement::{hold, not_given_back};
-use crate::session::Guard;
+use crate::farm::registry::ContentDatabase;
+use crate::farm::repository::DATABASE_STORE;
+use crate::session::caller::Guard;
+use crate::storage::database_store;
+use crate::storage::placement::{hold, not_given_back};
 
 /// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
 const DELETED_LATELY: &str = "blob_deleted_lately";

@@ -6,8 +6,8 @@ use database::content::node::NodeRow;
 use database::content::{collection, library, version};
 use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size};
 
-use crate::session::Guard;
-use crate::view::{etag, size};
+use crate::content::view::{etag, size};
+use crate::session::caller::Guard;
 
 /// What a client demands of the present state before its change is made (RFC 9110, 13.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, T
 use super::placed::Placed;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
+use crate::content::view::etag;
 use crate::items::{free_name, lock_in};
-use crate::session::{Checked, Child, Guard};
-use crate::view::etag;
+use crate::session::caller::{Checked, Child, Guard};
 
 /// Outcomes that are kept with an idempotency key.
 const CREATED: &str = "created";
@@ -259,7 +259,7 @@ impl Plan {
     fn replace(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, id: Id, tally: &mut Tally) -> Result<Saved> {
         let Shelf { checked, settings, path, now, .. } = shelf;
         let now = *now;
-        let mut row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
         let path = join(path, &row.name);
         if !checked.knows(&row) {
             return Err(taken_unseen(&self.name));
@@ -348,7 +348,7 @@ impl Plan {
             path,
             version_id: stored.id,
             number: stored.number,
-            size: crate::view::size(stored.size),
+            size: crate::content::view::size(stored.size),
             digest: stored.digest,
             created,
         }

@@ -7,9 +7,9 @@ use database::content::{node, version};
 use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
 
 use super::rules::{next_number, trim};
-use crate::detail::Detail;
-use crate::events::WORKING_COPY;
-use crate::session::{Checked, Guard};
+use crate::content::event_detail::Detail;
+use crate::content::events::WORKING_COPY;
+use crate::session::caller::{Checked, Guard};
 
 /// How new content of a document follows the present one.
 pub(crate) struct Succession<'a> {

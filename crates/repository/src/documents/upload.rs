@@ -13,12 +13,12 @@ use super::open::discreet;
 use super::placed::{Placed, is_unsure};
 use super::rules::{over_quota, require_comment, require_free};
 use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken, taken_unseen};
-use crate::glance::Seen;
-use crate::locate::{Located, check_depth, nothing_at};
-use crate::map::ContentDatabase;
-use crate::placement::{Placement, secure};
-use crate::session::Guard;
-use crate::unfinished::Claim;
+use crate::farm::registry::ContentDatabase;
+use crate::session::caller::Guard;
+use crate::session::locate::{Located, check_depth, nothing_at};
+use crate::session::lookup::Seen;
+use crate::storage::placement::{Placement, secure};
+use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
 
 /// How often a write is tried again because others made its folders at the same moment; each time one more is there.
@@ -201,7 +201,7 @@ impl Session {
         located.require_kind(NodeKind::Document)?;
         let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
-        let name = name.ok_or_else(crate::locate::no_item)?;
+        let name = name.ok_or_else(crate::session::locate::no_item)?;
         Ok(Found { located, name, folders: Vec::new(), present })
     }
 

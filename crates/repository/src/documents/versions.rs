@@ -5,9 +5,9 @@ use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumb
 
 use super::open::require_draft;
 use super::rules::{charge, library_of, next_number, require_comment, trim};
-use crate::detail::Detail;
+use crate::content::event_detail::Detail;
+use crate::content::view::Version;
 use crate::items::Page;
-use crate::view::Version;
 use crate::{Session, Target};
 
 impl Session {

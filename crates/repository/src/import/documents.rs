@@ -12,10 +12,10 @@ use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
 use super::{ImportFolder, MAX_IMPORT_BATCH};
 use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, is_unsure, library_of, media_type};
-use crate::faults::note_unreadable;
-use crate::map::ContentDatabase;
-use crate::placement::secure;
-use crate::repair::is_whole;
+use crate::farm::registry::ContentDatabase;
+use crate::storage::faults::note_unreadable;
+use crate::storage::placement::secure;
+use crate::storage::repair::is_whole;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
 /// A document's bytes in memory with their identity.

@@ -10,7 +10,7 @@ use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use super::{ImportFolder, Inner, NEEDS};
 use crate::documents::{explain, held_parent};
-use crate::session::{Checked, Child, Guard};
+use crate::session::caller::{Checked, Child, Guard};
 use crate::{Ownership, Session};
 
 /// A folder to be made.
@@ -58,7 +58,7 @@ impl Session {
             }
             let role = located.map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(crate::permissions::too_great(&role.name));
+                return Err(crate::content::permissions::too_great(&role.name));
             }
         }
         Ok(())

@@ -16,9 +16,9 @@ pub use documents::{HashedBytes, ImportContent, ImportDocument, ImportWriter};
 pub use folders::NewFolder;
 pub use returning::{Returned, ReturningDocument, ReturningVersion};
 
-use crate::map::{ContentDatabase, Map};
-use crate::placement::Placement;
-use crate::session::Guard;
+use crate::farm::registry::{ContentDatabase, Map};
+use crate::session::caller::Guard;
+use crate::storage::placement::Placement;
 use crate::{Session, Target};
 
 /// Most documents of one transaction.

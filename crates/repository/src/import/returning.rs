@@ -16,12 +16,12 @@ use model::{
 
 use super::{ImportContent, ImportFolder};
 use crate::Session;
-use crate::database_store::DatabaseStore;
 use crate::documents::{
     Placed, charge, explain, held_parent, is_unsure, library_of, next_number, release_versions, require_free, trim,
 };
 use crate::items::free_name;
-use crate::session::Child;
+use crate::session::caller::Child;
+use crate::storage::database_store::DatabaseStore;
 
 /// One version of a document that comes back.
 pub struct ReturningVersion {
@@ -113,7 +113,7 @@ impl Session {
         for (_, role) in grants {
             let role = located.map.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
-                return Err(crate::permissions::too_great(&role.name));
+                return Err(crate::content::permissions::too_great(&role.name));
             }
         }
         Ok(())
@@ -208,7 +208,7 @@ impl ReturningDocument {
     ) -> Result<(Returned, i64, i64)> {
         let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
         let Some(latest) = self.versions.last() else { return Ok((Returned::Same(present.id), 0, 0)) };
-        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::locate::no_item)?;
+        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::session::locate::no_item)?;
         require_free(&row, guard.caller(), None)?;
         if row.holder_id.is_some() {
             let text = format!("check \"{}\" in, or discard the check-out, before it is restored", row.name);

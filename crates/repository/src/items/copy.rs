@@ -8,10 +8,10 @@ use database::content::{column, node, property, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use super::place::{above, check_places, refuse_depth};
+use crate::content::view::Item;
 use crate::documents::{charge, explain, held_parent, library_of};
-use crate::locate::Located;
-use crate::session::Guard;
-use crate::view::Item;
+use crate::session::caller::Guard;
+use crate::session::locate::Located;
 use crate::{Session, Target};
 
 impl Session {
@@ -50,7 +50,7 @@ impl Session {
             }
             let quota = checked.collection.quota_bytes;
             charge(transaction, &guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-            let top = copier.top.ok_or_else(crate::locate::no_item)?;
+            let top = copier.top.ok_or_else(crate::session::locate::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.keep(transaction, top)?;
             guard.item(transaction, top)

@@ -4,9 +4,9 @@ use database::Transaction;
 use database::content::node::{self, NodeRow};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
+use crate::content::view::Item;
 use crate::documents::{explain, held_parent};
-use crate::locate::check_depth;
-use crate::view::Item;
+use crate::session::locate::check_depth;
 use crate::{Session, Target};
 
 impl Session {

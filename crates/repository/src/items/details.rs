@@ -9,9 +9,9 @@ use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 use super::list::{ListRequest, Order, Page, SortKey, fitting};
 use super::slices::{Begun, End, Slice};
 use super::walk::Listing;
-use crate::locate::Located;
-use crate::session::Time;
-use crate::view::Item;
+use crate::content::view::Item;
+use crate::session::caller::Time;
+use crate::session::locate::Located;
 use crate::{Lock, Property, Session, Target};
 
 /// Most bytes of what clients keep with the items of one page.
@@ -54,7 +54,7 @@ impl Session {
                 let above = locks_above(reader, located, wanted, false)?;
                 let item = located.item(reader)?;
                 let mut found = complete(reader, located, vec![item], wanted, &above)?;
-                found.pop().ok_or_else(crate::locate::no_item)
+                found.pop().ok_or_else(crate::session::locate::no_item)
             })
             .await?;
         Ok(found)

@@ -8,9 +8,10 @@ use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use super::seen::Eyes;
-use crate::events::{has_drafts, is_for_all};
-use crate::view::Item;
-use crate::{Session, Target, events};
+use crate::content::events;
+use crate::content::events::{has_drafts, is_for_all};
+use crate::content::view::Item;
+use crate::{Session, Target};
 
 /// Most documents that one person follows.
 const MOST_FOLLOWED: i64 = 1_000;
@@ -61,7 +62,7 @@ impl Session {
     /// Whether the caller follows a document.
     pub async fn follows(&self, target: &Target) -> Result<bool> {
         let caller = self.principal.id;
-        let look = move |reader: &mut Reader<'_>, located: &crate::locate::Located| {
+        let look = move |reader: &mut Reader<'_>, located: &crate::session::locate::Located| {
             located.require(Right::View)?;
             followed::has(reader, caller, located.node().id)
         };

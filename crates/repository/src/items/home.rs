@@ -11,7 +11,7 @@ use database::content::{followed, node};
 use model::{Id, Result, fold, is_litter};
 
 use super::seen::Eyes;
-use crate::view::Item;
+use crate::content::view::Item;
 use crate::{Missing, Session};
 
 /// Documents of a content database that are looked at before the clock is, the newest; it is enough for who may open most of them.

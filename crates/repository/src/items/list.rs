@@ -10,10 +10,10 @@ use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fol
 use super::filter::Filter;
 use super::slices::{Begun, End, Slice};
 use super::walk::{Listing, Progress, Walked};
-use crate::locate::Located;
+use crate::content::view::Item;
 use crate::locks::mark_open;
-use crate::session::Time;
-use crate::view::Item;
+use crate::session::caller::Time;
+use crate::session::locate::Located;
 use crate::{Column, Session, Target};
 
 /// Most people and types by which one folder can be ordered; the documents of others are left out of no listing, but stand

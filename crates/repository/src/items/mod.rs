@@ -8,6 +8,7 @@ mod filter;
 mod follow;
 mod home;
 mod list;
+pub(crate) mod page_cursor;
 mod passages;
 mod place;
 mod remove;

@@ -6,11 +6,11 @@ use database::{Reader, Transaction};
 use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp, Versioning};
 
 use super::aside::refuse_litter;
-use crate::access::Access;
+use crate::content::view::Item;
 use crate::documents::{explain, held_by_another, held_parent, held_within, library_of};
-use crate::locate::Located;
-use crate::session::{Checked, Child, Guard};
-use crate::view::Item;
+use crate::session::access::Access;
+use crate::session::caller::{Checked, Child, Guard};
+use crate::session::locate::Located;
 use crate::{Session, Target};
 
 impl Session {
@@ -110,7 +110,7 @@ pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
         return Ok(());
     }
     guard.require_tree_unlocked(transaction, checked, row)?;
-    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::locate::no_item)?;
+    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
     guard.require_unlocked(transaction, checked, &old)?;
     lock::delete_below(transaction, row.id)
 }
@@ -199,7 +199,7 @@ fn into_itself(name: &str) -> Error {
 pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
     let (mut way, mut next) = (vec![item.id], item.parent_id);
     while !next.is_none() {
-        let node = node::find(transaction, next)?.ok_or_else(crate::locate::no_item)?;
+        let node = node::find(transaction, next)?.ok_or_else(crate::session::locate::no_item)?;
         way.push(node.id);
         next = node.parent_id;
         if way.len() > MAX_DEPTH + 1 {
@@ -219,7 +219,7 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
 
 /// The item, unless it was moved or deleted since it was found.
 pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
-    let row = node::lock(transaction, id)?.ok_or_else(crate::locate::no_item)?;
+    let row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
     if row.parent_id != parent {
         return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
             .with_code("moved_meanwhile"));

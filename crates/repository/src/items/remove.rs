@@ -9,7 +9,7 @@ use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 use super::aside::is_nothing_of_its_own;
 use super::place::{leave, lock_in, refuse_held, subtree_rights};
 use crate::documents::{Preconditions, charge};
-use crate::session::Guard;
+use crate::session::caller::Guard;
 use crate::{Session, Target};
 
 impl Session {

@@ -9,10 +9,10 @@ use model::{Error, Result};
 
 use super::list::{Page, SortKey};
 use super::walk::{Listing, Progress, Walked};
-use crate::busy::Turn;
-use crate::locate::Located;
-use crate::session::Time;
-use crate::view::Item;
+use crate::content::view::Item;
+use crate::farm::busy::Turn;
+use crate::session::caller::Time;
+use crate::session::locate::Located;
 use crate::{Session, Target};
 
 /// Outcome of a slice of a walk.

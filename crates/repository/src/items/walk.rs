@@ -12,8 +12,8 @@ use model::{ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold}
 use super::filter::Filter;
 use super::list::{ListRequest, Order, Page, Sort, SortKey};
 use super::slices::End;
-use crate::locate::Located;
-use crate::view::Item;
+use crate::content::view::Item;
+use crate::session::locate::Located;
 
 /// Time after which a filtered walk stops with what it has.
 const TIME: Duration = Duration::from_millis(150);

@@ -12,7 +12,7 @@ use database::Transaction;
 use database::configuration::job::{self, JobRow};
 use model::{Error, Id, Result, Timestamp};
 
-use crate::repetition::Repetition;
+use crate::session::idempotency::Repetition;
 use crate::{Session, Storage};
 
 pub use database::configuration::job::JobError;

@@ -11,8 +11,8 @@ use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::require_free;
 use crate::items::{above, refuse_held, subtree_rights};
-use crate::locate::Located;
-use crate::session::Checked;
+use crate::session::caller::Checked;
+use crate::session::locate::Located;
 use crate::{Session, Target};
 
 pub(crate) use rules::{covering, mark_open};

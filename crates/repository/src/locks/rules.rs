@@ -9,10 +9,10 @@ use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
+use crate::content::view::Item;
 use crate::items::above;
-use crate::locate::Located;
-use crate::session::{Checked, Guard};
-use crate::view::Item;
+use crate::session::caller::{Checked, Guard};
+use crate::session::locate::Located;
 
 use super::{LONGEST_LOCK, SHORTEST_LOCK};
 

@@ -29,7 +29,7 @@ mod tests;
 
 use std::sync::atomic::AtomicI64;
 
-use crate::busy::Busy;
+use crate::farm::busy::Busy;
 
 pub use accounts::{AccountChange, NewAccount};
 pub use database::configuration::account::Account;

@@ -8,7 +8,7 @@ use database::configuration::event;
 use model::{Id, Timestamp};
 
 use super::{Farm, FarmFilter, on_each_engine};
-use crate::farm_log::walk;
+use crate::farm::log::walk;
 use crate::{AUDIT_ACTIONS, CheckWork, FARM_ACTIONS, JobRequest, Work};
 
 on_each_engine! {

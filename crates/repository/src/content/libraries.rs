@@ -1,0 +1,85 @@
+//! Libraries as a whole: their settings, and the only way to what reaches everybody in one.
+
+use std::ops::Deref;
+
+use database::Transaction;
+use database::content::library;
+use model::{Error, LibrarySettings, NodeKind, Result, Right};
+
+use crate::session::locate::{Located, no_item};
+use crate::{Session, Target};
+
+/// A library that the caller manages. What reaches all of it is decided on the library itself, whatever item in it was
+/// named: full control of a folder is none of its library.
+pub(crate) struct Library(Located);
+
+impl Deref for Library {
+    type Target = Located;
+
+    fn deref(&self) -> &Located {
+        &self.0
+    }
+}
+
+impl Library {
+    /// The library that an item is in or is.
+    ///
+    /// # Errors
+    /// `NotFound` when the caller may not open the item; `Conflict` with code `wrong_kind` outside of libraries;
+    /// `Forbidden` when the caller does not manage the library.
+    pub(crate) fn around(item: &Located) -> Result<Self> {
+        item.require(Right::View)?;
+        let id = item.node().library_id;
+        let depth = item.chain.iter().position(|node| !id.is_none() && node.id == id);
+        let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code("wrong_kind"))?;
+        let library = Located { chain: item.chain[..=depth].to_vec(), ..item.clone() };
+        if !library.is_within() || !library.rights().has(Right::ManageLibraries) {
+            return Err(Error::lacking(Right::ManageLibraries, &library.node().name));
+        }
+        Ok(Self(library))
+    }
+}
+
+impl Session {
+    /// The settings of the library that an item is in.
+    pub async fn library_settings(&self, target: &Target) -> Result<LibrarySettings> {
+        let (_, settings) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                library::find(reader, located.node().library_id)
+            })
+            .await?;
+        settings.ok_or_else(no_item)
+    }
+
+    /// Finds a library that the caller manages.
+    pub(crate) async fn library(&self, target: &Target) -> Result<Library> {
+        let located = self.locate(target).await?;
+        located.require(Right::ManageLibraries)?;
+        located.require_kind(NodeKind::Library)?;
+        Library::around(&located)
+    }
+
+    /// Returns whether the caller may change for everybody how the library that an item is in (or is) is seen.
+    pub async fn manages_library(&self, target: &Target) -> Result<bool> {
+        Ok(Library::around(&self.locate(target).await?).is_ok())
+    }
+
+    /// Changes how a library keeps versions. What is stored already stays until the next change of each document.
+    pub async fn change_library(&self, target: &Target, settings: LibrarySettings) -> Result<()> {
+        const MOST: u32 = 50_000;
+        if settings.major_limit > MOST || settings.minor_limit > MOST {
+            return Err(Error::invalid(format!("at most {MOST} versions can be asked for; 0 keeps all")));
+        }
+        let located = self.library(target).await?;
+        let guard = self.guard([(&*located, Right::ManageLibraries)])?;
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            library::put(transaction, id, &settings)?;
+            let how = settings.versioning.as_str();
+            guard.record(transaction, id, "library.settings", format!("{path} versioning {how}"))
+        };
+        located.content.database.write(write).await
+    }
+}

@@ -1,0 +1,266 @@
+//! Who may do what: grants on scopes, inheritance that is broken and restored, and why somebody has a right.
+
+use std::collections::HashMap;
+
+use database::content::scope::{self, GrantRow};
+use database::content::{collection, node, tree};
+use database::{Reader, Transaction};
+use model::{Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
+
+use crate::content::event_detail::Detail;
+use crate::farm::registry::Map;
+use crate::session::locate::Located;
+use crate::{Session, Target};
+
+/// One role granted to a user or group.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// The user or group.
+    pub principal: Id,
+    /// The role.
+    pub role: Id,
+    /// The role's name.
+    pub role_name: String,
+    /// Since when.
+    pub granted_at: Timestamp,
+    /// By whom.
+    pub granted_by: Id,
+}
+
+/// The permissions of an item.
+#[derive(Clone, Debug)]
+pub struct PermissionTable {
+    /// Whether the item has its own, instead of those of something above it.
+    pub own: bool,
+    /// The item whose permissions apply: itself, or what it inherits from.
+    pub from: Id,
+    /// Path of that item.
+    pub from_path: String,
+    /// The grants.
+    pub grants: Vec<Grant>,
+}
+
+/// Why somebody may do what they may: one line for each grant that counts, such as "Read, through group Sales".
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Everything that the person may do with the item.
+    pub rights: Rights,
+    /// Whether the person may do everything as an administrator of the farm.
+    pub farm_administrator: bool,
+    /// The grants that give these rights; a group where the person is not named.
+    pub grants: Vec<Grant>,
+    /// Path of the item on which they are granted.
+    pub from_path: String,
+}
+
+impl Session {
+    /// The permissions of an item; needs the right to manage them.
+    pub async fn permissions(&self, target: &Target) -> Result<PermissionTable> {
+        let (_, table) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::ManagePermissions)?;
+                table(reader, located)
+            })
+            .await?;
+        Ok(table)
+    }
+
+    /// Gives an item permissions of its own: a copy of what it inherited, or (`copy` unset) for the caller alone what
+    /// they may do with it already.
+    pub async fn break_inheritance(&self, target: &Target, copy: bool) -> Result<()> {
+        let principal = self.principal.clone();
+        self.change_permissions(target, move |transaction, guard, located| {
+            let id = located.node().id;
+            if scope::of_node(transaction, id)?.is_some() {
+                return Err(Error::conflict("the item has its own permissions already").with_code("own_permissions"));
+            }
+            let current = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?.scope_id;
+            let (own, now) = (guard.next_id(), Timestamp::now());
+            scope::insert(transaction, own, located.collection.id, id)?;
+            if copy {
+                scope::copy(transaction, current, own, guard.caller(), now)?;
+            } else {
+                for role_id in roles_of(transaction, &principal, current)? {
+                    let (principal_id, granted_by) = (guard.caller(), guard.caller());
+                    scope::grant(transaction, own, &GrantRow { principal_id, role_id, granted_at: now, granted_by })?;
+                }
+            }
+            tree::set_scope(transaction, id, current, own)?;
+            guard.record(transaction, id, "permissions.break", located.path())
+        })
+        .await
+    }
+
+    /// Takes an item's own permissions away, so that it inherits again.
+    pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
+        self.change_permissions(target, |transaction, guard, located| {
+            let id = located.node().id;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
+            if row.parent_id.is_none() {
+                return Err(Error::conflict("the root site has nothing to inherit from").with_code("wrong_kind"));
+            }
+            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
+            let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
+            tree::set_scope(transaction, id, own, parent.scope_id)?;
+            scope::delete(transaction, own)?;
+            guard.record(transaction, id, "permissions.inherit", located.path())
+        })
+        .await
+    }
+
+    /// Grants a role to a user or group on an item that has its own permissions.
+    ///
+    /// Errors: `Conflict` with code `inherits` when the item inherits; `Forbidden` when the role allows more than the caller has,
+    /// and with code `fresh_sign_in_needed` for a role that lets its holder hand out roles or manage the site, and, for
+    /// who administers the farm, for any role on a root site.
+    pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
+        let map = self.map().await?;
+        let wanted = map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
+        let name = self.name_of(principal).await?;
+        let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
+        let asking = self.clone();
+        self.change_permissions(target, move |transaction, guard, located| {
+            let rights = located.rights();
+            if !rights.contains(wanted.rights) {
+                return Err(too_great(&wanted.name));
+            }
+            // Whoever has such a role keeps what they want of the place, and lets others in.
+            if wanted.rights.has(Right::ManagePermissions) || wanted.rights.has(Right::ManageSite) {
+                asking.require_fresh("give a role that manages permissions or the site")?;
+            }
+            // An administrator has all rights everywhere: whoever found their session must not hand them out for good.
+            if asking.principal().everywhere && located.node().id == located.collection.id {
+                asking.require_fresh("give a role on a whole site collection")?;
+            }
+            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
+            let grant = GrantRow {
+                principal_id: principal,
+                role_id: role,
+                granted_at: Timestamp::now(),
+                granted_by: guard.caller(),
+            };
+            scope::grant(transaction, own, &grant)?;
+            let detail = Detail::from(located.path()).grant(format!("{} to {name}", wanted.name));
+            guard.record(transaction, located.node().id, "permissions.grant", detail)
+        })
+        .await
+    }
+
+    /// Takes a role away from a user or group.
+    pub async fn revoke(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
+        self.change_permissions(target, move |transaction, guard, located| {
+            let own = scope::of_node(transaction, located.node().id)?.ok_or_else(inherits)?;
+            if scope::revoke(transaction, own, principal, role)? == 0 {
+                return Err(Error::not_found("there is no such grant on this item"));
+            }
+            let detail = Detail::from(located.path()).grant(format!("role {role} from {principal}"));
+            guard.record(transaction, located.node().id, "permissions.revoke", detail)
+        })
+        .await
+    }
+
+    /// Why a user may do what they may with an item. About oneself everybody may ask; about others who manages permissions.
+    pub async fn explain(&self, target: &Target, person: Id) -> Result<Explanation> {
+        let principal = self.repository.principal(person).await?;
+        let own = person == self.principal.id;
+        let (_, explanation) = self
+            .inspect(target, move |reader, located| {
+                located.require(if own { Right::View } else { Right::ManagePermissions })?;
+                explain(reader, located, &principal)
+            })
+            .await?;
+        Ok(explanation)
+    }
+
+    /// All roles of the farm.
+    pub async fn role_list(&self) -> Result<Vec<Role>> {
+        let mut roles: Vec<Role> = self.map().await?.roles.values().cloned().collect();
+        roles.sort_by_key(|role| role.id);
+        Ok(roles)
+    }
+
+    async fn change_permissions(
+        &self,
+        target: &Target,
+        mut change: impl FnMut(&mut Transaction<'_>, &crate::session::caller::Guard, &Located) -> Result<()>
+        + Send
+        + 'static,
+    ) -> Result<()> {
+        let found = self.locate(target).await?;
+        let guard = self.guard([(&found, Right::ManagePermissions)])?;
+        let (id, content) = (found.node().id, found.content.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check_alone(transaction)?;
+            // What the caller may grant is compared with what they may do now, where the item is now.
+            let located = guard.find(transaction, id)?;
+            located.require(Right::ManagePermissions)?;
+            change(transaction, &guard, &located)?;
+            collection::change_tree(transaction, located.collection.id)
+        };
+        content.database.write_vital(write).await
+    }
+}
+
+/// The roles that a caller has by the grants of a scope, each once; full control for an administrator of the farm.
+fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result<Vec<Id>> {
+    if principal.farm_administrator {
+        return Ok(vec![Role::FULL_CONTROL]);
+    }
+    let grants = scope::grants(reader, scope)?;
+    let own = grants.iter().filter(|grant| principal.ids().any(|id| id == grant.principal_id));
+    let mut roles: Vec<Id> = own.map(|grant| grant.role_id).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    Ok(roles)
+}
+
+fn inherits() -> Error {
+    Error::conflict("the item inherits its permissions: give it its own first").with_code("inherits")
+}
+
+fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> {
+    let node = located.node();
+    let from = scope::owner(reader, node.scope_id)?.ok_or_else(crate::session::locate::no_item)?;
+    Ok(PermissionTable {
+        own: from == node.id,
+        from,
+        from_path: path_of(located, from),
+        grants: named(scope::grants(reader, node.scope_id)?, &located.map.roles),
+    })
+}
+
+fn explain(reader: &mut Reader<'_>, located: &Located, person: &Principal) -> Result<Explanation> {
+    let table = table(reader, located)?;
+    let mut rights = if person.farm_administrator { Rights::ALL } else { Rights::NONE };
+    let mut grants = table.grants;
+    grants.retain(|grant| person.ids().any(|id| id == grant.principal));
+    for grant in &grants {
+        rights = rights.union(Map::rights(&located.map.roles, grant.role));
+    }
+    Ok(Explanation { rights, farm_administrator: person.farm_administrator, grants, from_path: table.from_path })
+}
+
+/// Path of an item of the chain; the scope's owner always is one.
+fn path_of(located: &Located, id: Id) -> String {
+    let mut above = located.clone();
+    while above.node().id != id && above.chain.len() > 1 {
+        above.chain.pop();
+    }
+    above.path()
+}
+
+fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
+    let named = |row: GrantRow| Grant {
+        principal: row.principal_id,
+        role: row.role_id,
+        role_name: roles.get(&row.role_id).map_or_else(String::new, |role| role.name.clone()),
+        granted_at: row.granted_at,
+        granted_by: row.granted_by,
+    };
+    rows.into_iter().map(named).collect()
+}
+
+/// The refusal of a grant that allows more than whoever gives it may do.
+pub(crate) fn too_great(role: &str) -> Error {
+    Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code("role_too_great")
+}

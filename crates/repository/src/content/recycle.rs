@@ -1,0 +1,207 @@
+//! The recycle bin in two stages: the person's, then the site's.
+
+use database::content::recycle::{self, RecycledRow, Stage};
+use database::content::{collection, node, scope, tree};
+use database::{Reader, Transaction};
+use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
+
+use crate::Session;
+use crate::content::shred;
+use crate::content::view::{Item, size};
+use crate::documents::{explain, held_parent};
+use crate::items::{Page, above, free_name, refuse_depth};
+use crate::session::caller::{Checked, Guard};
+use crate::session::root::Root;
+
+/// Which recycle bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bin {
+    /// What the caller deleted.
+    Mine,
+    /// Everything that was deleted in the site collection; needs the right to manage the site.
+    Site,
+}
+
+/// One deletion in a recycle bin.
+#[derive(Clone, Debug)]
+pub struct RecycledItem {
+    /// Identifier of the entry.
+    pub id: Id,
+    /// The deleted item.
+    pub node_id: Id,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its name.
+    pub name: String,
+    /// Where it was.
+    pub path: String,
+    /// Bytes of all its versions.
+    pub size: u64,
+    /// Number of documents.
+    pub documents: u64,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+    /// By whom.
+    pub deleted_by: Id,
+    /// Whether it is in the site's bin because the person emptied theirs.
+    pub second_stage: bool,
+}
+
+impl From<RecycledRow> for RecycledItem {
+    fn from(row: RecycledRow) -> Self {
+        Self {
+            id: row.id,
+            node_id: row.node_id,
+            kind: row.kind,
+            name: row.name,
+            path: row.path,
+            size: size(row.size),
+            documents: size(row.documents),
+            deleted_at: row.deleted_at,
+            deleted_by: row.deleted_by,
+            second_stage: row.stage == Stage::Site,
+        }
+    }
+}
+
+impl Session {
+    /// A page of a recycle bin, newest first.
+    pub async fn recycled(
+        &self,
+        collection: Id,
+        bin: Bin,
+        before: Option<Id>,
+        limit: usize,
+    ) -> Result<Page<RecycledItem, Id>> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        let caller = self.principal.id;
+        let (_, mut rows) = self
+            .inspect_root(collection, move |reader, root| match bin {
+                Bin::Mine => recycle::of_person(reader, root.id(), caller, before, limit + 1),
+                Bin::Site => {
+                    root.require(Right::ManageSite)?;
+                    root.recycled(reader, before, limit + 1)
+                }
+            })
+            .await?;
+        let next = (rows.len() > limit).then(|| rows[limit - 1].id);
+        rows.truncate(limit);
+        Ok(Page { items: rows.into_iter().map(Into::into).collect(), next })
+    }
+
+    /// Puts a deleted item back where it was, under a free name when its own is taken by now.
+    ///
+    /// Errors: `Conflict` with code `parent_missing` when the folder that held it is gone.
+    pub async fn restore(&self, collection: Id, entry: Id) -> Result<Item> {
+        let (_, row) = self.entry(collection, entry).await?;
+        let parent = self.locate(&row.parent_id.into()).await.map_err(|error| match error.kind() {
+            model::ErrorKind::NotFound => Error::conflict(format!(
+                "the place of \"{}\" ({}) is not there any more: restore or create it first",
+                row.name, row.path
+            ))
+            .with_code("parent_missing"),
+            _ => error,
+        })?;
+        let right = match row.kind {
+            NodeKind::Site => Right::ManageSite,
+            NodeKind::Library => Right::ManageLibraries,
+            NodeKind::Folder | NodeKind::Document => Right::Add,
+        };
+        let guard = self.guard([(&parent, right)])?;
+        let (to, content) = (parent.node().id, parent.content.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check_alone(transaction)?;
+            let (row, _) = decide(transaction, &guard, &checked, entry)?;
+            let parent = held_parent(transaction, to)?;
+            guard.require_unlocked(transaction, &checked, &parent)?;
+            let above = above(transaction, &parent)?;
+            refuse_depth(transaction, &above, row.node_id)?;
+            let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
+            let item = node::lock(transaction, row.node_id)?.ok_or_else(gone)?;
+            node::place(transaction, item.id, to, name.as_str(), &name.folded())?;
+            if scope::of_node(transaction, item.id)?.is_none() && item.scope_id != parent.scope_id {
+                tree::set_scope(transaction, item.id, item.scope_id, parent.scope_id)?;
+            }
+            recycle::delete(transaction, entry)?;
+            collection::change_tree(transaction, checked.collection.id)?;
+            guard.record(transaction, item.id, "item.restore", row.path)?;
+            guard.item(transaction, item.id)
+        };
+        content.database.write(write).await.map_err(explain)
+    }
+
+    /// Takes an entry out of a bin. Out of the site's, it is gone for good; out of one's own, what oneself deleted goes on to the site's.
+    pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
+        let (root, _) = self.entry(collection, entry).await?;
+        let guard = self.undecided(&root);
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check_alone(transaction)?;
+            let (row, manages) = decide(transaction, &guard, &checked, entry)?;
+            let is_final =
+                row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
+            if !is_final {
+                recycle::to_site(transaction, entry)?;
+                guard.record(transaction, row.node_id, "recycle.empty", row.path)?;
+                return Ok(None);
+            }
+            // The lock makes a restoration that runs at the same moment come before this, or fail.
+            let item = node::lock(transaction, row.node_id)?;
+            let item = item.filter(|item| item.parent_id == row.id).ok_or_else(gone)?;
+            shred::condemn(transaction, &item)?;
+            recycle::delete(transaction, entry)?;
+            guard.record(transaction, item.id, "recycle.purge", row.path)?;
+            Ok(Some(item.id))
+        };
+        match root.content.database.write_vital(write).await? {
+            Some(item) => shred::shred(self, &root.content, item).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes every entry out of a bin, as [`Session::purge`] does; returns how many there were.
+    pub async fn empty_bin(&self, collection: Id, bin: Bin) -> Result<u64> {
+        let mut count = 0;
+        loop {
+            let page = self.recycled(collection, bin, None, MAX_PAGE).await?;
+            if page.items.is_empty() {
+                return Ok(count);
+            }
+            for item in page.items {
+                self.purge(collection, item.id, bin).await?;
+                count += 1;
+            }
+        }
+    }
+
+    /// The entry, if the caller may deal with it, and the root site of its collection.
+    async fn entry(&self, collection: Id, entry: Id) -> Result<(Root, RecycledRow)> {
+        let caller = self.principal.id;
+        self.inspect_root(collection, move |reader, root| {
+            find(reader, root.id(), entry, caller, root.rights().has(Right::ManageSite))
+        })
+        .await
+    }
+}
+
+/// The entry, if the caller may deal with it at this point of the transaction, and whether they manage the site
+/// collection.
+fn decide(
+    transaction: &mut Transaction<'_>,
+    guard: &Guard,
+    checked: &Checked,
+    entry: Id,
+) -> Result<(RecycledRow, bool)> {
+    let root = node::find(transaction, guard.collection())?.ok_or_else(gone)?;
+    let manages = checked.access.rights(root.scope_id).has(Right::ManageSite);
+    Ok((find(transaction, root.id, entry, guard.caller(), manages)?, manages))
+}
+
+fn find(reader: &mut Reader<'_>, collection: Id, entry: Id, caller: Id, manages: bool) -> Result<RecycledRow> {
+    let row = recycle::find(reader, entry)?.filter(|row| row.collection_id == collection).ok_or_else(gone)?;
+    let own = row.deleted_by == caller && row.stage == Stage::Person;
+    if own || manages { Ok(row) } else { Err(gone()) }
+}
+
+fn gone() -> Error {
+    Error::not_found("there is no such entry in the recycle bin")
+}

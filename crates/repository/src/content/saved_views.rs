@@ -1,0 +1,138 @@
+//! Saved views of libraries: how somebody, or everybody, wants to see what a library holds. What a view says is the business
+//! of the pages; here it is text.
+
+use database::Transaction;
+use database::content::saved_view::{self, SavedViewRow};
+use model::{Error, Id, Name, Result, Right};
+
+use crate::content::libraries::Library;
+use crate::session::caller::Guard;
+use crate::session::locate::Located;
+use crate::{Session, Target};
+
+/// Most views of one library, of everybody together or of one person.
+const MOST_VIEWS: usize = 50;
+/// Longest text of a view, in bytes.
+const LONGEST: usize = 4_000;
+
+/// A saved view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedView {
+    /// Identifier.
+    pub id: Id,
+    /// Name.
+    pub name: String,
+    /// Order, filter and columns, as the pages write them.
+    pub query: String,
+    /// Whether everybody has it; only who manages the library changes such a one.
+    pub shared: bool,
+    /// Whether the library opens with it; a person's own comes before everybody's.
+    pub standard: bool,
+}
+
+impl From<SavedViewRow> for SavedView {
+    fn from(row: SavedViewRow) -> Self {
+        Self { id: row.id, name: row.name, query: row.query, shared: row.owner_id.is_none(), standard: row.standard }
+    }
+}
+
+/// What a view is to be.
+#[derive(Clone, Debug)]
+pub struct NewView {
+    /// Name; one of the same name and owner is replaced.
+    pub name: Name,
+    /// Order, filter and columns; at most 4,000 bytes.
+    pub query: String,
+    /// Whether everybody has it.
+    pub shared: bool,
+    /// Whether the library opens with it.
+    pub standard: bool,
+}
+
+impl Session {
+    /// The views of the library that an item is in (or is): everybody's, then the caller's own.
+    pub async fn views(&self, target: &Target) -> Result<Vec<SavedView>> {
+        let caller = self.principal.id;
+        let (_, rows) = self
+            .inspect(target, move |reader, located| {
+                located.require(Right::View)?;
+                saved_view::list(reader, located.node().library_id, caller)
+            })
+            .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// Saves a view of the library that an item is in (or is) and returns its identifier.
+    ///
+    /// # Errors
+    /// Forbidden when it is for everybody and the caller does not manage the library; Exhausted when there are too many.
+    pub async fn save_view(&self, target: &Target, view: NewView) -> Result<Id> {
+        if view.query.len() > LONGEST || view.query.chars().any(char::is_control) {
+            return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
+        }
+        let located = self.locate(target).await?;
+        let guard = self.view_guard(&located, view.shared)?;
+        let library = located.node().library_id;
+        if library.is_none() {
+            return Err(Error::conflict("views belong to libraries").with_code("wrong_kind"));
+        }
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let owner_id = if view.shared { Id::NONE } else { guard.caller() };
+            let folded = view.name.folded();
+            let present = saved_view::list(transaction, library, guard.caller())?;
+            let own = present.iter().filter(|row| row.owner_id == owner_id);
+            let replaced = own.clone().find(|row| row.folded == folded);
+            if replaced.is_none() && own.count() >= MOST_VIEWS {
+                return Err(Error::exhausted(format!("a library has at most {MOST_VIEWS} views: delete one first"))
+                    .with_code("too_many"));
+            }
+            let row = SavedViewRow {
+                id: replaced.map_or_else(|| guard.next_id(), |row| row.id),
+                library_id: library,
+                owner_id,
+                name: view.name.as_str().to_owned(),
+                folded,
+                query: view.query.clone(),
+                standard: view.standard,
+            };
+            saved_view::put(transaction, &row)?;
+            if view.shared {
+                guard.record(transaction, library, "view.save", view.name.as_str())?;
+            }
+            Ok(row.id)
+        };
+        located.content.database.write(write).await
+    }
+
+    /// The guard for a change of a view: everybody's is decided on the library, one's own on the item that is at hand.
+    fn view_guard(&self, located: &Located, shared: bool) -> Result<Guard> {
+        if shared {
+            return self.guard([(&*Library::around(located)?, Right::ManageLibraries)]);
+        }
+        self.guard([(located, Right::View)])
+    }
+
+    /// Removes a view of the library that an item is in (or is).
+    pub async fn delete_view(&self, target: &Target, id: Id) -> Result<()> {
+        let gone = || Error::not_found("there is no such view");
+        let caller = self.principal.id;
+        let (located, row) = self.inspect(target, move |reader, _| saved_view::find(reader, id)).await?;
+        located.require(Right::View)?;
+        let row = row.filter(|row| row.library_id == located.node().library_id).ok_or_else(gone)?;
+        let shared = row.owner_id.is_none();
+        if !shared && row.owner_id != caller {
+            return Err(gone());
+        }
+        let guard = self.view_guard(&located, shared)?;
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            saved_view::delete(transaction, id)?;
+            if shared {
+                guard.record(transaction, row.library_id, "view.delete", row.name.as_str())?;
+            }
+            Ok(())
+        };
+        located.content.database.write(write).await
+    }
+}

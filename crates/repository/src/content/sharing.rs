@@ -1,0 +1,328 @@
+//! Links by which anybody who has them can download a document: allowed site collection by site collection, for a time, with
+//! a password and a number of downloads where the sender wants that. A link gives the published version, with what its maker
+//! may still open; only a hash of its secret is stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::Transaction;
+use database::content::share_link::{self, ShareLinkRow};
+use database::content::{node, version};
+use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+
+use crate::content::event_detail::Detail;
+use crate::documents::{Content, VersionChoice, discreet};
+use crate::farm::registry::ContentDatabase;
+use crate::people::{Client, link_hash};
+use crate::{DATABASE_AWAY, Repository, Session, Target};
+
+/// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
+pub const UNPROVED_DAYS: u32 = 30;
+/// Most links of one document.
+const MOST_LINKS: usize = 50;
+/// Longest life of a link, in days.
+const MOST_DAYS: u32 = 3_650;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a site collection allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkRule {
+    /// For how many days a link may live.
+    pub most_days: u32,
+}
+
+/// A link to a document.
+#[derive(Clone, Debug)]
+pub struct ShareLink {
+    /// Identifier.
+    pub id: Id,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Id,
+    /// When it ends.
+    pub expires_at: Timestamp,
+    /// Whether it asks for a password.
+    pub has_password: bool,
+    /// How often the document can be downloaded; none means any number.
+    pub most_downloads: Option<u64>,
+    /// How often it was.
+    pub downloads: u64,
+}
+
+impl ShareLink {
+    /// Whether it gives nothing any more.
+    pub fn has_ended(&self) -> bool {
+        self.expires_at <= Timestamp::now() || self.most_downloads.is_some_and(|most| self.downloads >= most)
+    }
+}
+
+impl From<ShareLinkRow> for ShareLink {
+    fn from(row: ShareLinkRow) -> Self {
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Self {
+            id: row.id,
+            created_at: row.created_at,
+            created_by: row.created_by,
+            expires_at: row.expires_at,
+            has_password: !row.password.is_empty(),
+            most_downloads: row.most_downloads.map(count),
+            downloads: count(row.downloads),
+        }
+    }
+}
+
+/// What a link is to be.
+#[derive(Clone, Debug)]
+pub struct NewLink {
+    /// Its life in days.
+    pub days: u32,
+    /// The password that it asks for.
+    pub password: Option<String>,
+    /// How often the document can be downloaded.
+    pub most_downloads: Option<u32>,
+}
+
+/// What a link leads to.
+#[derive(Clone, Debug)]
+pub struct OpenedLink {
+    /// The document's name.
+    pub name: String,
+    /// Bytes of its published version.
+    pub size: u64,
+    /// Its media type.
+    pub media_type: String,
+    /// Whether a password is needed.
+    pub has_password: bool,
+    /// When the link ends.
+    pub expires_at: Timestamp,
+}
+
+impl Session {
+    /// What the site collection of an item allows; none when it allows no links.
+    pub async fn link_rule(&self, target: &Target) -> Result<Option<LinkRule>> {
+        let (_, days) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                share_link::rule(reader, located.collection.id)
+            })
+            .await?;
+        Ok(days.and_then(|days| u32::try_from(days).ok()).map(|most_days| LinkRule { most_days }))
+    }
+
+    /// Sets what a site collection allows. Without a rule no link of it works any more; they work again when there is one.
+    pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
+        if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
+            return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code("invalid_days"));
+        }
+        let root = self.root(collection).await?;
+        let guard = self.guard([(&*root, Right::ManageSite)])?;
+        let content = root.content.clone();
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            root.set_link_rule(transaction, rule.map(|rule| i64::from(rule.most_days)))?;
+            let said = rule.map_or("not allowed".to_owned(), |rule| model::counted(rule.most_days.into(), "day"));
+            guard.record(transaction, collection, "site.links", said)
+        };
+        content.database.write(write).await
+    }
+
+    /// Makes a link to a document and returns it with its secret, which is not stored and cannot be shown again.
+    ///
+    /// # Errors
+    /// Forbidden with code `links_not_allowed` where the site collection allows none, and with code
+    /// `fresh_sign_in_needed` for more than [`UNPROVED_DAYS`] without a fresh proof; Conflict when nothing is published.
+    pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
+        let (located, days) =
+            self.inspect(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
+        located.require(Right::Edit)?;
+        located.require_kind(NodeKind::Document)?;
+        let most = days.ok_or_else(not_allowed)?;
+        if new.days == 0 || i64::from(new.days) > most || new.most_downloads == Some(0) {
+            return Err(Error::invalid(format!(
+                "a link of this site lives for 1 to {most} days, and can be used once at least"
+            ))
+            .with_code("invalid_days"));
+        }
+        if new.days > UNPROVED_DAYS {
+            self.require_fresh(&format!("make a link that lives longer than {UNPROVED_DAYS} days"))?;
+        }
+        if located.node().published_id.is_none() {
+            return Err(Error::conflict("a link gives the published version, and none is published: publish it first")
+                .with_code("nothing_published"));
+        }
+        let password = match new.password.as_deref() {
+            Some(password) => self.repository.link_password(password).await?,
+            None => String::new(),
+        };
+        let (secret, digest) = self.repository.link_secret()?;
+        let now = Timestamp::now();
+        let row = ShareLinkRow {
+            id: self.repository.next_id(),
+            node_id: located.node().id,
+            digest: Digest::new(digest),
+            password,
+            created_at: now,
+            created_by: self.principal.id,
+            expires_at: now.after(DAY * new.days),
+            most_downloads: new.most_downloads.map(i64::from),
+            downloads: 0,
+        };
+        let guard = self.guard([(&located, Right::Edit)])?;
+        let (stored, path) = (row.clone(), located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            guard.hold(transaction, stored.node_id)?;
+            let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
+            if links.len() >= MOST_LINKS {
+                return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))
+                    .with_code("too_many"));
+            }
+            share_link::insert(transaction, &stored)?;
+            guard.record(transaction, stored.node_id, "link.create", path.as_str())
+        };
+        located.content.database.write(write).await?;
+        Ok((row.into(), secret))
+    }
+
+    /// The links of a document, the newest first; needs the right to edit it.
+    pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
+        let (_, rows) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::Edit)?;
+                share_link::of_node(reader, located.node().id, MOST_LINKS)
+            })
+            .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// Ends a link of a document, with effect on the next use.
+    pub async fn revoke_link(&self, target: &Target, id: Id) -> Result<()> {
+        let (located, row) = self.inspect(target, move |reader, _| share_link::find(reader, id)).await?;
+        located.require(Right::Edit)?;
+        if row.is_none_or(|row| row.node_id != located.node().id) {
+            return Err(Error::not_found("there is no such link"));
+        }
+        let guard = self.guard([(&located, Right::Edit)])?;
+        let (node, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            guard.hold(transaction, node)?;
+            share_link::delete(transaction, id)?;
+            guard.record(transaction, node, "link.revoke", path.as_str())
+        };
+        located.content.database.write(write).await
+    }
+}
+
+/// A link that works, with what its maker may do.
+struct Live {
+    row: ShareLinkRow,
+    maker: Session,
+    content: Arc<ContentDatabase>,
+    number: VersionNumber,
+}
+
+impl Repository {
+    /// What a link leads to, for whoever has it.
+    ///
+    /// # Errors
+    /// NotFound with code `link_ended` for whatever reason it gives nothing.
+    pub async fn open_link(&self, id: Id, secret: &str) -> Result<OpenedLink> {
+        let live = self.live(id, secret).await?;
+        let target = Target::Id(live.row.node_id);
+        let item = live.maker.item(&target).await.map_err(hide)?;
+        let (node, number) = (live.row.node_id, live.number);
+        let found = live.content.database.read(move |reader| version::find_number(reader, node, number)).await?;
+        let found = found.ok_or_else(ended)?;
+        Ok(OpenedLink {
+            name: item.name,
+            size: crate::content::view::size(found.size),
+            media_type: found.media_type,
+            has_password: !live.row.password.is_empty(),
+            expires_at: live.row.expires_at,
+        })
+    }
+
+    /// Opens the document of a link and counts the download.
+    ///
+    /// # Errors
+    /// NotFound with code `link_ended`; Forbidden with code `wrong_link_password`; Exhausted with code
+    /// `too_many_attempts`; those of [`Session::open`], and Corrupt when the content is on record as missing or
+    /// damaged. None of them is a use.
+    pub async fn download_link(&self, id: Id, secret: &str, password: &str, client: &Client) -> Result<Content> {
+        let live = self.live(id, secret).await?;
+        let stored = &live.row.password;
+        if !stored.is_empty() && !self.try_link_password(id, stored, password, client).await? {
+            return Err(Error::forbidden("this is not the password of the link").with_code("wrong_link_password"));
+        }
+        let target = Target::Id(live.row.node_id);
+        let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await;
+        let mut opened = opened.map_err(|error| discreet(hide(error), false))?;
+        opened.for_strangers();
+        // Before the use is counted: nothing comes of it.
+        opened.refuse_known_fault().await.map_err(|error| discreet(hide(error), false))?;
+        let located = live.maker.locate(&target).await.map_err(hide)?;
+        let guard = live.maker.guard([(&located, Right::View)]).map_err(hide)?;
+        let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));
+        let write = move |transaction: &mut Transaction<'_>| {
+            if !share_link::count_use(transaction, id, Timestamp::now())? {
+                return Err(ended());
+            }
+            guard.record_by(transaction, Id::NONE, node, "link.use", detail.clone())
+        };
+        live.content.database.write_vital(write).await?;
+        Ok(opened)
+    }
+
+    async fn live(&self, id: Id, secret: &str) -> Result<Live> {
+        let digest = link_hash(secret).ok_or_else(ended)?;
+        let map = self.map_at(0).await?;
+        for content in &map.databases {
+            let found = content.database.read(move |reader| {
+                let Some(row) = share_link::find(reader, id)? else { return Ok(None) };
+                let Some(node) = node::find(reader, row.node_id)? else { return Ok(None) };
+                let allowed = share_link::rule(reader, node.collection_id)?.is_some();
+                let published = node.published_id.filter(|_| allowed);
+                let number = match published {
+                    Some(published) => version::find(reader, published)?.map(|version| version.number),
+                    None => None,
+                };
+                Ok(number.map(|number| (row, number)))
+            });
+            let Some((row, number)) = found.await? else { continue };
+            // Both are hashes of 256 random bits: how long the comparison takes says nothing of the secret.
+            let same = row.digest.as_bytes() == &digest;
+            let spent = row.most_downloads.is_some_and(|most| row.downloads >= most);
+            if !same || spent || row.expires_at <= Timestamp::now() {
+                return Err(ended());
+            }
+            let maker = self.as_caller(self.principal(row.created_by).await.map_err(hide)?);
+            return Ok(Live { row, maker, content: content.clone(), number });
+        }
+        if !map.absent.is_empty() {
+            let text =
+                "what this link leads to may be in a part of the site that is not there at the moment: try again later";
+            return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
+        }
+        Err(ended())
+    }
+}
+
+fn ended() -> Error {
+    Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
+        .with_code("link_ended")
+}
+
+fn not_allowed() -> Error {
+    Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
+        .with_code("links_not_allowed")
+}
+
+/// What the maker of a link may not open any more has ended for everybody.
+fn hide(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::Forbidden => ended(),
+        _ => error,
+    }
+}

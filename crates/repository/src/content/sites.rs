@@ -1,0 +1,453 @@
+//! Site collections, sites and libraries.
+
+use std::time::Duration;
+
+use database::Transaction;
+use database::configuration::farm;
+use database::configuration::site_collection::{self, SiteCollectionRow};
+use database::content::node::{self, NodeRow};
+use database::content::scope::{self, GrantRow};
+use database::content::{collection, event, library};
+use model::{
+    Accent, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
+    VersionNumber,
+};
+
+use crate::content::view::{Item, size};
+use crate::documents::{explain, held_parent, taken_unseen};
+use crate::session::locate::check_depth;
+use crate::{DATABASE_AWAY, Missing, Repository, Session, Target};
+
+/// First names of addresses that URLs need for themselves.
+const RESERVED: [&str; 16] = [
+    "api",
+    "assets",
+    "cmis",
+    "dav",
+    "healthz",
+    "readyz",
+    "metrics",
+    "sign-in",
+    "sign-out",
+    "account",
+    "administration",
+    "ui-kit",
+    "search",
+    "static",
+    "tus",
+    "welcome",
+];
+
+/// A site collection is entered in the farm's map within this time from its creation, or not at all.
+const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
+
+/// A site collection as an administrator or visitor sees it.
+#[derive(Clone, Debug)]
+pub struct SiteCollection {
+    /// Identifier, also of its root site.
+    pub id: Id,
+    /// Address in the farm; empty for the root one.
+    pub path: String,
+    /// Title.
+    pub title: String,
+    /// What it holds; only for those who manage it, since it also counts what others may not see.
+    pub usage: Option<SiteUsage>,
+    /// Whether opening a document is an event.
+    pub audit_reads: bool,
+    /// When it was created; none for who may not open its root site.
+    pub created_at: Option<Timestamp>,
+    /// The colour of its pages.
+    pub accent: Accent,
+    /// Why it cannot be used, when its content database is not open or cannot be read.
+    pub trouble: Option<String>,
+}
+
+/// Changes of a site collection; what is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct SiteChange {
+    /// Another title.
+    pub title: Option<String>,
+    /// Another colour of its pages.
+    pub accent: Option<Accent>,
+    /// Another quota in bytes; `Some(None)` takes it away.
+    pub quota_bytes: Option<Option<u64>>,
+    /// Whether opening a document is written to the audit log.
+    pub audit_reads: Option<bool>,
+}
+
+impl SiteChange {
+    fn is_empty(&self) -> bool {
+        self.title.is_none() && self.accent.is_none() && self.quota_bytes.is_none() && self.audit_reads.is_none()
+    }
+}
+
+/// What a site collection holds, and where.
+#[derive(Clone, Debug, Default)]
+pub struct SiteUsage {
+    /// Name of the content database that holds it.
+    pub database: String,
+    /// Bytes of all versions, the recycle bin included.
+    pub used_bytes: u64,
+    /// Number of documents, the recycle bin included.
+    pub documents: u64,
+    /// Most bytes of all versions together; none is no limit.
+    pub quota_bytes: Option<u64>,
+}
+
+/// Makes the root site collection with the library `Documents`, if the farm has none yet.
+pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
+    let map = repository.map().await?;
+    if map.collections.iter().any(|collection| collection.folded.is_empty()) {
+        return Ok(());
+    }
+    let administrator = repository.farm_administrator().await?;
+    let session = repository.as_caller(administrator);
+    let root = session.create_site_collection(&SitePath::default(), "Strongroom", None, None).await?;
+    session.create_library(&root.into(), &Name::new("Documents")?, LibrarySettings::default()).await?;
+    Ok(())
+}
+
+impl Session {
+    /// Creates a site collection at an address, in the named content database (the first one when absent), with full
+    /// control for `owner` (the caller when absent). Returns its identifier.
+    ///
+    /// It is made in its content database first and entered in the farm's map then; what is cut between the two is
+    /// removed by [`Session::clean_up`].
+    pub async fn create_site_collection(
+        &self,
+        path: &SitePath,
+        title: &str,
+        database: Option<&str>,
+        owner: Option<Id>,
+    ) -> Result<Id> {
+        self.require_farm_administrator("create site collections")?;
+        if owner.is_some_and(|owner| owner != self.principal.id) {
+            self.require_fresh("give somebody else a site collection")?;
+        }
+        check_title(title)?;
+        let repetition = self.repetition.clone();
+        let earlier = move |reader: &mut database::Reader<'_>| repetition.find(reader);
+        if let Some(created) = self.repository.inner.configuration.read(earlier).await? {
+            return Ok(created);
+        }
+        let map = self.map().await?;
+        if let Some(first) = path.path().names().first()
+            && RESERVED.contains(&first.folded().as_str())
+        {
+            return Err(Error::invalid(format!("\"{first}\" is part of the program's own addresses: choose another")));
+        }
+        if map.collections.iter().any(|collection| collection.folded == path.folded()) {
+            return Err(
+                Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code("name_taken")
+            );
+        }
+        if !path.path().is_empty() {
+            match self.locate(&Target::Path(path.path().clone())).await {
+                Ok(_) => {
+                    let text = format!("there is already something at \"{path}\"");
+                    return Err(Error::conflict(text).with_code("name_taken"));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Corrupt) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let content = map.database_named(database)?;
+        let (id, scope_id) = (self.repository.next_id(), self.repository.next_id());
+        let (title, address, caller) = (title.to_owned(), path.to_string(), self.principal.id);
+        let owner = owner.unwrap_or(caller);
+        let entry = SiteCollectionRow {
+            id,
+            folded: path.folded(),
+            path: address.clone(),
+            title: title.clone(),
+            database_id: content.row.id,
+            created_at: Timestamp::now(),
+            accent: Accent::default(),
+        };
+        let write = move |transaction: &mut Transaction<'_>| {
+            let now = Timestamp::now();
+            collection::insert(transaction, id, &address, now)?;
+            scope::insert(transaction, scope_id, id, id)?;
+            let grant =
+                GrantRow { principal_id: owner, role_id: Role::FULL_CONTROL, granted_at: now, granted_by: caller };
+            scope::grant(transaction, scope_id, &grant)?;
+            node::insert(transaction, &root_row(id, scope_id, &title, caller, now))?;
+            event::insert(transaction, &created_event(id, caller, &address, now))
+        };
+        content.database.write(write).await?;
+        let repetition = self.repetition.clone();
+        self.repository
+            .inner
+            .configuration
+            .write(move |transaction| {
+                // First, because the clean-up that removes what was cut short takes its turn by it.
+                farm::change_directory(transaction)?;
+                in_time(entry.created_at, Timestamp::now())?;
+                site_collection::insert(transaction, &entry)?;
+                repetition.keep(transaction, entry.id)
+            })
+            .await
+            .map_err(explain)?;
+        self.repository.refresh_map().await?;
+        Ok(id)
+    }
+
+    /// Site collections whose root site the caller may know of.
+    pub async fn site_collections(&self) -> Result<Vec<SiteCollection>> {
+        let map = self.map().await?;
+        let mut found = Vec::new();
+        for row in &map.collections {
+            match self.site_collection(row.id).await {
+                Ok(collection) => found.push(collection),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                // The others are listed all the same; administrators see that this one is there.
+                Err(error) if error.code() == DATABASE_AWAY => {
+                    let trouble = Some(error.message().to_owned());
+                    found.extend(self.principal.farm_administrator.then(|| SiteCollection {
+                        id: row.id,
+                        path: row.path.clone(),
+                        title: row.title.clone(),
+                        usage: None,
+                        audit_reads: false,
+                        created_at: Some(row.created_at),
+                        accent: row.accent,
+                        trouble,
+                    }));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One site collection. Who may not open its root site sees of it what leads to what they may open: address, title
+    /// and colour.
+    pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
+        let inspect = self.inspect_root(id, |reader, root| root.usage(reader));
+        let (root, usage) = match self.map().await?.collection(id).map(|row| row.database_id) {
+            Ok(database) => {
+                let content = self.map().await?.database(database)?.clone();
+                inspect.await.map_err(|error| self.discreet(content.away(error)))?
+            }
+            Err(_) => inspect.await?,
+        };
+        let row = root.map.collection(id)?;
+        let rights = root.rights();
+        Ok(SiteCollection {
+            id,
+            path: row.path.clone(),
+            title: row.title.clone(),
+            usage: rights.has(Right::ManageSite).then(|| SiteUsage {
+                database: root.content.row.name.clone(),
+                used_bytes: size(usage.0),
+                documents: size(usage.1),
+                quota_bytes: root.collection.quota_bytes.map(size),
+            }),
+            audit_reads: rights.has(Right::View) && root.collection.audit_reads,
+            created_at: rights.has(Right::View).then_some(row.created_at),
+            accent: row.accent,
+            trouble: None,
+        })
+    }
+
+    /// Notes that an answer lacks what is in a site collection, whose content database gave this error.
+    ///
+    /// # Errors
+    /// One that tells of something else than the database itself.
+    pub async fn leave_out(&self, id: Id, error: Error, missing: &mut Missing) -> Result<()> {
+        let map = self.map().await?;
+        missing.add(map.database(map.collection(id)?.database_id)?.left_out(error)?);
+        Ok(())
+    }
+
+    /// Sets or removes the quota of a site collection, in bytes.
+    pub async fn set_quota(&self, id: Id, bytes: Option<u64>) -> Result<()> {
+        self.change_site_collection(id, SiteChange { quota_bytes: Some(bytes), ..SiteChange::default() }).await
+    }
+
+    /// Changes title and colour of a site collection; what is absent stays.
+    pub async fn set_look(&self, id: Id, title: Option<&str>, accent: Option<Accent>) -> Result<()> {
+        let title = title.map(ToOwned::to_owned);
+        self.change_site_collection(id, SiteChange { title, accent, ..SiteChange::default() }).await
+    }
+
+    /// Sets whether opening a document is written to the audit log.
+    pub async fn set_audit_reads(&self, id: Id, on: bool) -> Result<()> {
+        self.change_site_collection(id, SiteChange { audit_reads: Some(on), ..SiteChange::default() }).await
+    }
+
+    /// Changes a site collection: all that is asked for, or nothing. The quota is for administrators of the farm, the
+    /// rest for who manages the root site.
+    ///
+    /// Title and colour are also kept in the farm's map, which is written last: what is cut between the two is mended
+    /// by doing it again.
+    pub async fn change_site_collection(&self, id: Id, change: SiteChange) -> Result<()> {
+        if change.quota_bytes.is_some() {
+            self.require_farm_administrator("set quotas")?;
+        }
+        let root = self.root(id).await?;
+        if change.is_empty() {
+            return Ok(());
+        }
+        let guard = self.guard([(&*root, Right::ManageSite)])?;
+        let row = root.map.collection(id)?;
+        let look = if change.title.is_some() || change.accent.is_some() {
+            let title = change.title.as_deref().unwrap_or(&row.title).trim().to_owned();
+            check_title(&title)?;
+            Some((title, change.accent.unwrap_or(row.accent)))
+        } else {
+            None
+        };
+        let most = |bytes: u64| {
+            i64::try_from(bytes)
+                .map_err(|_| Error::invalid("a quota is less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
+        };
+        let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
+        let (content, new_look) = (root.content.clone(), look.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            if let Some(bytes) = quota {
+                root.set_quota(transaction, bytes)?;
+                let said = bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
+                guard.record(transaction, id, "site.quota", said)?;
+            }
+            if let Some(on) = change.audit_reads {
+                root.set_audit_reads(transaction, on)?;
+                guard.record(transaction, id, "site.audit-reads", if on { "on" } else { "off" })?;
+            }
+            if let Some((title, accent)) = &new_look {
+                root.rename(transaction, title)?;
+                guard.record(transaction, id, "site.look", format!("{title}, {}", accent.as_str()))?;
+            }
+            Ok(())
+        };
+        content.database.write(write).await?;
+        let Some((title, accent)) = look else { return Ok(()) };
+        let write = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            site_collection::set_look(transaction, id, &title, accent).map(drop)
+        };
+        self.repository.inner.configuration.write(write).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Creates a site below a site.
+    pub async fn create_site(&self, parent: &Target, name: &Name) -> Result<Item> {
+        self.create_in_site(parent, name, NodeKind::Site, Right::ManageSite, None).await
+    }
+
+    /// Creates a library in a site.
+    pub async fn create_library(&self, site: &Target, name: &Name, settings: LibrarySettings) -> Result<Item> {
+        self.create_in_site(site, name, NodeKind::Library, Right::ManageLibraries, Some(settings)).await
+    }
+
+    async fn create_in_site(
+        &self,
+        parent: &Target,
+        name: &Name,
+        kind: NodeKind,
+        right: Right,
+        settings: Option<LibrarySettings>,
+    ) -> Result<Item> {
+        let located = self.locate(parent).await?;
+        let guard = self.guard([(&located, right)])?;
+        located.require_kind(NodeKind::Site)?;
+        check_depth(&located, 0, name)?;
+        let path = located.path();
+        let address = SitePath::parse(&crate::documents::join(&path, name.as_str())).map(|path| path.folded());
+        if address.is_ok_and(|address| located.map.collections.iter().any(|row| row.folded == address)) {
+            // Who may not know of that site collection learns no more than that the name is taken.
+            return Err(taken_unseen(name));
+        }
+        let (site, name) = (located.node().id, name.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check(transaction)?;
+            if let Some(created) = guard.repetition.find(transaction)? {
+                return guard.item(transaction, created);
+            }
+            let parent = held_parent(transaction, site)?;
+            checked.child(transaction, site, &name)?.require_free(&name)?;
+            let row = NodeRow::new(guard.next_id(), &parent, kind, &name, guard.caller(), Timestamp::now());
+            node::insert(transaction, &row)?;
+            if let Some(settings) = &settings {
+                library::put(transaction, row.id, settings)?;
+            }
+            guard.record(
+                transaction,
+                row.id,
+                &format!("{}.create", kind.as_str()),
+                crate::documents::join(&path, name.as_str()),
+            )?;
+            guard.repetition.keep(transaction, row.id)?;
+            guard.item(transaction, row.id)
+        };
+        located.content.database.write(write).await.map_err(explain)
+    }
+}
+
+fn check_title(title: &str) -> Result<()> {
+    if title.trim().is_empty() || title.chars().count() > 255 || title.chars().any(char::is_control) {
+        return Err(Error::invalid("a title has 1 to 255 characters, none of them a control character"));
+    }
+    Ok(())
+}
+
+/// Refuses to enter a site collection so late that the clean-up may have taken it for a remain.
+fn in_time(begun: Timestamp, now: Timestamp) -> Result<()> {
+    if begun < now.before(ENTERED_WITHIN) {
+        return Err(Error::unavailable("creating the site collection took too long and was given up; try again"));
+    }
+    Ok(())
+}
+
+/// The root site. Its folded name is its identifier: roots have no parent in which names would have to differ.
+fn root_row(id: Id, scope_id: Id, title: &str, caller: Id, now: Timestamp) -> NodeRow {
+    NodeRow {
+        id,
+        collection_id: id,
+        parent_id: Id::NONE,
+        library_id: Id::NONE,
+        scope_id,
+        kind: NodeKind::Site,
+        name: title.to_owned(),
+        folded: id.to_string(),
+        created_at: now,
+        created_by: caller,
+        modified_at: now,
+        modified_by: caller,
+        content_type_id: None,
+        size: 0,
+        media_type: String::new(),
+        version_id: None,
+        published_id: None,
+        number: VersionNumber::new(0, 0),
+        holder_id: None,
+        held_at: None,
+        working_id: None,
+    }
+}
+
+fn created_event(id: Id, caller: Id, address: &str, now: Timestamp) -> event::EventRow {
+    event::EventRow {
+        sequence: 0,
+        at: now,
+        actor_id: caller,
+        collection_id: id,
+        node_id: id,
+        action: "site-collection.create".to_owned(),
+        detail: address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_creation_that_took_too_long_is_given_up() {
+        let begun = Timestamp::now();
+        in_time(begun, begun.after(ENTERED_WITHIN)).unwrap();
+        let late = in_time(begun, begun.after(ENTERED_WITHIN * 2)).unwrap_err();
+        assert_eq!(late.kind(), model::ErrorKind::Unavailable);
+    }
+}

@@ -1,0 +1,150 @@
+//! Removing what nobody needs any more: old entries of recycle bins, site collections whose creation was cut short.
+
+use std::time::Duration;
+
+use database::configuration::{farm, site_collection};
+use database::content::recycle::{self, RecycledRow};
+use database::content::{collection, event, node, tree};
+use database::{Reader, Transaction};
+use model::{Id, Result, Timestamp};
+
+use crate::Session;
+use crate::content::shred;
+use crate::farm::registry::ContentDatabase;
+
+/// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
+pub const RECYCLE_DAYS: u32 = 93;
+/// Entries of one page of expired ones.
+const PAGE: usize = 100;
+
+/// What is not in the farm's map this long after its creation will not be entered any more, whatever the clocks of
+/// the farm's servers say.
+const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// What a clean-up removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CleanedUp {
+    /// Entries of recycle bins, whichever stage they were in.
+    pub recycled: u64,
+    /// Site collections that never came into the farm's map, because their creation was cut short.
+    pub unlisted: u64,
+}
+
+impl Session {
+    /// Removes for good what was deleted longer ago than `recycle_kept`. Safe beside every other operation, and on several servers at
+    /// once. A database that fails keeps none of the others waiting.
+    ///
+    /// # Errors
+    /// `Forbidden` for others than farm administrators; else the first of a database, after all others were cleaned up.
+    pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
+        self.require_farm_administrator("clean up")?;
+        let map = self.map().await?;
+        let mut cleaned = CleanedUp::default();
+        let mut failed = None;
+        for content in &map.databases {
+            if let Err(error) = self.clean_up_database(content, recycle_kept, &mut cleaned).await {
+                let (database, text) = (&content.row.name, error.report());
+                tracing::warn!(database, error = text, "a content database could not be cleaned up");
+                failed.get_or_insert(error);
+            }
+        }
+        failed.map_or(Ok(cleaned), Err)
+    }
+
+    async fn clean_up_database(
+        &self,
+        content: &ContentDatabase,
+        recycle_kept: Duration,
+        cleaned: &mut CleanedUp,
+    ) -> Result<()> {
+        let now = self.repository.settled_now().await?;
+        cleaned.recycled += self.purge_expired(content, now.before(recycle_kept)).await?;
+        cleaned.unlisted += self.remove_unlisted(content).await?;
+        Ok(())
+    }
+
+    /// Removes site collections that the farm's map does not name, if nobody can have put anything into them.
+    async fn remove_unlisted(&self, content: &ContentDatabase) -> Result<u64> {
+        let (map, before) = (self.map().await?, self.repository.old_enough(UNLISTED_AFTER).await?);
+        let find = move |reader: &mut Reader<'_>| {
+            let mut found = Vec::new();
+            for id in collection::created_before(reader, before)? {
+                if map.collection(id).is_err() && holds_nothing(reader, id)? {
+                    found.push(id);
+                }
+            }
+            Ok(found)
+        };
+        let mut found = content.database.read_long(find).await?;
+        if found.is_empty() {
+            return Ok(0);
+        }
+        // The map in memory may be old. A creation that is under way comes before this, or finds that it is too late.
+        let listed = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            site_collection::list(transaction)
+        };
+        let listed = self.repository.inner.configuration.write_vital(listed).await?;
+        found.retain(|id| listed.iter().all(|row| row.id != *id));
+        let count = found.len() as u64;
+        let remove = move |transaction: &mut Transaction<'_>| {
+            for id in &found {
+                if collection::lock(transaction, *id)?.is_some() && holds_nothing(transaction, *id)? {
+                    tree::delete(transaction, *id)?;
+                    collection::delete(transaction, *id)?;
+                }
+            }
+            Ok(())
+        };
+        content.database.write_vital(remove).await?;
+        Ok(count)
+    }
+
+    async fn purge_expired(&self, content: &ContentDatabase, before: Timestamp) -> Result<u64> {
+        let mut removed = 0;
+        loop {
+            let page = content.database.read(move |reader| recycle::expired(reader, before, PAGE)).await?;
+            let is_last = page.len() < PAGE;
+            for entry in page {
+                let actor = self.principal.id;
+                let item = entry.node_id;
+                let condemn = move |transaction: &mut Transaction<'_>| condemn(transaction, actor, &entry);
+                if content.database.write_vital(condemn).await? {
+                    shred::shred(self, content, item).await?;
+                    removed += 1;
+                }
+            }
+            if is_last {
+                // What an earlier removal left when it was cut off.
+                shred::shred_all(self, content).await?;
+                return Ok(removed);
+            }
+        }
+    }
+}
+
+/// Whether a site collection is no more than its root site.
+#[expect(clippy::disallowed_methods, reason = "nobody asked for it, and nobody is told")]
+fn holds_nothing(reader: &mut Reader<'_>, collection: Id) -> Result<bool> {
+    Ok(tree::count(reader, collection)? <= 1 && recycle::of_site(reader, collection, None, 1)?.is_empty())
+}
+
+/// Takes one entry out of reach with all that is below it; false when somebody else did, or restored it, meanwhile.
+fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) -> Result<bool> {
+    // The lock makes a restoration that runs at the same moment come before this, or fail.
+    let item = node::lock(transaction, entry.node_id)?;
+    let Some(item) = item.filter(|item| item.parent_id == entry.id) else { return Ok(false) };
+    shred::condemn(transaction, &item)?;
+    recycle::delete(transaction, entry.id)?;
+    let row = event::EventRow {
+        sequence: 0,
+        at: Timestamp::now(),
+        actor_id: actor,
+        collection_id: entry.collection_id,
+        node_id: entry.node_id,
+        action: "recycle.expire".to_owned(),
+        detail: entry.path.clone(),
+    };
+    event::insert(transaction, &row)?;
+    Ok(true)
+}

@@ -1,0 +1,199 @@
+//! Content databases of the farm: adding one, writing one anew, and whether they answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use database::configuration::event;
+use database::configuration::farm::{self, ContentDatabaseRow};
+use database::content::collection;
+use database::{Alone, Location, Transaction};
+use futures_util::future::join_all;
+use model::{Error, Id, Name, Result, Timestamp};
+
+use crate::farm::attach;
+use crate::farm::attach::DISK_FAILS;
+use crate::farm::registry::ContentDatabase;
+use crate::farm::repository::{DEFAULT_MINIMUM_SIZE, FILES_STORE, Inner};
+use crate::{Repository, Session, Storage};
+
+/// The right to delete copies of BLOBs.
+pub const DELETING: &str = "deleting";
+/// How long whoever has that right may keep it from somebody who adds a database or removes a store.
+const DELETES_AT_MOST: Duration = Duration::from_secs(60);
+/// Time between two questions for it, at first and at most.
+const LOOK: Duration = Duration::from_millis(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
+/// How long a database may take to show that it is there.
+const ANSWERS: Duration = Duration::from_millis(1_500);
+
+impl Session {
+    /// Adds a content database, which is made: at `location` (a path, relative to the data directory, or a PostgreSQL URL), or as a
+    /// SQLite file of that name in the data directory.
+    ///
+    /// It has the right to delete copies of BLOBs meanwhile: whoever deletes asks all databases that there are, and one that is added in the
+    /// middle would not be asked.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or location; `Conflict` when the
+    /// farm has one of that name or place, or a database of a farm is there; `Unavailable` when it cannot be opened.
+    pub async fn create_content_database(&self, name: &str, location: Option<&str>) -> Result<()> {
+        self.require_farm_administrator("add content databases")?;
+        let name = Name::new(name)?;
+        let location = location.map_or_else(|| format!("databases/{name}.sqlite"), str::to_owned);
+        // The place as it is stored; written differently, two places may still be one.
+        let parsed = Location::parse(&location)?;
+        let row = ContentDatabaseRow {
+            id: self.repository.next_id(),
+            name: name.as_str().to_owned(),
+            location,
+            active_store_id: FILES_STORE,
+            minimum_size: DEFAULT_MINIMUM_SIZE,
+        };
+        let map = self.map().await?;
+        refuse_known(&map.database_rows().cloned().collect::<Vec<_>>(), &row)?;
+        let alone = self.repository.inner.alone_to_delete("no content database can be added").await?;
+        // Shows whether the place can be used, before the farm relies on it.
+        self.repository.inner.make_content(&row).await?.close().await;
+        let actor = self.principal.id;
+        let insert = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            refuse_known(&farm::databases(transaction)?, &row)?;
+            farm::insert_database(transaction, &row, Timestamp::now())?;
+            let detail = format!("{} at {parsed}", row.name);
+            event::record(transaction, Timestamp::now(), actor, "database.create", &row.name, &detail)
+        };
+        alone.require().await?;
+        self.repository.inner.configuration.write(insert).await?;
+        alone.release().await;
+        self.repository.refresh_map().await
+    }
+}
+
+impl Inner {
+    /// The right to delete copies of BLOBs, which whoever has it needs for a page of them at a time. When it is not to be
+    /// had, `prevented` says what cannot be done for that.
+    pub(crate) async fn alone_to_delete(&self, prevented: &str) -> Result<Alone> {
+        let (begun, mut pause) = (Instant::now(), LOOK);
+        loop {
+            if let Some(alone) = self.configuration.alone(DELETING).await? {
+                return Ok(alone);
+            }
+            if begun.elapsed() > DELETES_AT_MOST {
+                return Err(Error::unavailable(format!(
+                    "copies of BLOBs are being deleted for too long, and {prevented} meanwhile: try again later, or pause \
+                     the job that does it"
+                ))
+                .with_code("busy"));
+            }
+            // sleep: the other process does not tell when it has done
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_LOOK);
+        }
+    }
+}
+
+/// What of the farm's databases works, in words that anybody may read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// Whether requests can be served: while one content database of several is away, the sites of the others can.
+    pub is_ready: bool,
+    /// What does not work, and why.
+    pub troubles: Vec<String>,
+}
+
+impl Repository {
+    /// Asks all databases of the farm whether they work. Waits a moment for each that is silent, all at once.
+    pub async fn readiness(&self) -> Readiness {
+        let configuration = answers(self.inner.configuration.read_one(farm::find)).await;
+        let map = match configuration {
+            Ok(_) => self.map().await,
+            Err(error) => Err(error),
+        };
+        let map = match map {
+            Ok(map) => map,
+            Err(error) => {
+                let trouble = format!("the configuration database: {}", attach::reason(error.kind(), error.code()));
+                return Readiness { is_ready: false, troubles: vec![trouble] };
+            }
+        };
+        let asked = map
+            .databases
+            .iter()
+            .map(|content| answers(content.database.read_one(|reader| collection::find(reader, Id::NONE))));
+        let asked = join_all(asked).await;
+        let named = |name: &str, why: &str| format!("the content database \"{name}\": {why}");
+        let mut troubles = Vec::new();
+        let of_configuration = |why: &str| format!("the configuration database: {why}");
+        let is_failing = self.inner.configuration.is_disk_failing();
+        if let Some(damage) = self.inner.configuration.damage() {
+            troubles.push(of_configuration(attach::reason_of(damage)));
+        } else if is_failing {
+            troubles.push(of_configuration(DISK_FAILS));
+        }
+        troubles.extend(map.absent.iter().map(|one| named(one.name(), one.reason())));
+        let works = |(content, answer): (&Arc<ContentDatabase>, &Result<_>)| {
+            answer.is_ok() && !content.database.is_disk_failing()
+        };
+        let is_ready = !is_failing && map.databases.iter().zip(&asked).any(works);
+        for (content, answer) in map.databases.iter().zip(asked) {
+            match answer {
+                Err(error) => troubles.push(named(&content.row.name, attach::reason(error.kind(), error.code()))),
+                Ok(_) => {
+                    let failing = || content.database.is_disk_failing().then_some(DISK_FAILS);
+                    let why = content.database.damage().map(attach::reason_of).or_else(failing);
+                    troubles.extend(why.map(|why| named(&content.row.name, why)));
+                }
+            }
+        }
+        Readiness { is_ready, troubles }
+    }
+}
+
+/// What is answered within a moment.
+async fn answers<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
+    let in_time = tokio::time::timeout(ANSWERS, asked).await;
+    in_time.unwrap_or_else(|_| Err(Error::unavailable("a database does not answer")))
+}
+
+impl Storage {
+    /// Writes the indexes of a content database anew, table by table, while people work.
+    ///
+    /// Errors: `NotFound` for an unknown name.
+    pub async fn rebuild_indexes(&self, name: &str) -> Result<()> {
+        let database = self.database(name)?;
+        database.database.rebuild_indexes().await?;
+        self.note(name, "database.rebuild_indexes", "").await
+    }
+
+    /// Writes a content database anew, without gaps; answers with the bytes that this gave back to the system. Nobody can change
+    /// anything in it meanwhile.
+    ///
+    /// Errors: `NotFound` for an unknown name; as [`database::Database::compact`].
+    pub async fn compact(&self, name: &str) -> Result<u64> {
+        let freed = self.database(name)?.database.compact().await?;
+        self.note(name, "database.compact", &format!("{freed} bytes given back")).await?;
+        Ok(freed)
+    }
+
+    async fn note(&self, name: &str, action: &'static str, detail: &str) -> Result<()> {
+        let (actor, subject, detail) = (self.clone(), name.to_owned(), detail.to_owned());
+        let record = move |transaction: &mut Transaction<'_>| actor.record(transaction, action, &subject, &detail);
+        self.configuration().write_vital(record).await
+    }
+}
+
+/// Refuses a name or place that the farm has already.
+fn refuse_known(known: &[ContentDatabaseRow], new: &ContentDatabaseRow) -> Result<()> {
+    let folded = model::fold(&new.name);
+    if known.iter().any(|row| model::fold(&row.name) == folded) {
+        return Err(
+            Error::conflict(format!("there is a content database \"{}\" already", new.name)).with_code("name_taken")
+        );
+    }
+    match known.iter().find(|row| row.location == new.location) {
+        Some(row) => {
+            Err(Error::conflict(format!("the content database \"{}\" is in that place", row.name))
+                .with_code("place_taken"))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,474 @@
+//! Health rules: what an administrator should look at before it hurts, each with what to do.
+
+use std::fmt;
+use std::time::Duration;
+
+use database::Reader;
+use database::configuration::{backup, farm, job};
+use database::content::{fault, reclaim};
+use futures_util::future::join_all;
+use model::{ErrorKind, Id, Result, Timestamp, counted};
+
+use crate::content::view::size;
+use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
+use crate::farm::registry::ContentDatabase;
+use crate::storage::usage_cache::Reading;
+use crate::{Figures, Lack, Session};
+
+const GIB: u64 = 1 << 30;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// By how much the clocks of two servers of a farm may differ.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
+
+/// Less empty space than this is not worth a word, in bytes.
+const SMALL: u64 = 64 << 20;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth a look.
+    Warning,
+    /// Documents are at risk, or cannot be read or stored.
+    Critical,
+}
+
+impl Severity {
+    /// The public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// The name of a message and what is told in it.
+pub(crate) type Told = (&'static str, Vec<String>);
+
+macro_rules! told {
+    ($name:literal $(, $value:expr)*) => {
+        ($name, vec![$($value.to_string()),*])
+    };
+}
+
+/// Something that a rule found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthFinding {
+    /// The rule, one of [`HEALTH_RULES`].
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about.
+    pub subject: HealthSubject,
+    /// What was found, and what to do.
+    pub message: String,
+    /// Name of this message, for those who say it in another language, and what is told in it.
+    pub saying: (&'static str, Vec<String>),
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HealthSubject {
+    /// The farm.
+    Farm,
+    /// The content database of this name.
+    Database(String),
+    /// The BLOB store of this name.
+    Store(String),
+    /// The job of this kind and number.
+    Job(String, Id),
+}
+
+impl fmt::Display for HealthSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Farm => f.write_str("farm"),
+            Self::Database(name) => write!(f, "content database {name}"),
+            Self::Store(name) => write!(f, "BLOB store {name}"),
+            Self::Job(kind, id) => write!(f, "job {kind} {id}"),
+        }
+    }
+}
+
+/// All rules, as metrics and programs name them.
+pub const HEALTH_RULES: [&str; 16] = [
+    "addresses-shared",
+    "backup-overdue",
+    "blobs-damaged",
+    "clock-ahead",
+    "database-away",
+    "database-damaged",
+    "database-fragmented",
+    "database-large",
+    "database-without-checksums",
+    "job-failed",
+    "orphans",
+    "retention-mismatch",
+    "sandbox-open",
+    "store-away",
+    "store-full",
+    "store-taken-over",
+];
+
+impl Session {
+    /// What the health rules find, the worst first. Asks every store how much it holds, which may take seconds.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn health(&self) -> Result<Vec<HealthFinding>> {
+        self.require_farm_administrator("see the farm's health")?;
+        let mut findings = Vec::new();
+        self.look_at_databases(&mut findings).await?;
+        self.look_at_stores(&mut findings).await?;
+        self.look_at_backups(&mut findings).await?;
+        self.look_at_jobs(&mut findings).await?;
+        self.look_at_addresses(&mut findings).await?;
+        self.look_at_clock(&mut findings).await?;
+        self.look_at_sandbox(&mut findings).await;
+        findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
+        Ok(findings)
+    }
+
+    async fn look_at_databases(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let (largest, free_percent) =
+            (self.health_limit(&DATABASE_BYTES).await?, self.health_limit(&FREE_PERCENT).await?);
+        let most_orphans = self.health_limit(&ORPHANS).await?;
+        let map = self.map().await?;
+        for absent in &map.absent {
+            let message = format!(
+                "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is there again. Mount its \
+                 disk, start its server, or restore it with `strongroom restore BACKUP --content-database {}`.",
+                absent.message(),
+                absent.name()
+            );
+            let subject = HealthSubject::Database(absent.name().to_owned());
+            let told = told!("database-away", absent.message(), absent.name());
+            findings.push(critical("database-away", &subject, message, told));
+        }
+        let limits = [largest, free_percent, most_orphans];
+        for content in &map.databases {
+            let looked = async {
+                look_at_database(content, limits, findings).await?;
+                self.look_for_forgotten_stores(content, findings).await
+            };
+            let looked = looked.await;
+            let subject = HealthSubject::Database(content.row.name.clone());
+            let name = &content.row.name;
+            let damage = content.database.damage();
+            if damage.is_none() && content.database.is_disk_failing() {
+                let message =
+                    "Its disk reported an error within the last minute. Look at the disk and at the log of the server.";
+                findings.push(critical("database-damaged", &subject, message.to_owned(), told!("database-disk")));
+                continue;
+            }
+            if let Some(told) = damage.filter(|damage| damage.of_disk).map(|damage| damage.report.clone()) {
+                let message = format!(
+                    "Its disk does not give all that it holds: {told}. What it says is missing may be there, and nothing is collected or \
+                     backed up. Look at the disk before anything is restored."
+                );
+                let saying = told!("database-unreadable", told);
+                findings.push(critical("database-damaged", &subject, message, saying));
+                continue;
+            }
+            let told = match (&looked, damage) {
+                (_, Some(damage)) => damage.report.clone(),
+                (Err(error), None) => error.report(),
+                (Ok(()), None) => continue,
+            };
+            let message = format!(
+                "It does not work as it must: {told}. What it says is missing may be there. Restore it with `strongroom restore \
+                 BACKUP --content-database {name}`, or mend what it runs on."
+            );
+            findings.push(critical("database-damaged", &subject, message, told!("database-damaged", told, name)));
+        }
+        Ok(())
+    }
+
+    async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let percent = self.health_limit(&STORE_FREE_PERCENT).await?;
+        let map = self.map().await?;
+        // All at once: each that is silent takes its time.
+        let readings = join_all(map.stores.iter().map(|(row, store)| async move {
+            match row.kind.as_str() {
+                "database" => Reading::default(),
+                _ => self.reading(row, store.as_ref()).await,
+            }
+        }));
+        for ((row, store), reading) in map.stores.iter().zip(readings.await) {
+            let subject = HealthSubject::Store(row.name.clone());
+            if row.kind == "database" {
+                continue;
+            }
+            if let Some(trouble) = reading.trouble {
+                let message = format!(
+                    "It does not answer: what lies in it cannot be read, and uploads that should go there fail. It says: {trouble}."
+                );
+                findings.push(critical("store-away", &subject, message, told!("store-away", trouble)));
+                continue;
+            }
+            if let Some(Err(error)) = match store {
+                Some(store) => Some(store.held().await),
+                None => None,
+            } && error.code() == "store_taken_over"
+            {
+                let message = format!("It says: {}.", error.message());
+                findings.push(critical(
+                    "store-taken-over",
+                    &subject,
+                    message,
+                    told!("store-taken-over", error.message()),
+                ));
+            }
+            // One that answers and was never counted is counted at this moment.
+            let usage = reading.usage.map(|(usage, _)| usage).unwrap_or_default();
+            if let Some(free) = usage.free_bytes
+                && (free < GIB || free * 100 < (free + usage.disk_bytes) * percent)
+            {
+                let message = format!("{} MiB are free: make room, or send new BLOBs to another store.", free >> 20);
+                let severity = if free < GIB { Severity::Critical } else { Severity::Warning };
+                let found = warning("store-full", &subject, message, told!("store-full", free >> 20));
+                findings.push(HealthFinding { severity, ..found });
+            }
+            let (settings, _) = match self.repository.inner.store_settings(row).await {
+                Ok(found) => found,
+                Err(error) if error.kind() == ErrorKind::Unavailable => {
+                    let told = told!("store-unreadable", error.message());
+                    findings.push(critical("store-away", &subject, error.message().to_owned(), told));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let kept: Option<u64> = settings.get("retention_days").and_then(|days| days.parse().ok());
+            let needed = u64::from(crate::RECYCLE_DAYS);
+            if let Some(kept) = kept.filter(|kept| *kept < needed) {
+                let message = format!(
+                    "It keeps objects for {kept} days only, but what is deleted can be restored from the recycle bins for \
+                     {needed} days: lengthen its retention."
+                );
+                findings.push(critical(
+                    "retention-mismatch",
+                    &subject,
+                    message,
+                    told!("retention-mismatch", kept, needed),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_at_backups(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let hours = self.health_limit(&BACKUP_HOURS).await?;
+        let now = Timestamp::now();
+        let due = now.before(Duration::from_secs(hours * 3600));
+        // Clocks of the farm's servers may differ by a little.
+        let until = now.after(CLOCKS_DIFFER);
+        let read = move |reader: &mut Reader<'_>| Ok((backup::last_kept(reader, until)?, farm::created_at(reader)?));
+        let ((last, any), created) = self.repository.inner.configuration.read(read).await?;
+        let (message, told) = match last {
+            Some(last) if last < due => {
+                let days = (now.micros() - last.micros()) as u64 / DAY.as_micros() as u64;
+                (
+                    format!("The last backup is {} old: run `strongroom backup`.", counted(days, "day")),
+                    told!("backup-old", days),
+                )
+            }
+            None if any.is_some() => (
+                "The time of the last backup has not come yet, so that its age is not known: run `strongroom backup`."
+                    .to_owned(),
+                told!("backup-ahead"),
+            ),
+            None if created.is_some_and(|created| created < due) => {
+                ("There is no backup: run `strongroom backup DEST`.".to_owned(), told!("backup-none"))
+            }
+            _ => return Ok(()),
+        };
+        findings.push(critical("backup-overdue", &HealthSubject::Farm, message, told));
+        Ok(())
+    }
+
+    async fn look_at_clock(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let days = self.clock_ahead().await?.as_secs() / DAY.as_secs();
+        if days > 0 {
+            let message = format!(
+                "The clock went {} ahead of time: what is deleted for good after a time waits so much longer. Set the clock right; if it \
+                 is right, run `strongroom clock accept`.",
+                counted(days, "day")
+            );
+            findings.push(critical("clock-ahead", &HealthSubject::Farm, message, told!("clock-ahead", days)));
+        }
+        Ok(())
+    }
+
+    /// A process that opens no documents has nothing to tell of it.
+    async fn look_at_sandbox(&self, findings: &mut Vec<HealthFinding>) {
+        let Ok(sandbox) = self.repository.sandbox() else { return };
+        let lacks = match sandbox.lacks().await {
+            Ok(lacks) => lacks,
+            Err(error) => {
+                let message = format!("Documents are shown without preview: {}.", error.message());
+                let told = told!("sandbox-broken", error.message());
+                findings.push(warning("sandbox-open", &HealthSubject::Farm, message, told));
+                return;
+            }
+        };
+        for lack in lacks {
+            let (message, told) = match lack {
+                // Many systems are older, and what is open to a child there is little.
+                Lack::Signals => continue,
+                Lack::Files => (
+                    "This system has no Landlock: a faulty document that takes over LibreOffice could read the data directory. Use Linux 5.13 \
+                     or newer with Landlock, or set `converter = \"none\"`.",
+                    told!("sandbox-files"),
+                ),
+                Lack::Calls => (
+                    "This system has no seccomp filters: a faulty document that takes over LibreOffice could use the network. Use a kernel with \
+                     them, or set `converter = \"none\"`.",
+                    told!("sandbox-calls"),
+                ),
+            };
+            findings.push(warning("sandbox-open", &HealthSubject::Farm, message.to_owned(), told));
+        }
+    }
+
+    async fn look_at_jobs(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        let most_orphans = self.health_limit(&ORPHANS).await?;
+        let jobs = self.repository.inner.configuration.read(|reader| job::list(reader, None, 50)).await?;
+        let mut kinds = Vec::new();
+        for row in jobs {
+            // Only the latest of each kind tells how things are.
+            if kinds.contains(&row.kind) {
+                continue;
+            }
+            if row.kind == "collect" && !findings.iter().any(|known| known.rule == "orphans") {
+                let found = orphans(&Figures::from_text(&row.progress)?, most_orphans);
+                findings.extend(found.map(|(message, told)| warning("orphans", &HealthSubject::Farm, message, told)));
+            }
+            if row.state == "failed" {
+                let message = format!("It failed: {}. Let it go on when that is mended.", row.message);
+                let told = told!("job-failed", row.message);
+                findings.push(warning("job-failed", &HealthSubject::Job(row.kind.clone(), row.id), message, told));
+            }
+            kinds.push(row.kind);
+        }
+        Ok(())
+    }
+
+    async fn look_at_addresses(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
+        for (address, accounts) in self.shared_addresses().await? {
+            let message = format!(
+                "{accounts} people signed in from the private address {address}, which looks like a proxy: wrong passwords of \
+                 one slow all of them down, and the audit log does not tell them apart. Name it in trusted_proxies, and set \
+                 client_address."
+            );
+            let told = told!("addresses-shared", accounts, address);
+            findings.push(warning("addresses-shared", &HealthSubject::Farm, message, told));
+        }
+        Ok(())
+    }
+}
+
+/// What there is to say of one content database that is open.
+async fn look_at_database(
+    content: &ContentDatabase,
+    [largest, free_percent, most_orphans]: [u64; 3],
+    findings: &mut Vec<HealthFinding>,
+) -> Result<()> {
+    let subject = HealthSubject::Database(content.row.name.clone());
+    let bytes = content.database.size_bytes().await?;
+    if bytes > largest {
+        let message = format!(
+            "It has {} GiB, more than the {} GiB that are recommended: move BLOBs out of it, or put new site \
+             collections into another content database.",
+            bytes / GIB,
+            largest / GIB
+        );
+        let told = told!("database-large", bytes / GIB, largest / GIB);
+        findings.push(warning("database-large", &subject, message, told));
+    }
+    let free = content.database.free_bytes().await?;
+    if free > SMALL && free * 100 > bytes * free_percent {
+        let message = format!(
+            "{} of its {} MiB are empty: a collection gives them back while people work, `site database compact` all of them while \
+             nobody can change anything.",
+            free >> 20,
+            bytes >> 20
+        );
+        let told = told!("database-fragmented", free >> 20, bytes >> 20);
+        findings.push(warning("database-fragmented", &subject, message, told));
+    }
+    if content.database.has_checksums().await? == Some(false) {
+        let name = &content.row.name;
+        let message = format!(
+            "Its pages have no checksums, so that damage may be read as good content: `strongroom site database compact {name}` \
+             adds them, while nobody can change anything."
+        );
+        let told = told!("database-without-checksums", name);
+        findings.push(warning("database-without-checksums", &subject, message, told));
+    }
+    let faults = size(content.database.read(fault::count).await?);
+    if faults > 0 {
+        let (are, them) = if faults == 1 { ("is", "it") } else { ("are", "them") };
+        let message = format!(
+            "{} {are} missing or damaged: bring {them} back from another store or a backup, or accept the loss.",
+            counted(faults, "BLOB")
+        );
+        findings.push(critical("blobs-damaged", &subject, message, told!("blobs-damaged", faults)));
+    }
+    let pending = content.database.read_long(reclaim::totals).await?;
+    let orphans: u64 =
+        pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| size(row.blobs)).sum();
+    if orphans > most_orphans {
+        let message = format!(
+            "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \
+             database was restored to an older state."
+        );
+        findings.push(warning("orphans", &subject, message, told!("orphans-waiting", orphans)));
+    }
+    Ok(())
+}
+
+/// What the last collection, or its dry run, says of BLOBs that no database knows when there are more than `most`, whatever became of them
+/// since.
+fn orphans(figures: &Figures, most: u64) -> Option<(String, Told)> {
+    let of = |name: &str| figures.results.get(name).copied().unwrap_or(0);
+    let (aside, would) = (of("quarantined_blobs"), of("would_quarantine_blobs"));
+    let (what, told) = match (aside > most, would > most) {
+        (true, _) => {
+            let what = format!("The last collection put {aside} BLOBs into quarantine that no database knows");
+            (what, told!("orphans-collected", aside))
+        }
+        (_, true) => {
+            let what = format!("The last dry run of a collection found {would} BLOBs that no database knows");
+            (what, told!("orphans-found", would))
+        }
+        _ => return None,
+    };
+    let message =
+        format!("{what}: find out which uploads break off, or whether a database was restored to an older state.");
+    Some((message, told))
+}
+
+fn warning(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+    HealthFinding { rule, severity: Severity::Warning, subject: subject.clone(), message, saying }
+}
+
+pub(crate) fn critical(rule: &'static str, subject: &HealthSubject, message: String, saying: Told) -> HealthFinding {
+    HealthFinding { severity: Severity::Critical, ..warning(rule, subject, message, saying) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orphans_of_a_dry_run_are_told_of_like_those_in_quarantine() {
+        let told = |name: &str, count: u64| {
+            let mut figures = Figures::default();
+            figures.results.insert(name.to_owned(), count);
+            orphans(&figures, 10).map(|(message, _)| message)
+        };
+        assert_eq!(told("quarantined_blobs", 10), None);
+        assert!(told("quarantined_blobs", 11).unwrap().contains("put 11 BLOBs into quarantine"));
+        assert!(told("would_quarantine_blobs", 12).unwrap().contains("dry run of a collection found 12 BLOBs"));
+    }
+}

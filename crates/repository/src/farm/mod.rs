@@ -1,0 +1,18 @@
+//! The farm as a whole: its databases and servers, what is wrong with it, and the registry that everybody looks into.
+//! Knows no document.
+
+pub(crate) mod activity;
+pub(crate) mod advice;
+pub(crate) mod attach;
+pub(crate) mod busy;
+pub(crate) mod clean_up;
+pub(crate) mod clock;
+pub(crate) mod databases;
+pub(crate) mod health;
+pub(crate) mod health_limits;
+pub(crate) mod log;
+pub(crate) mod missing;
+pub(crate) mod registry;
+pub(crate) mod repository;
+pub(crate) mod seal;
+pub(crate) mod servers;

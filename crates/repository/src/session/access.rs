@@ -1,0 +1,148 @@
+//! What a caller may do in a site collection: computed once for each version of its permissions, then looked up.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use database::Reader;
+use database::content::{node, scope};
+use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
+
+use crate::farm::registry::Map;
+
+/// Cached sets of rights; when there are more, all are forgotten.
+const MOST_CACHED: usize = 10_000;
+
+/// A caller's rights in one site collection, as of one version of permissions and of the directory.
+pub(crate) struct Access {
+    tree_version: i64,
+    directory_version: i64,
+    everything: bool,
+    /// What the caller's credential leaves of any right.
+    mask: Rights,
+    scopes: HashMap<Id, Rights>,
+    /// Items on the way to something that the caller may see, which itself they may not: only their names show.
+    passages: HashSet<Id>,
+}
+
+impl Access {
+    /// The caller's rights on items of a scope.
+    pub(crate) fn rights(&self, scope: Id) -> Rights {
+        let rights = if self.everything { Rights::ALL } else { self.scopes.get(&scope).copied().unwrap_or_default() };
+        rights.intersection(self.mask)
+    }
+
+    /// Whether the caller may open items of a scope.
+    pub(crate) fn may_view(&self, scope: Id) -> bool {
+        self.rights(scope).has(Right::View)
+    }
+
+    /// Whether the caller may know that an item exists.
+    pub(crate) fn may_know(&self, node: Id, scope: Id) -> bool {
+        self.may_view(scope) || self.passages.contains(&node)
+    }
+
+    /// Whether this was computed from the given version of the tree and the caller's version of the directory.
+    pub(crate) fn is_current(&self, tree_version: i64, principal: &Principal) -> bool {
+        self.tree_version == tree_version && self.directory_version == principal.directory_version
+    }
+}
+
+/// Rights by site collection, user, and what the credential is for.
+#[derive(Default)]
+pub(crate) struct AccessCache {
+    entries: Mutex<HashMap<(Id, Id, TokenScopes), Arc<Access>>>,
+}
+
+impl AccessCache {
+    /// The caller's rights in `collection`, if they are in memory for that version of the tree.
+    pub(crate) fn known(&self, collection: Id, tree_version: i64, principal: &Principal) -> Option<Arc<Access>> {
+        let entries = self.entries();
+        let key = (collection, principal.id, principal.limits.scopes);
+        entries.get(&key).filter(|access| access.is_current(tree_version, principal)).cloned()
+    }
+
+    /// The caller's rights in `collection`, whose tree has the given version in this reader's snapshot. `keep` must not be set
+    /// inside a write transaction: what it saw may never be committed, and its version may come to mean something else.
+    pub(crate) fn get(
+        &self,
+        reader: &mut Reader<'_>,
+        collection: Id,
+        tree_version: i64,
+        principal: &Principal,
+        roles: &HashMap<Id, Role>,
+        keep: bool,
+    ) -> Result<Arc<Access>> {
+        if let Some(access) = self.known(collection, tree_version, principal) {
+            return Ok(access);
+        }
+        let access = Arc::new(compute(reader, collection, tree_version, principal, roles)?);
+        if !keep {
+            return Ok(access);
+        }
+        let mut entries = self.entries();
+        if entries.len() >= MOST_CACHED {
+            entries.clear();
+        }
+        entries.insert((collection, principal.id, principal.limits.scopes), access.clone());
+        Ok(access)
+    }
+
+    fn entries(&self) -> std::sync::MutexGuard<'_, HashMap<(Id, Id, TokenScopes), Arc<Access>>> {
+        self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn compute(
+    reader: &mut Reader<'_>,
+    collection: Id,
+    tree_version: i64,
+    principal: &Principal,
+    roles: &HashMap<Id, Role>,
+) -> Result<Access> {
+    let mut access = Access {
+        tree_version,
+        directory_version: principal.directory_version,
+        everything: principal.everywhere,
+        mask: principal.limits.scopes.rights(),
+        scopes: HashMap::new(),
+        passages: HashSet::new(),
+    };
+    if access.everything {
+        return Ok(access);
+    }
+    let mut owners = Vec::new();
+    for id in principal.ids() {
+        for (scope, role, owner) in scope::granted_to(reader, id, collection)? {
+            let rights = access.scopes.entry(scope).or_default();
+            *rights = rights.union(Map::rights(roles, role));
+            owners.push((scope, owner));
+        }
+    }
+    for (scope, owner) in owners {
+        if access.may_view(scope) {
+            open_passage(reader, &mut access, owner)?;
+        }
+    }
+    Ok(access)
+}
+
+/// Notes the items above `owner` that the caller may not see, up to the first that is known already.
+fn open_passage(reader: &mut Reader<'_>, access: &mut Access, owner: Id) -> Result<()> {
+    let mut way = Vec::new();
+    let mut next = node::find(reader, owner)?.map(|node| node.parent_id);
+    while let Some(id) = next.filter(|id| !id.is_none()) {
+        let Some(above) = node::find(reader, id)? else {
+            // The way ends in a recycle bin: nothing leads there.
+            return Ok(());
+        };
+        if access.passages.contains(&above.id) {
+            break;
+        }
+        if !access.may_view(above.scope_id) {
+            way.push(above.id);
+        }
+        next = Some(above.parent_id);
+    }
+    access.passages.extend(way);
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Finding an item by path or identifier, with everything above it and the caller's rights.
+
+use std::sync::Arc;
+
+use database::Reader;
+use database::content::collection::{self, CollectionRow};
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights, TokenScope};
+
+use crate::Repository;
+use crate::farm::registry::{ContentDatabase, Map};
+use crate::session::access::Access;
+use crate::session::path_cache::{PathKey, Way};
+
+/// An item that the caller may know of, and the way to it.
+#[derive(Clone)]
+pub(crate) struct Located {
+    pub(crate) map: Arc<Map>,
+    pub(crate) content: Arc<ContentDatabase>,
+    pub(crate) collection: CollectionRow,
+    pub(crate) access: Arc<Access>,
+    pub(crate) principal: Arc<Principal>,
+    /// From the root site to the item itself; never empty.
+    pub(crate) chain: Way,
+}
+
+fn sees_drafts(access: &Access, caller: Id, node: &NodeRow) -> bool {
+    let rights = access.rights(node.scope_id);
+    rights.has(Right::Publish) || rights.has(Right::Edit) || node.created_by == caller
+}
+
+fn visible_version(access: &Access, caller: Id, node: &NodeRow) -> Option<Id> {
+    if node.holder_id == Some(caller) && node.working_id.is_some() {
+        node.working_id
+    } else if sees_drafts(access, caller, node) {
+        node.version_id
+    } else {
+        node.published_id
+    }
+}
+
+/// Returns whether a caller with these rights may know of an item that is in its place.
+pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
+    access.may_know(node.id, node.scope_id)
+        && (node.kind != NodeKind::Document || visible_version(access, caller, node).is_some())
+}
+
+pub(crate) fn no_item() -> Error {
+    Error::not_found("there is no such item, or you may not see it")
+}
+
+pub(crate) fn nothing_at(path: &NodePath) -> Error {
+    Error::not_found(format!("there is nothing at \"{path}\", or you may not see it"))
+}
+
+impl Located {
+    /// The item itself.
+    pub(crate) fn node(&self) -> &NodeRow {
+        // The chain is never empty: both functions that make it put the item in.
+        &self.chain[self.chain.len() - 1]
+    }
+
+    /// The item that holds it; none for a root site.
+    pub(crate) fn parent(&self) -> Option<&NodeRow> {
+        self.chain.len().checked_sub(2).map(|index| &*self.chain[index])
+    }
+
+    /// Path of the item in the farm, from the address of its site collection on.
+    pub(crate) fn path(&self) -> String {
+        let names = self.chain.iter().skip(1).map(|node| node.name.as_str());
+        let address = Some(self.collection.path.as_str()).filter(|address| !address.is_empty());
+        address.into_iter().chain(names).collect::<Vec<_>>().join("/")
+    }
+
+    /// The caller's rights on the item.
+    pub(crate) fn rights(&self) -> Rights {
+        self.access.rights(self.node().scope_id)
+    }
+
+    /// Returns whether the caller may know what the whole site collection holds: they manage its root site, and it exists
+    /// for their credential.
+    pub(crate) fn knows_totals(&self) -> bool {
+        self.chain.first().is_some_and(|root| {
+            let within = self.principal.limits.reach(std::iter::once(root.id));
+            within && self.access.rights(root.scope_id).has(Right::ManageSite)
+        })
+    }
+
+    /// Whether the item exists for the caller's credential.
+    pub(crate) fn is_within(&self) -> bool {
+        self.principal.limits.reach(self.chain.iter().map(|node| node.id))
+    }
+
+    /// Refuses unless the caller has `right` on the item: as if it were not there when they may not even open it.
+    pub(crate) fn require(&self, right: Right) -> Result<()> {
+        let rights = self.rights();
+        if rights.has(right) {
+            return Ok(());
+        }
+        if right == Right::View || !rights.has(Right::View) {
+            return Err(no_item());
+        }
+        let scope = TokenScope::of(right);
+        if !self.principal.limits.scopes.has(scope) {
+            let (name, scope) = (&self.node().name, scope.as_str());
+            return Err(Error::forbidden(format!(
+                "this token cannot do that with \"{name}\": it needs the scope {scope}"
+            ))
+            .with_code("token_scope"));
+        }
+        Err(Error::lacking(right, &self.node().name))
+    }
+
+    /// Refuses an item of another kind.
+    pub(crate) fn require_kind(&self, kind: NodeKind) -> Result<()> {
+        let node = self.node();
+        if node.kind == kind {
+            return Ok(());
+        }
+        Err(Error::conflict(format!("\"{}\" is a {}, not a {}", node.name, node.kind.as_str(), kind.as_str()))
+            .with_code("wrong_kind"))
+    }
+
+    /// Whether the caller sees drafts of a document.
+    pub(crate) fn sees_drafts(&self, node: &NodeRow) -> bool {
+        sees_drafts(&self.access, self.principal.id, node)
+    }
+
+    /// The version of a document that the caller sees: their working copy, the latest draft, or the published one.
+    pub(crate) fn visible_version(&self, node: &NodeRow) -> Option<Id> {
+        visible_version(&self.access, self.principal.id, node)
+    }
+
+    /// Whether the caller may know of a child of this item.
+    pub(crate) fn may_know(&self, node: &NodeRow) -> bool {
+        knows(&self.access, self.principal.id, node)
+    }
+
+    /// The version that the caller sees, with the place of its bytes.
+    pub(crate) fn read_visible(&self, reader: &mut Reader<'_>) -> Result<VersionRow> {
+        let id = self.visible_version(self.node()).ok_or_else(no_item)?;
+        version::find(reader, id)?.ok_or_else(|| Error::corrupt("the document's present version is missing"))
+    }
+}
+
+/// Who looks, where, and whether what is computed on the way may be remembered.
+#[derive(Clone)]
+pub(crate) struct Finder {
+    pub(crate) repository: Repository,
+    pub(crate) principal: Arc<Principal>,
+    pub(crate) map: Arc<Map>,
+    pub(crate) content: Arc<ContentDatabase>,
+    /// Set outside write transactions only.
+    pub(crate) keep: bool,
+}
+
+/// Finds the item at a path. Names that the caller may not know and names that do not exist give the same error.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is found is asked for in the end, and nothing is told of it before"
+)]
+pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
+    let (collection, used) = finder.map.collection_of(path).ok_or_else(|| nothing_at(path))?;
+    let mut located = begin(reader, finder, collection.id)?;
+    let (version, names) = (located.collection.tree_version, &path.names()[used..]);
+    let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
+    // The item itself may be a container that is known, or a document in one.
+    let known = (names.len().saturating_sub(1)..=names.len()).rev();
+    let known = known.filter(|_| finder.keep).find_map(|count| Some((count, ways.by_path(&key, count, version)?)));
+    let (first, way) = match known {
+        Some((count, way)) => (count, way),
+        None => (0, vec![root_of(reader, collection.id)?]),
+    };
+    let kept = if first > 0 { way.len() } else { 0 };
+    located.chain = way;
+    for name in &names[first..] {
+        let child = node::find_child(reader, located.node().id, &name.folded())?.ok_or_else(|| nothing_at(path))?;
+        located.chain.push(Arc::new(child));
+    }
+    if finder.keep && located.chain.iter().filter(|node| node.kind != NodeKind::Document).count() > kept {
+        ways.keep(Some(&key), version, &located.chain);
+    }
+    if !located.may_know(located.node()) || !located.is_within() {
+        return Err(nothing_at(path));
+    }
+    Ok(located)
+}
+
+/// Finds the item with an identifier; what is in a recycle bin is not found.
+pub(crate) fn locate_id(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Located> {
+    let mut below = Vec::new();
+    let mut next = id;
+    let mut located = loop {
+        if next.is_none() {
+            let root = below.last().map(|root: &Arc<NodeRow>| root.id).ok_or_else(no_item)?;
+            break begin(reader, finder, root)?;
+        }
+        if let Some(known) = known_way(reader, finder, next)? {
+            break known;
+        }
+        let node = node::find(reader, next)?.ok_or_else(no_item)?;
+        next = node.parent_id;
+        below.push(Arc::new(node));
+        if below.len() > MAX_DEPTH + 1 {
+            return Err(Error::corrupt(format!("the item {id} is its own ancestor")));
+        }
+    };
+    let new_container = below.iter().any(|node| node.kind != NodeKind::Document);
+    below.reverse();
+    located.chain.append(&mut below);
+    if finder.keep && new_container {
+        finder.repository.inner.ways.keep(None, located.collection.tree_version, &located.chain);
+    }
+    if !located.may_know(located.node()) || !located.is_within() {
+        return Err(no_item());
+    }
+    Ok(located)
+}
+
+/// A container whose way is known and still holds.
+fn known_way(reader: &mut Reader<'_>, finder: &Finder, id: Id) -> Result<Option<Located>> {
+    let ways = &finder.repository.inner.ways;
+    let Some(collection) = Some(id).filter(|_| finder.keep).and_then(|id| ways.collection_of(id)) else {
+        return Ok(None);
+    };
+    let Some(row) = collection::find(reader, collection)? else { return Ok(None) };
+    let Some(way) = ways.by_id(id, row.tree_version) else { return Ok(None) };
+    Ok(Some(Located { chain: way, ..enter(reader, finder, row)? }))
+}
+
+fn root_of(reader: &mut Reader<'_>, collection_id: Id) -> Result<Arc<NodeRow>> {
+    Ok(Arc::new(node::find(reader, collection_id)?.ok_or_else(no_item)?))
+}
+
+/// A site collection with the caller's rights in it, and no way yet.
+fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<Located> {
+    let collection = collection::find(reader, collection_id)?.ok_or_else(no_item)?;
+    enter(reader, finder, collection)
+}
+
+fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) -> Result<Located> {
+    let (cache, principal) = (&finder.repository.inner.access, &finder.principal);
+    let (version, roles) = (collection.tree_version, &finder.map.roles);
+    let access = cache.get(reader, collection.id, version, principal, roles, finder.keep)?;
+    Ok(Located {
+        map: finder.map.clone(),
+        content: finder.content.clone(),
+        collection,
+        access,
+        principal: principal.clone(),
+        chain: Vec::new(),
+    })
+}
+
+/// The name of a new child of `parent`, refused when the path would become too deep.
+pub(crate) fn check_depth(located: &Located, below: usize, name: &Name) -> Result<()> {
+    if located.chain.len() + below >= MAX_DEPTH {
+        return Err(
+            Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep")
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! What is at a path, found with one statement when the folder on the way is in memory.
+//!
+//! What is in memory holds for one version of the site collection's tree; the statement tells which version the tree has now, and
+//! when that is another, nothing of this is used.
+
+use database::content::glance::{self, Glance};
+use model::{NodeKind, NodePath, Result};
+
+use crate::Session;
+use crate::session::locate::Located;
+use crate::session::path_cache::PathKey;
+
+/// A folder, and what one look at it found.
+pub(crate) struct Seen {
+    /// The folder.
+    pub(crate) folder: Located,
+    /// What it holds under the name.
+    pub(crate) glance: Glance,
+}
+
+impl Session {
+    /// The folder in which the path ends and what it holds under the last name; nothing when that must be found step by step.
+    pub(crate) async fn glance(&self, path: &NodePath) -> Result<Option<Seen>> {
+        let map = self.map().await?;
+        let Some((collection, used)) = map.collection_of(path) else { return Ok(None) };
+        let Some((name, above)) = path.names()[used..].split_last() else { return Ok(None) };
+        let (inner, id) = (&self.repository.inner, collection.id);
+        let key = PathKey::new(id, above);
+        let Some((version, way)) = inner.ways.last_by_path(&key, above.len()) else { return Ok(None) };
+        let Some(access) = inner.access.known(id, version, &self.principal) else { return Ok(None) };
+        let Some(parent) = way.last().map(|folder| folder.id) else { return Ok(None) };
+        inner.activity.note();
+        let (content, folded) = (map.database(collection.database_id)?.clone(), name.folded());
+        let found = content.database.read_one(move |reader| glance::look(reader, id, parent, &folded)).await?;
+        let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };
+        let (collection, principal) = (glance.collection.clone(), self.principal.clone());
+        let folder = Located { map, content, collection, access, principal, chain: way };
+        if !folder.is_within() {
+            return Ok(None);
+        }
+        Ok(Some(Seen { folder, glance }))
+    }
+}
+
+impl Seen {
+    /// The document with its latest version, when that is what the caller sees there.
+    pub(crate) fn document(self) -> Option<(Located, database::content::version::VersionRow)> {
+        let (mut located, version) = (self.folder, self.glance.version?);
+        let item = self.glance.item.filter(|item| item.kind == NodeKind::Document)?;
+        located.chain.push(item.into());
+        let sees_it = located.may_know(located.node()) && located.visible_version(located.node()) == Some(version.id);
+        sees_it.then_some((located, version))
+    }
+}

@@ -1,0 +1,108 @@
+//! A site collection as a whole. What reaches all of it asks for rights on its root site and on nothing else: a
+//! [`Root`] cannot be had of another item, and the statements that reach a whole site collection are called here only
+//! (`clippy.toml` refuses them elsewhere).
+
+#![expect(clippy::disallowed_methods, reason = "each of them goes through a root here")]
+
+use std::ops::{Deref, Range};
+
+use database::content::event::{self, EventRow};
+use database::content::recycle::{self, RecycledRow};
+use database::content::{collection, node, share_link};
+use database::{Reader, Transaction};
+use model::{Id, Result};
+
+use crate::Session;
+use crate::session::locate::{Located, no_item};
+
+/// The root site of a site collection, with the caller's rights on it.
+#[derive(Clone)]
+pub(crate) struct Root(Located);
+
+impl Deref for Root {
+    type Target = Located;
+
+    fn deref(&self) -> &Located {
+        &self.0
+    }
+}
+
+impl Session {
+    /// The root of the site collection with this identifier. Every other item is answered like one that is not there.
+    pub(crate) async fn root(&self, collection: Id) -> Result<Root> {
+        Ok(self.inspect_root(collection, |_, _| Ok(())).await?.0)
+    }
+
+    /// Finds the root of a site collection and runs `f` on the same snapshot. What the caller may do with it, `f` or
+    /// the code behind it must ask.
+    pub(crate) async fn inspect_root<T: Send + 'static>(
+        &self,
+        collection: Id,
+        f: impl FnOnce(&mut Reader<'_>, &Root) -> Result<T> + Send + 'static,
+    ) -> Result<(Root, T)> {
+        let look = |reader: &mut Reader<'_>, located: &Located| {
+            let root = Root::of(located.clone())?;
+            let found = f(reader, &root)?;
+            Ok((root, found))
+        };
+        Ok(self.inspect(&collection.into(), look).await?.1)
+    }
+}
+
+impl Root {
+    fn of(located: Located) -> Result<Self> {
+        if located.node().id == located.collection.id { Ok(Self(located)) } else { Err(no_item()) }
+    }
+
+    /// Identifier of the site collection, and of its root site.
+    pub(crate) fn id(&self) -> Id {
+        self.0.collection.id
+    }
+
+    /// Events of the site collection whose sequence is in `range`, newest first.
+    pub(crate) fn events(
+        &self,
+        reader: &mut Reader<'_>,
+        range: Range<i64>,
+        actor: Option<Id>,
+        action: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<EventRow>> {
+        event::of_collection(reader, self.id(), range, actor, action, limit)
+    }
+
+    /// Everything in the bins of the site collection, newest first.
+    pub(crate) fn recycled(
+        &self,
+        reader: &mut Reader<'_>,
+        before: Option<Id>,
+        limit: usize,
+    ) -> Result<Vec<RecycledRow>> {
+        recycle::of_site(reader, self.id(), before, limit)
+    }
+
+    /// Bytes and documents of the site collection, the recycle bin included.
+    pub(crate) fn usage(&self, reader: &mut Reader<'_>) -> Result<(i64, i64)> {
+        collection::usage(reader, self.id())
+    }
+
+    pub(crate) fn set_quota(&self, transaction: &mut Transaction<'_>, bytes: Option<i64>) -> Result<()> {
+        collection::set_quota(transaction, self.id(), bytes)
+    }
+
+    pub(crate) fn set_audit_reads(&self, transaction: &mut Transaction<'_>, on: bool) -> Result<()> {
+        collection::set_audit_reads(transaction, self.id(), on)
+    }
+
+    /// Sets for how many days links live at most; none allows no links.
+    pub(crate) fn set_link_rule(&self, transaction: &mut Transaction<'_>, days: Option<i64>) -> Result<()> {
+        share_link::set_rule(transaction, self.id(), days)
+    }
+
+    /// Gives the root site another name, which is the title of the site collection.
+    pub(crate) fn rename(&self, transaction: &mut Transaction<'_>, title: &str) -> Result<()> {
+        let folded = self.id().to_string();
+        node::place(transaction, self.id(), Id::NONE, title, &folded)?;
+        collection::change_tree(transaction, self.id())
+    }
+}

@@ -1,0 +1,71 @@
+//! Stores that a content database refuses although the farm keeps them: the database was away when the store was activated, or could not
+//! be written when a removal gave up.
+
+use database::configuration::farm;
+use database::content::reclaim;
+use database::{Database, Reader};
+use model::{Id, Result};
+
+use crate::farm::repository::Inner;
+use crate::storage::store_states::STORES;
+use crate::{Storage, StorageDatabase};
+
+impl Inner {
+    /// Has a content database take references to stores again that the farm keeps and that no removal has in hand. What
+    /// somebody changes stores for at this moment is left to the next time.
+    pub(crate) async fn reopen_kept_stores(&self, name: &str, database: &Database) -> Result<()> {
+        if self.kept_and_closed(database).await?.is_empty() {
+            return Ok(());
+        }
+        // A removal that begins meanwhile would be opened under its hands.
+        let Some(alone) = self.configuration.alone(STORES).await? else { return Ok(()) };
+        for store in self.kept_and_closed(database).await? {
+            alone.require().await?;
+            database.write_vital(move |transaction| reclaim::reopen_store(transaction, store)).await?;
+            tracing::info!(
+                database = name,
+                store = store.get(),
+                "a content database takes references to a store again"
+            );
+        }
+        alone.release().await;
+        Ok(())
+    }
+
+    /// Stores that a content database refuses, and that the farm knows without a removal that is under way or was cut short.
+    async fn kept_and_closed(&self, database: &Database) -> Result<Vec<Id>> {
+        let closed = database.read(reclaim::closed_stores).await?;
+        if closed.is_empty() {
+            return Ok(closed);
+        }
+        let keep = move |reader: &mut Reader<'_>| {
+            let known = farm::stores(reader)?;
+            let mut kept = Vec::new();
+            for store in closed {
+                if known.iter().any(|row| row.id == store) && farm::removal(reader, store)?.is_none() {
+                    kept.push(store);
+                }
+            }
+            Ok(kept)
+        };
+        self.configuration.read(keep).await
+    }
+}
+
+impl Storage {
+    /// Has the content databases take references to stores again that the farm keeps. One that fails is logged.
+    ///
+    /// Errors: those of finding the databases.
+    pub async fn reopen_kept_stores(&self) -> Result<()> {
+        for StorageDatabase { name, database, .. } in self.databases()? {
+            if let Err(error) = self.repository.inner.reopen_kept_stores(&name, &database).await {
+                tracing::warn!(
+                    database = name,
+                    error = error.report(),
+                    "closed stores cannot be compared with the farm"
+                );
+            }
+        }
+        Ok(())
+    }
+}

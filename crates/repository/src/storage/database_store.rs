@@ -1,0 +1,279 @@
+//! The in-database provider: a BLOB store inside a content database, the other half of every comparison and the home of
+//! what is too small to be worth a reference. It stands here because neither `blobs` nor `database` knows the other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use blobs::{Entry, Locator, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole, digest_of};
+use bytes::{Bytes, BytesMut};
+use database::content::stored;
+use database::{Database, Transaction};
+use model::{Digest, Error, Id, IdSource, Result, Timestamp};
+
+/// Bytes of one part: the engines hold a part in memory as a whole.
+pub(crate) const PART: usize = 512 * 1024;
+/// An upload that has not come to its end by then was given up.
+const ABANDONED_AFTER: Duration = Duration::from_secs(48 * 3600);
+
+/// Keeps BLOBs as rows of one content database.
+pub(crate) struct DatabaseStore {
+    database: Database,
+    ids: Arc<IdSource>,
+}
+
+impl DatabaseStore {
+    pub(crate) fn new(database: Database, ids: Arc<IdSource>) -> Self {
+        Self { database, ids }
+    }
+
+    /// Removes what uploads left that were given up long ago.
+    pub(crate) async fn remove_abandoned(&self) -> Result<()> {
+        let before = Timestamp::now().before(ABANDONED_AFTER);
+        while !self.database.read(move |reader| stored::abandoned(reader, before)).await?.is_empty() {
+            self.database
+                .write_vital(move |transaction| {
+                    stored::abandoned(transaction, before)?
+                        .into_iter()
+                        .try_for_each(|id| stored::delete(transaction, id))
+                })
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+fn no_locator() -> Locator {
+    // No bytes are never too many.
+    Locator::from_bytes(&[]).unwrap_or_else(|_| unreachable!("an empty locator is valid"))
+}
+
+/// Keeps one part of a BLOB with its checksum.
+fn insert_part(transaction: &mut Transaction<'_>, id: Id, part: i64, data: &[u8]) -> Result<()> {
+    stored::insert_chunk(transaction, id, part, &checksum(id, part, data), data)
+}
+
+/// The first half of BLAKE3 over the part's place and its bytes, so that parts cannot be swapped unnoticed.
+pub(crate) fn checksum(id: Id, part: i64, data: &[u8]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&id.get().to_le_bytes()).update(&part.to_le_bytes()).update(data);
+    let mut half = [0; 16];
+    half.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    half
+}
+
+fn stored_as(digest: Digest, size: u64, existed: bool) -> Stored {
+    Stored { digest, size, locator: no_locator(), existed }
+}
+
+fn signed(size: u64) -> Result<i64> {
+    i64::try_from(size).map_err(|_| Error::invalid("a BLOB cannot be that large"))
+}
+
+impl Provider for DatabaseStore {
+    fn kind(&self) -> &'static str {
+        "database"
+    }
+
+    fn put_limit(&self) -> u64 {
+        PART as u64
+    }
+
+    fn put(&self, blob: Whole) -> Pending<'_, Stored> {
+        Box::pin(async move {
+            let (id, size) = (self.ids.next(), signed(blob.size)?);
+            let digest = blob.digest;
+            let bytes = gather(blob.pieces);
+            debug_assert_eq!(digest, digest_of(&bytes));
+            let write = move |transaction: &mut Transaction<'_>| {
+                if !stored::insert(transaction, id, Some(digest), size, Timestamp::now())? {
+                    return Ok(true);
+                }
+                for (part, data) in bytes.chunks(PART).enumerate() {
+                    insert_part(transaction, id, part as i64, data)?;
+                }
+                Ok(false)
+            };
+            let existed = self.database.write(write).await?;
+            Ok(stored_as(digest, blob.size, existed))
+        })
+    }
+
+    fn upload(&self, _announced: Option<u64>) -> Pending<'_, Box<dyn Upload>> {
+        Box::pin(async move {
+            let id = self.ids.next();
+            let write =
+                move |transaction: &mut Transaction<'_>| stored::insert(transaction, id, None, 0, Timestamp::now());
+            self.database.write(write).await?;
+            let upload =
+                DatabaseUpload { database: self.database.clone(), id, part: 0, buffer: BytesMut::new(), done: false };
+            Ok(Box::new(upload) as Box<dyn Upload>)
+        })
+    }
+
+    fn open(&self, digest: Digest, size: u64, _locator: Option<Locator>) -> Pending<'_, Box<dyn Source>> {
+        Box::pin(async move {
+            let found = self.database.read(move |reader| stored::find(reader, &digest)).await?;
+            let (id, kept) =
+                found.ok_or_else(|| Error::not_found(format!("the BLOB {digest} is not in the database")))?;
+            if signed(size)? != kept {
+                return Err(Error::corrupt(format!("the BLOB {digest} has {kept} bytes instead of {size}")));
+            }
+            let source = DatabaseSource { database: self.database.clone(), digest, id, size, part: None };
+            Ok(Box::new(source) as Box<dyn Source>)
+        })
+    }
+
+    fn delete(&self, digest: Digest) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let write = move |transaction: &mut Transaction<'_>| match stored::find(transaction, &digest)? {
+                Some((id, _)) => stored::delete(transaction, id),
+                None => Ok(()),
+            };
+            self.database.write_vital(write).await
+        })
+    }
+
+    fn enumerate(&self, after: Option<Digest>, limit: usize) -> Pending<'_, Page> {
+        Box::pin(async move {
+            let rows = self.database.read(move |reader| stored::after(reader, after, limit)).await?;
+            let next = rows.last().map(|(digest, ..)| *digest).filter(|_| rows.len() == limit);
+            let entries = rows.into_iter().map(|(digest, size, stored_at)| Entry {
+                digest,
+                size: crate::content::view::size(size),
+                stored_at,
+            });
+            Ok(Page { entries: entries.collect(), next })
+        })
+    }
+
+    fn usage(&self) -> Pending<'_, Usage> {
+        Box::pin(async move {
+            let (blobs, bytes) = self.database.read(stored::totals).await?;
+            let content_bytes = crate::content::view::size(bytes);
+            Ok(Usage {
+                blobs: crate::content::view::size(blobs),
+                content_bytes,
+                disk_bytes: content_bytes,
+                reclaimable_bytes: 0,
+                free_bytes: None,
+            })
+        })
+    }
+
+    fn close(&self) -> Pending<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn gather(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() == 1 {
+        return pieces.remove(0);
+    }
+    let mut all = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    pieces.iter().for_each(|piece| all.extend_from_slice(piece));
+    all.freeze()
+}
+
+struct DatabaseUpload {
+    database: Database,
+    id: Id,
+    part: i64,
+    buffer: BytesMut,
+    done: bool,
+}
+
+impl DatabaseUpload {
+    async fn flush(&mut self) -> Result<()> {
+        let length = self.buffer.len().min(PART);
+        let (id, part, data) = (self.id, self.part, self.buffer.split_to(length).freeze());
+        self.part += 1;
+        let write = move |transaction: &mut Transaction<'_>| insert_part(transaction, id, part, &data);
+        self.database.write(write).await
+    }
+}
+
+impl Upload for DatabaseUpload {
+    fn write(&mut self, bytes: Bytes) -> Pending<'_, ()> {
+        Box::pin(async move {
+            self.buffer.extend_from_slice(&bytes);
+            while self.buffer.len() >= PART {
+                self.flush().await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(mut self: Box<Self>, digest: Digest, size: u64) -> Pending<'static, Stored> {
+        Box::pin(async move {
+            while !self.buffer.is_empty() {
+                self.flush().await?;
+            }
+            let (id, length) = (self.id, signed(size)?);
+            let write = move |transaction: &mut Transaction<'_>| {
+                if stored::find(transaction, &digest)?.is_some() {
+                    stored::delete(transaction, id)?;
+                    return Ok(true);
+                }
+                stored::complete(transaction, id, &digest, length, Timestamp::now())?;
+                Ok(false)
+            };
+            let existed = self.database.write(write).await?;
+            self.done = true;
+            Ok(stored_as(digest, size, existed))
+        })
+    }
+}
+
+impl Drop for DatabaseUpload {
+    fn drop(&mut self) {
+        // Where no runtime is left, the next start removes it.
+        if let (false, Ok(runtime)) = (self.done, tokio::runtime::Handle::try_current()) {
+            let (database, id) = (self.database.clone(), self.id);
+            runtime.spawn(async move {
+                let _ = database.write_vital(move |transaction| stored::delete(transaction, id)).await;
+            });
+        }
+    }
+}
+
+/// Reads parts, each compared with its checksum.
+struct DatabaseSource {
+    database: Database,
+    digest: Digest,
+    id: Id,
+    size: u64,
+    part: Option<(u64, Bytes)>,
+}
+
+impl DatabaseSource {
+    async fn load(&mut self, part: u64) -> Result<Bytes> {
+        let (id, index) = (self.id, signed(part)?);
+        let data = self.database.read(move |reader| stored::chunk(reader, id, index)).await?;
+        let expected = (self.size - part * PART as u64).min(PART as u64);
+        let data = data.filter(|(data, _)| data.len() as u64 == expected);
+        let data = data.filter(|(data, sum)| checksum(self.id, index, data).as_slice() == sum).map(|(data, _)| data);
+        let data = data.ok_or_else(|| {
+            Error::corrupt(format!("the bytes of the BLOB {} in the database are not what was stored", self.digest))
+        })?;
+        Ok(Bytes::from(data))
+    }
+}
+
+impl Source for DatabaseSource {
+    fn try_read(&mut self, offset: u64, limit: usize) -> Option<Result<Bytes>> {
+        let (part, data) = self.part.as_ref()?;
+        let start = usize::try_from(offset.checked_sub(part * PART as u64)?).ok()?;
+        let end = data.len().min(start.checked_add(limit)?);
+        (start < end).then(|| Ok(data.slice(start..end)))
+    }
+
+    fn read(&mut self, offset: u64, limit: usize) -> Pending<'_, Bytes> {
+        Box::pin(async move {
+            let part = offset / PART as u64;
+            if self.part.as_ref().is_none_or(|(loaded, _)| *loaded != part) {
+                self.part = Some((part, self.load(part).await?));
+            }
+            self.try_read(offset, limit).unwrap_or_else(|| Err(Error::invalid("the BLOB was read beyond its end")))
+        })
+    }
+}

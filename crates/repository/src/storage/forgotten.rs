@@ -1,0 +1,74 @@
+//! References into BLOB stores that the farm does not know: nobody can read what they lead to.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use database::Reader;
+use database::configuration::farm;
+use database::content::{blob, fault};
+use model::{Id, Result, counted};
+
+use crate::content::view::size;
+use crate::farm::health;
+use crate::farm::registry::ContentDatabase;
+use crate::{HealthFinding, HealthSubject, Session};
+
+/// Time for which "there are none" is believed while the farm has the same stores: counting reads all references.
+const BELIEVED: Duration = Duration::from_secs(60 * 60);
+
+/// Time at which each content database was found to have none, with the stores that the farm had then.
+#[derive(Default)]
+pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
+
+impl Looked {
+    fn is_fresh(&self, database: Id, stores: &[Id]) -> bool {
+        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.get(&database).is_some_and(|(at, known)| at.elapsed() < BELIEVED && known == stores)
+    }
+
+    fn note(&self, database: Id, stores: Vec<Id>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(database, (Instant::now(), stores));
+    }
+}
+
+impl Session {
+    /// Tells of BLOBs of a content database that should be in stores which the farm does not know, and that are not yet
+    /// on record as missing.
+    pub(crate) async fn look_for_forgotten_stores(
+        &self,
+        content: &ContentDatabase,
+        findings: &mut Vec<HealthFinding>,
+    ) -> Result<()> {
+        let looked = &self.repository.inner.looked_for_forgotten;
+        if looked.is_fresh(content.row.id, &self.known_stores().await?) {
+            return Ok(());
+        }
+        let read = |reader: &mut Reader<'_>| Ok((blob::totals(reader)?, fault::needed_by_store(reader)?));
+        let (totals, faults) = content.database.read_long(read).await?;
+        // Asked afterwards: a store that was added meanwhile is known.
+        let known = self.known_stores().await?;
+        // What is on record as missing is told by another rule, or its loss was accepted.
+        let on_record = |store| faults.iter().find(|(of, _)| *of == store).map_or(0, |(_, count)| *count);
+        let unknown = totals.iter().filter(|(store, ..)| !known.contains(store));
+        let forgotten: u64 = unknown.map(|(store, count, _)| size(count - on_record(*store))).sum();
+        if forgotten == 0 {
+            looked.note(content.row.id, known);
+            return Ok(());
+        }
+        let message = format!(
+            "{} should be in a BLOB store that the farm does not know: `strongroom blobs check` names the documents. \
+             Bring them back from another store or a backup, or accept the loss.",
+            counted(forgotten, "BLOB")
+        );
+        let subject = HealthSubject::Database(content.row.name.clone());
+        let told = ("blobs-in-no-store", vec![forgotten.to_string()]);
+        findings.push(health::critical("blobs-damaged", &subject, message, told));
+        Ok(())
+    }
+
+    async fn known_stores(&self) -> Result<Vec<Id>> {
+        let stores = self.repository.inner.configuration.read(farm::stores).await?;
+        Ok(stores.iter().map(|row| row.id).collect())
+    }
+}

@@ -1,0 +1,18 @@
+//! BLOB stores and what lies in them: opening stores, policies, what was read, what is damaged, and what waits to be deleted.
+
+pub(crate) mod closed_stores;
+pub(crate) mod database_store;
+pub(crate) mod faults;
+pub(crate) mod forgotten;
+pub(crate) mod handle;
+pub(crate) mod placement;
+pub(crate) mod policies;
+pub(crate) mod provider;
+pub(crate) mod read_tracking;
+pub(crate) mod reclaim;
+pub(crate) mod repair;
+pub(crate) mod settings;
+pub(crate) mod status;
+pub(crate) mod store_states;
+pub(crate) mod stores;
+pub(crate) mod usage_cache;

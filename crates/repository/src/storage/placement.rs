@@ -1,0 +1,182 @@
+//! Where the bytes of a new document go: the policy of its content database, overridden by that of its site collection and of
+//! its library.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use blobs::{BlobStore, Stored};
+use database::configuration::policy::PolicyRow;
+use database::content::blob::{self, BlobRow};
+use database::content::reclaim;
+use database::{Reader, Transaction};
+use model::{Error, ErrorKind, Id, Result, StorageRules, Timestamp};
+
+use crate::content::view::size;
+use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::repository::DATABASE_STORE;
+use crate::storage::database_store::PART;
+
+/// Between the bytes of a document and its transaction lies less time than this.
+const PINNED: Duration = Duration::from_secs(600);
+
+/// The policies of a farm by what they are for.
+pub(crate) type Policies = HashMap<Id, Policy>;
+
+/// What one policy says itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    pub(crate) store: Option<Id>,
+    pub(crate) minimum_size: Option<i64>,
+    pub(crate) rules: StorageRules,
+}
+
+impl Policy {
+    pub(crate) fn read(row: &PolicyRow) -> Result<Self> {
+        let rules = StorageRules::from_text(&row.rules)?;
+        Ok(Self { store: row.store_id, minimum_size: row.minimum_size, rules })
+    }
+}
+
+/// What applies in one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Effective {
+    pub(crate) store: Id,
+    pub(crate) minimum_size: u64,
+    pub(crate) rules: StorageRules,
+}
+
+impl Map {
+    /// What applies in a library of a site collection; [`Id::NONE`] for either asks what applies above it.
+    pub(crate) fn effective_policy(&self, content: &ContentDatabase, collection: Id, library: Id) -> Effective {
+        let row = &content.row;
+        let mut effective = Effective {
+            store: row.active_store_id,
+            minimum_size: size(row.minimum_size),
+            rules: StorageRules::default(),
+        };
+        if self.policies.is_empty() {
+            return effective;
+        }
+        for policy in [row.id, collection, library].iter().filter_map(|target| self.policies.get(target)) {
+            effective.store = policy.store.unwrap_or(effective.store);
+            effective.minimum_size = policy.minimum_size.map_or(effective.minimum_size, size);
+            effective.rules = policy.rules.or(&effective.rules);
+        }
+        effective
+    }
+}
+
+/// Where one document's bytes go.
+#[derive(Clone)]
+pub(crate) struct Placement {
+    store: (Id, BlobStore),
+    own: BlobStore,
+    /// Smaller ones stay in the content database.
+    outside_from: u64,
+}
+
+impl Placement {
+    /// Decides for a document called `name` in a library.
+    ///
+    /// Errors: `Unavailable` when the store is not attached, or takes no new BLOBs.
+    pub(crate) fn decide(
+        map: &Map,
+        content: &ContentDatabase,
+        collection: Id,
+        library: Id,
+        name: &str,
+    ) -> Result<Placement> {
+        let effective = map.effective_policy(content, collection, library);
+        let store = map.writable_store(effective.store, content)?.clone();
+        let outside = effective.rules.goes_outside(name);
+        Ok(Placement {
+            store: (effective.store, store),
+            own: content.own_store.clone(),
+            outside_from: if outside { effective.minimum_size } else { u64::MAX },
+        })
+    }
+
+    /// BLOBs smaller than this many bytes are written by the transaction that makes their document.
+    pub(crate) fn inline_limit(&self) -> u64 {
+        self.outside_from.min(PART as u64)
+    }
+
+    /// The store for a BLOB that is not written inline, of `announced` bytes if that is known.
+    pub(crate) fn store_for(&self, announced: Option<u64>) -> (Id, &BlobStore) {
+        let stays = match announced {
+            Some(size) => size < self.outside_from,
+            None => self.outside_from == u64::MAX,
+        };
+        if stays { (DATABASE_STORE, &self.own) } else { (self.store.0, &self.store.1) }
+    }
+}
+
+/// Makes sure that bytes which a store had already stay there until a document refers to them, whatever a collection decided
+/// before.
+///
+/// Errors: `Unavailable` with code `blob_being_deleted` when they are on their way out: store them again a moment later;
+/// with code `store_unreadable` when the store cannot read them.
+pub(crate) async fn secure(
+    content: &ContentDatabase,
+    store: (Id, &BlobStore),
+    stored: &Stored,
+    new_row: Id,
+) -> Result<()> {
+    if stored.existed { hold(content, store, stored, new_row).await } else { Ok(()) }
+}
+
+/// Adds a reference that no document has yet, and then looks whether the bytes are there.
+///
+/// Errors: as [`secure`].
+pub(crate) async fn hold(
+    content: &ContentDatabase,
+    store: (Id, &BlobStore),
+    stored: &Stored,
+    new_row: Id,
+) -> Result<()> {
+    let digest = stored.digest;
+    let find = move |reader: &mut Reader<'_>| blob::find(reader, &digest);
+    let row = BlobRow {
+        id: new_row,
+        digest,
+        size: i64::try_from(stored.size).unwrap_or(i64::MAX),
+        store_id: store.0,
+        locator: Some(stored.locator.as_bytes().to_vec()),
+    };
+    let known = content.database.read(find).await?;
+    let standing = match known {
+        // Bytes that lie elsewhere are taken from there; the copy just found is the collector's.
+        Some(known) if known.store_id != store.0 => return Ok(()),
+        _ => {
+            let pin = move |transaction: &mut Transaction<'_>| {
+                reclaim::require_not_deleting(transaction, row.store_id, &row.digest)?;
+                let now = Timestamp::now();
+                blob::pin(transaction, &row, now, now.after(PINNED))
+            };
+            content.database.write(pin).await?
+        }
+    };
+    if standing.store_id != store.0 {
+        return Ok(());
+    }
+    // A reference stands now, so that what is there stays there.
+    match store.1.confirm(digest, stored.size).await {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Error::unavailable("an unused copy of the same bytes was deleted at this moment: try again")
+                .with_code("blob_being_deleted")
+                .with_source(error))
+        }
+        Err(error) => Err(not_given_back(error)),
+    }
+}
+
+/// The error of a store that was asked for what it has just taken: that it cannot read it is no damage of what a document
+/// refers to.
+pub(crate) fn not_given_back(error: Error) -> Error {
+    if error.kind() != ErrorKind::Corrupt {
+        return error;
+    }
+    let text = "the BLOB store does not give back what it has just taken: try again, and have an administrator look at its disk";
+    Error::unavailable(text).with_code("store_unreadable").with_source(error)
+}

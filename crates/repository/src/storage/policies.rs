@@ -1,0 +1,343 @@
+//! Storage policies: where new BLOBs go, for a content database, a site collection or a library.
+
+use database::Transaction;
+use database::configuration::farm::{self, StoreRow};
+use database::configuration::policy::{self, PolicyRow};
+use database::configuration::{event, site_collection};
+use model::{Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
+
+use crate::farm::registry::Map;
+use crate::storage::placement::Effective;
+use crate::{Session, Target};
+
+/// What a storage policy is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyTarget {
+    /// The content database of this name.
+    Database(String),
+    /// The site collection with this address; the empty one is the root.
+    SiteCollection(NodePath),
+    /// The site collection with this identifier.
+    SiteCollectionId(Id),
+    /// The library at this place.
+    Library(Target),
+}
+
+/// A tier as people name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTier {
+    /// What the age is counted from.
+    pub basis: TierBasis,
+    /// Days.
+    pub days: u32,
+    /// Name of the store that BLOBs of that age move to.
+    pub store: String,
+}
+
+/// What to change in a policy; what is absent stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyChange {
+    /// The store that new BLOBs go to, by name.
+    pub active_store: Option<String>,
+    /// BLOBs smaller than this many bytes stay in the content database.
+    pub minimum_size: Option<u64>,
+    /// File types whose BLOBs leave the content database; an empty list means all.
+    pub types: Option<Vec<String>>,
+    /// Where BLOBs move as they age; an empty list means nowhere.
+    pub tiers: Option<Vec<NamedTier>>,
+    /// Forget what the policy said before, so that what is not given here comes from the policy above.
+    pub reset: bool,
+}
+
+/// What applies to new BLOBs somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoragePolicy {
+    /// `database`, `collection` or `library`.
+    pub kind: &'static str,
+    /// Identifier of the content database, site collection or library.
+    pub target: Id,
+    /// Name of the content database, or path of the site collection or library.
+    pub name: String,
+    /// Name of the content database that it is in.
+    pub database: String,
+    /// Name of the store that BLOBs go to.
+    pub active_store: String,
+    /// BLOBs smaller than this many bytes stay in the database.
+    pub minimum_size: u64,
+    /// File types whose BLOBs leave the database; all when empty.
+    pub types: Vec<String>,
+    /// Where BLOBs move as they age.
+    pub tiers: Vec<NamedTier>,
+    /// What of this it says itself; the rest comes from above.
+    pub own: PolicyChange,
+}
+
+/// A target that was found.
+struct Found {
+    kind: &'static str,
+    id: Id,
+    name: String,
+    database: Id,
+    collection: Id,
+    library: Id,
+}
+
+impl Session {
+    /// The policies of all content databases, and of each site collection and library that has its own, databases first.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn storage_policies(&self) -> Result<Vec<StoragePolicy>> {
+        self.require_farm_administrator("see storage policies")?;
+        let map = self.map().await?;
+        let mut found: Vec<Found> =
+            map.databases.iter().map(|content| in_database(content.row.id, &content.row.name)).collect();
+        let is_open = |row: &&site_collection::SiteCollectionRow| map.database(row.database_id).is_ok();
+        for collection in map.collections.iter().filter(|row| map.policies.contains_key(&row.id)).filter(is_open) {
+            found.push(in_collection(collection));
+        }
+        let is_library = |id: &Id| map.collection(*id).is_err() && map.database(*id).is_err();
+        let mut libraries: Vec<Id> = map.policies.keys().copied().filter(is_library).collect();
+        libraries.sort_unstable();
+        for id in libraries {
+            // A library that was deleted has no place any more; its policy goes with its next change.
+            if let Ok(library) = self.policy_library(&id.into()).await {
+                found.push(library);
+            }
+        }
+        found.iter().map(|found| describe(&map, found)).collect()
+    }
+
+    /// What applies to new BLOBs of a target, wherever it comes from.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`.
+    pub async fn storage_policy(&self, target: &PolicyTarget) -> Result<StoragePolicy> {
+        self.require_farm_administrator("see storage policies")?;
+        let found = self.policy_target(target).await?;
+        describe(&*self.map().await?, &found)
+    }
+
+    /// What applies to new BLOBs of a library, for those who manage it.
+    ///
+    /// Errors: `NotFound`; `Forbidden`; `Invalid` for what is no library.
+    pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
+        self.locate(target).await?.require(Right::ManageLibraries)?;
+        let found = self.policy_library(target).await?;
+        describe(&*self.map().await?, &found)
+    }
+
+    /// Changes a policy for the uploads that begin from now on; what is stored stays where it is.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound` naming the database, site, library or store that
+    /// there is not; `Conflict` for a store that takes no new BLOBs; `Invalid` for rules that mean nothing; what a store says that is
+    /// named anew and gives no answer.
+    pub async fn set_storage_policy(&self, target: &PolicyTarget, change: PolicyChange) -> Result<StoragePolicy> {
+        self.require_farm_administrator("change storage policies")?;
+        let found = self.policy_target(target).await?;
+        self.require_answers(&found, &change).await?;
+        let minimum_size = change.minimum_size.map(i64::try_from).transpose();
+        let minimum_size = minimum_size.map_err(|_| Error::invalid("the minimum size is greater than any document"))?;
+        let actor = self.principal.id;
+        let (id, kind, name) = (found.id, found.kind, found.name.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            let stores = farm::stores(transaction)?;
+            let active = change.active_store.as_ref().map(|name| writable(&stores, name)).transpose()?;
+            let tiers = change.tiers.as_ref().map(|tiers| tiers.iter().map(|tier| resolve(&stores, tier)).collect());
+            let rules = StorageRules { types: change.types.clone(), tiers: tiers.transpose()? }.checked()?;
+            let old = policy::list(transaction)?.into_iter().find(|row| row.target_id == id && !change.reset);
+            let old_rules = old.as_ref().map(|row| StorageRules::from_text(&row.rules)).transpose()?;
+            let mut row = PolicyRow {
+                target_id: id,
+                target_kind: kind.to_owned(),
+                store_id: active.or(old.as_ref().and_then(|row| row.store_id)),
+                minimum_size: minimum_size.or(old.as_ref().and_then(|row| row.minimum_size)),
+                rules: rules.or(&old_rules.unwrap_or_default()).to_text(),
+            };
+            if kind == "database" {
+                // A content database always says where its BLOBs go, in its own row.
+                let databases = farm::databases(transaction)?;
+                let present = databases
+                    .iter()
+                    .find(|database| database.id == id)
+                    .ok_or_else(|| Error::not_found(format!("the content database \"{name}\" was removed")))?;
+                let store = row.store_id.take().unwrap_or(present.active_store_id);
+                let minimum = row.minimum_size.take().unwrap_or(present.minimum_size);
+                farm::update_policy(transaction, id, store, minimum)?;
+            }
+            let now = Timestamp::now();
+            let says_nothing = row.rules == StorageRules::default().to_text();
+            if row.store_id.is_none() && row.minimum_size.is_none() && says_nothing {
+                policy::delete(transaction, id)?;
+            } else {
+                policy::put(transaction, &row, now, actor)?;
+            }
+            event::record(transaction, now, actor, "storage.policy", &format!("{kind} {name}"), &words(&change))
+        };
+        self.repository.inner.configuration.write(write).await?;
+        self.repository.refresh_map().await?;
+        describe(&*self.repository.map().await?, &found)
+    }
+
+    /// Asks the stores that a policy did not name before: uploads are not sent to one that gives no answer.
+    async fn require_answers(&self, found: &Found, change: &PolicyChange) -> Result<()> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let own = describe(&map, found)?.own;
+        let tiers =
+            |policy: &PolicyChange| policy.tiers.iter().flatten().map(|tier| tier.store.clone()).collect::<Vec<_>>();
+        let known: Vec<String> = own.active_store.iter().cloned().chain(tiers(&own)).collect();
+        let named = change.active_store.iter().cloned().chain(tiers(change));
+        for name in named.filter(|name| !known.contains(name)) {
+            let Some((row, _)) = map.stores.iter().find(|(row, _)| row.name == name && row.kind != "database") else {
+                continue;
+            };
+            match self.repository.inner.open_store(row, false).await {
+                Ok(store) => store.close().await,
+                Err(error) => {
+                    let said = format!("no policy can send BLOBs to the store \"{name}\" now: {}", error.message());
+                    return Err(Error::new(error.kind(), said).with_source(error).with_code("store_away"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn policy_target(&self, target: &PolicyTarget) -> Result<Found> {
+        let map = self.map().await?;
+        match target {
+            PolicyTarget::Database(name) => {
+                let found = map.database_named(Some(name))?;
+                Ok(in_database(found.row.id, &found.row.name))
+            }
+            PolicyTarget::SiteCollection(path) => match map.collection_of(path) {
+                Some((collection, names)) if names == path.names().len() => Ok(in_collection(collection)),
+                _ => Err(Error::not_found(format!("there is no site collection at \"{path}\""))),
+            },
+            PolicyTarget::SiteCollectionId(id) => map.collection(*id).map(in_collection),
+            PolicyTarget::Library(target) => self.policy_library(target).await,
+        }
+    }
+
+    async fn policy_library(&self, target: &Target) -> Result<Found> {
+        let located = self.locate(target).await?;
+        located.require_kind(NodeKind::Library)?;
+        Ok(Found {
+            kind: "library",
+            id: located.node().id,
+            name: located.path(),
+            database: located.content.row.id,
+            collection: located.collection.id,
+            library: located.node().id,
+        })
+    }
+}
+
+fn in_database(id: Id, name: &str) -> Found {
+    Found { kind: "database", id, name: name.to_owned(), database: id, collection: Id::NONE, library: Id::NONE }
+}
+
+fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
+    Found {
+        kind: "collection",
+        id: row.id,
+        name: row.path.clone(),
+        database: row.database_id,
+        collection: row.id,
+        library: Id::NONE,
+    }
+}
+
+fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
+    let content = map.database(found.database)?;
+    let Effective { store, minimum_size, rules } = map.effective_policy(content, found.collection, found.library);
+    let named = |tiers: Vec<Tier>| {
+        let name = |tier: &Tier| NamedTier { basis: tier.basis, days: tier.days, store: map.store_name(tier.store) };
+        tiers.iter().map(name).collect::<Vec<_>>()
+    };
+    let said = map.policies.get(&found.id);
+    let mut own = PolicyChange {
+        active_store: said.and_then(|policy| policy.store).map(|store| map.store_name(store)),
+        minimum_size: said.and_then(|policy| policy.minimum_size).map(crate::content::view::size),
+        types: said.and_then(|policy| policy.rules.types.clone()),
+        tiers: said.and_then(|policy| policy.rules.tiers.clone()).map(named),
+        reset: false,
+    };
+    if found.kind == "database" {
+        own.active_store = Some(map.store_name(store));
+        own.minimum_size = Some(minimum_size);
+    }
+    Ok(StoragePolicy {
+        kind: found.kind,
+        target: found.id,
+        name: found.name.clone(),
+        database: content.row.name.clone(),
+        active_store: map.store_name(store),
+        minimum_size,
+        types: rules.types.unwrap_or_default(),
+        tiers: named(rules.tiers.unwrap_or_default()),
+        own,
+    })
+}
+
+fn named<'a>(stores: &'a [StoreRow], name: &str) -> Result<&'a StoreRow> {
+    stores.iter().find(|store| store.name == name).ok_or_else(|| {
+        let names: Vec<&str> = stores.iter().map(|store| store.name.as_str()).collect();
+        Error::not_found(format!("there is no BLOB store \"{name}\"; there are: {}", names.join(", ")))
+    })
+}
+
+fn writable(stores: &[StoreRow], name: &str) -> Result<Id> {
+    let store = named(stores, name)?;
+    if store.state != "active" {
+        return Err(Error::conflict(format!(
+            "the BLOB store \"{name}\" is {}: activate it first, or name another one",
+            store.state
+        ))
+        .with_code("store_not_active"));
+    }
+    Ok(store.id)
+}
+
+fn resolve(stores: &[StoreRow], tier: &NamedTier) -> Result<Tier> {
+    Ok(Tier { basis: tier.basis, days: tier.days, store: writable(stores, &tier.store)? })
+}
+
+/// A change in words, for the audit log.
+fn words(change: &PolicyChange) -> String {
+    let mut words = Vec::new();
+    if change.reset {
+        words.push("as above".to_owned());
+    }
+    words.extend(change.active_store.as_ref().map(|store| format!("BLOBs go to {store}")));
+    words.extend(change.minimum_size.map(|bytes| format!("from {} on", model::counted(bytes, "byte"))));
+    words.extend(change.types.as_ref().map(|types| match types.is_empty() {
+        true => "of all types".to_owned(),
+        false => format!("of types {}", types.join(", ")),
+    }));
+    if let Some(tiers) = &change.tiers {
+        words.extend(tiers.iter().map(|tier| {
+            let days = model::counted(tier.days.into(), "day");
+            format!("{days} {} to {}", tier.basis.as_str(), tier.store)
+        }));
+    }
+    words.join(", ")
+}
+
+/// Names of what still relies on a store for new BLOBs, for whoever wants to close it.
+pub(crate) fn users_of(map: &Map, store: Id) -> Vec<String> {
+    let mut users = Vec::new();
+    for row in map.database_rows().filter(|row| row.active_store_id == store) {
+        users.push(format!("the content database \"{}\"", row.name));
+    }
+    for (id, policy) in &map.policies {
+        let tiers = policy.rules.tiers.as_deref().unwrap_or_default();
+        if policy.store == Some(store) || tiers.iter().any(|tier| tier.store == store) {
+            let collection = map.collection(*id).ok().map(|row| format!("the site collection \"{}\"", row.path));
+            let database = map.database_rows().find(|row| row.id == *id);
+            let database = database.map(|row| format!("the tiers of \"{}\"", row.name));
+            users.push(collection.or(database).unwrap_or_else(|| format!("the library {id}")));
+        }
+    }
+    users.sort();
+    users
+}

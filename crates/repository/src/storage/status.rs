@@ -1,0 +1,217 @@
+//! What the farm holds where.
+
+use std::collections::BTreeMap;
+
+use blobs::{BlobStore, Usage};
+use database::configuration::farm::StoreRow;
+use database::content::{blob, tree};
+use futures_util::future::join_all;
+use model::{Error, Id, Result, Right, Timestamp};
+
+use crate::content::view::size;
+use crate::farm::repository::DATABASE_STORE;
+use crate::storage::settings::KEYS;
+use crate::storage::usage_cache::Reading;
+use crate::{Repository, Session, Target};
+
+/// A content database and what it refers to.
+#[derive(Clone, Debug)]
+pub struct DatabaseStatus {
+    /// Name.
+    pub name: String,
+    /// `sqlite` or `postgres`.
+    pub engine: &'static str,
+    /// What is wrong with it: it is not open, damaged, or gives no answer. `references` may be empty then.
+    pub trouble: Option<String>,
+    /// Bytes of the database itself; none when it cannot be asked.
+    pub bytes: Option<u64>,
+    /// BLOBs smaller than this stay in the database.
+    pub minimum_size: u64,
+    /// Name of the store that new BLOBs go to.
+    pub active_store: String,
+    /// For each store: its name, number of BLOBs referred to, their bytes.
+    pub references: Vec<(String, u64, u64)>,
+}
+
+/// A BLOB store and what it holds.
+#[derive(Clone, Debug)]
+pub struct StoreStatus {
+    /// Identifier.
+    pub id: Id,
+    /// Name.
+    pub name: String,
+    /// Kind of its provider.
+    pub kind: String,
+    /// `active`, `read-only` or `draining`.
+    pub state: String,
+    /// Where it is.
+    pub location: String,
+    /// Settings of its provider by name. Credentials and keys are not among them.
+    pub settings: BTreeMap<String, String>,
+    /// Whether it has credentials or keys.
+    pub has_secrets: bool,
+    /// Whether new BLOBs are encrypted before they are stored.
+    pub encrypted: bool,
+    /// What it holds; none when it does not answer, was not asked, or is being counted for the first time.
+    pub usage: Option<Usage>,
+    /// When that was counted.
+    pub counted_at: Option<Timestamp>,
+    /// Why it does not answer, when it was asked and does not.
+    pub trouble: Option<String>,
+}
+
+impl Session {
+    /// Number of documents below an item and bytes of their latest versions; needs the right to manage the site, since it
+    /// counts what the caller may not see too. Takes long for millions.
+    pub async fn contents(&self, target: &Target) -> Result<(u64, u64)> {
+        let located = self.locate(target).await?;
+        located.require(Right::ManageSite)?;
+        let id = located.node().id;
+        let (documents, bytes) = located.content.database.read_long(move |reader| tree::contents(reader, id)).await?;
+        Ok((size(documents), size(bytes)))
+    }
+
+    /// Decides whether the caller may see what the servers of the farm do, in figures that each server keeps for itself.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub fn may_see_figures(&self) -> Result<()> {
+        self.require_farm_administrator("see the figures of the farm's servers")
+    }
+
+    /// Content databases and stores of the farm. A server asks stores for a moment and tells what was counted last; a command waits
+    /// until all are counted.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn storage_status(&self) -> Result<(Vec<DatabaseStatus>, Vec<StoreStatus>)> {
+        let databases = self.database_status().await?;
+        let map = self.map().await?;
+        let ask = async |(row, store): &(StoreRow, Option<BlobStore>)| -> Result<StoreStatus> {
+            let reading = self.reading(row, store.as_ref()).await;
+            let (usage, counted_at) = reading.usage.unzip();
+            Ok(StoreStatus { usage, counted_at, trouble: reading.trouble, ..self.described(row).await? })
+        };
+        let stores = join_all(map.stores.iter().map(ask)).await.into_iter().collect::<Result<_>>()?;
+        Ok((databases, stores))
+    }
+
+    /// What a store holds, as far as it can be told now.
+    pub(crate) async fn reading(&self, row: &StoreRow, store: Option<&BlobStore>) -> Reading {
+        let inner = &self.repository.inner;
+        match store {
+            Some(store) => inner.gauges.read(row.id, store, inner.serving).await,
+            None if row.id == DATABASE_STORE => match self.database_store_usage().await {
+                Ok(usage) => Reading { usage: Some((usage, Timestamp::now())), trouble: None },
+                Err(error) => Reading { usage: None, trouble: Some(error.message().to_owned()) },
+            },
+            None => {
+                let trouble = format!("there is no BLOB store of this farm in {}", row.location);
+                Reading { usage: None, trouble: Some(trouble) }
+            }
+        }
+    }
+
+    /// Content databases of the farm.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn database_status(&self) -> Result<Vec<DatabaseStatus>> {
+        self.require_farm_administrator("see the farm's storage")?;
+        let map = self.map().await?;
+        let name_of = |id: Id| {
+            let found = map.stores.iter().find(|(row, _)| row.id == id);
+            found.map_or_else(|| id.to_string(), |(row, _)| row.name.clone())
+        };
+        let mut databases = Vec::new();
+        for content in &map.databases {
+            let totals = content.database.read_long(blob::totals).await;
+            let bytes = content.database.size_bytes().await;
+            let trouble = totals.as_ref().err().or(bytes.as_ref().err()).map(Error::report);
+            let totals = totals.unwrap_or_default();
+            databases.push(DatabaseStatus {
+                name: content.row.name.clone(),
+                engine: content.database.engine().as_str(),
+                trouble: content.database.damage().map(|damage| damage.report.clone()).or(trouble),
+                bytes: bytes.ok(),
+                minimum_size: size(content.row.minimum_size),
+                active_store: name_of(content.row.active_store_id),
+                references: totals.into_iter().map(|(id, n, bytes)| (name_of(id), size(n), size(bytes))).collect(),
+            });
+        }
+        for absent in &map.absent {
+            databases.push(DatabaseStatus {
+                name: absent.row.name.clone(),
+                engine: self.repository.inner.place_of(&absent.row)?.engine().as_str(),
+                trouble: Some(absent.message().to_owned()),
+                bytes: None,
+                minimum_size: size(absent.row.minimum_size),
+                active_store: name_of(absent.row.active_store_id),
+                references: Vec::new(),
+            });
+        }
+        Ok(databases)
+    }
+
+    /// Names of the content databases that are not open or not believed: figures and lists for administrators lack what
+    /// is in them.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn databases_away(&self) -> Result<Vec<String>> {
+        self.require_farm_administrator("see the farm's storage")?;
+        self.repository.databases_away().await
+    }
+
+    /// The stores of the farm, none of which is asked what it holds: that may take long.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
+        self.require_farm_administrator("see the farm's storage")?;
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        join_all(map.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()
+    }
+
+    /// A store that was not asked what it holds.
+    async fn described(&self, row: &StoreRow) -> Result<StoreStatus> {
+        // Where its secrets cannot be opened, nobody can change its keys either.
+        let encrypted = row.secret.is_some()
+            && self.repository.inner.store_settings(row).await.is_ok_and(|(_, secrets)| secrets.contains_key(KEYS));
+        Ok(StoreStatus {
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            state: row.state.clone(),
+            location: row.location.clone(),
+            settings: crate::storage::provider::settings_from(row.settings.as_bytes(), &row.name)?,
+            has_secrets: row.secret.is_some(),
+            encrypted,
+            usage: None,
+            counted_at: None,
+            trouble: None,
+        })
+    }
+
+    async fn database_store_usage(&self) -> Result<Usage> {
+        let mut sum = Usage::default();
+        for content in &self.map().await?.databases {
+            let usage = content.own_store.usage().await?;
+            sum.blobs += usage.blobs;
+            sum.content_bytes += usage.content_bytes;
+            sum.disk_bytes += usage.disk_bytes;
+        }
+        Ok(sum)
+    }
+}
+
+impl Repository {
+    /// Names of the content databases that are not open or not believed, as far as this process knows; nothing is
+    /// asked.
+    ///
+    /// # Errors
+    /// Those of reading the map of the farm for the first time.
+    pub async fn databases_away(&self) -> Result<Vec<String>> {
+        let map = self.map().await?;
+        let damaged = map.databases.iter().filter(|content| content.database.damage().is_some());
+        let mut names = map.away();
+        names.extend(damaged.map(|content| content.row.name.clone()));
+        Ok(names)
+    }
+}

@@ -1,0 +1,385 @@
+//! Opens the BLOB stores of the farm up, closes them, and removes them.
+//!
+//! A removal has a number, which stands in the configuration until the store is forgotten. Whoever opens the store
+//! up, or begins another removal, takes that number away first; a removal whose number is gone forgets nothing. One
+//! that was cut short is taken up again by another removal, or called off by opening the store up.
+
+use std::time::{Duration, Instant};
+
+use blobs::{BlobStore, Page};
+use database::configuration::farm::{self, StoreRow};
+use database::configuration::{event, policy};
+use database::content::{blob, reclaim};
+use database::{Alone, Reader, Transaction};
+use model::{Error, Id, Result, StorageRules, Timestamp, counted};
+use tracing::Instrument;
+
+use crate::Session;
+use crate::farm::registry::Map;
+use crate::farm::repository::{DATABASE_STORE, FILES_STORE};
+use crate::storage::policies::users_of;
+
+/// The right to open stores up, close them, and remove them.
+pub(crate) const STORES: &str = "stores";
+/// Longest wait for that right. A removal holds it to its end, which waits for the store.
+const WAITS: Duration = Duration::from_secs(3);
+/// Time between two questions for it.
+const LOOK: Duration = Duration::from_millis(50);
+/// Longest time that a removal gives a store to say whether anything is in it: nobody else changes a store meanwhile.
+const ANSWERS: Duration = Duration::from_secs(30);
+
+/// Whether a BLOB store takes new BLOBs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreState {
+    /// It does, where a policy says so.
+    Active,
+    /// What lies in it stays readable.
+    ReadOnly,
+    /// The same, and what lies in it is on its way to other stores.
+    Draining,
+}
+
+impl StoreState {
+    /// The stored and public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::ReadOnly => "read-only",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+/// A removal under way.
+struct Removal {
+    number: Id,
+    row: StoreRow,
+}
+
+impl Session {
+    /// Opens a store up for new BLOBs, or closes it.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when a policy still sends new
+    /// BLOBs to a store that is to be closed, naming the policies, and with code `store_busy` while one is being
+    /// removed; `Unavailable` with code `database_away` when it is to be opened and a content database is away.
+    pub async fn set_store_state(&self, name: &str, state: StoreState) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let alone = self.alone_with_stores(name).await?;
+        let (session, name) = (self.clone(), name.to_owned());
+        to_its_end(async move {
+            let changed = session.change_state(&alone, &name, state).await;
+            alone.release().await;
+            changed?;
+            session.repository.refresh_map().await
+        })
+        .await
+    }
+
+    async fn change_state(&self, alone: &Alone, name: &str, state: StoreState) -> Result<()> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?;
+        if state != StoreState::Active {
+            if row.id == DATABASE_STORE {
+                return Err(Error::conflict(
+                    "the content databases always take what is smaller than the minimum size of their policy: set the \
+                     minimum size to 0 to keep new BLOBs out of them",
+                )
+                .with_code("store_in_use"));
+            }
+            let users = users_of(&map, row.id);
+            if !users.is_empty() {
+                return Err(Error::conflict(format!(
+                    "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
+                    users.join(", ")
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
+        if state == StoreState::Active {
+            // One that is away would go on refusing what goes to the store.
+            map.require_all()?;
+            let called = subject.clone();
+            // A removal that was cut short closed it. Should that one live after all, it must not come to its end.
+            let call_off = move |transaction: &mut Transaction<'_>| {
+                farm::change_directory(transaction)?;
+                if farm::stores(transaction)?.iter().all(|row| row.id != id) {
+                    return Err(forgotten(&called));
+                }
+                farm::end_removal(transaction, id)
+            };
+            self.repository.inner.configuration.write(call_off).await?;
+            reopen_store(alone, &map, id).await?;
+        }
+        let change = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            if state != StoreState::Active && is_named(transaction, id)? {
+                return Err(named_meanwhile(&subject));
+            }
+            if !farm::set_store_state(transaction, id, state.as_str())? {
+                return Err(forgotten(&subject));
+            }
+            event::record(transaction, Timestamp::now(), actor, "store.state", &subject, state.as_str())
+        };
+        self.repository.inner.configuration.write(change).await
+    }
+
+    /// Makes the farm forget a store. Its bytes are left where they are. A removal that was cut short is taken up.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` while it is active, while documents
+    /// refer to BLOBs in it, while a policy names it, and, unless `force` is set, while BLOBs lie in it that nothing
+    /// refers to; with code `store_busy` while a store is being removed or its state changed.
+    pub async fn remove_store(&self, name: &str, force: bool) -> Result<()> {
+        self.require_farm_administrator("remove BLOB stores")?;
+        let alone = self.alone_with_stores(name).await?;
+        let (session, name) = (self.clone(), name.to_owned());
+        to_its_end(async move {
+            let removed = session.remove_alone(&alone, &name, force).await;
+            alone.release().await;
+            let store = removed?;
+            session.repository.refresh_map().await?;
+            if let Some(store) = store {
+                store.close().await;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove_alone(&self, alone: &Alone, name: &str, force: bool) -> Result<Option<BlobStore>> {
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?.clone();
+        if row.id == DATABASE_STORE || row.id == FILES_STORE {
+            return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
+                .with_code("store_in_use"));
+        }
+        if row.state == StoreState::Active.as_str() {
+            return Err(still_active(name));
+        }
+        map.require_all()?;
+        let removal = self.begin_removal(row).await?;
+        match self.forget_store(alone, &map, &removal, force).await {
+            // It may be gone.
+            Err(error) if error.code() == "outcome_unknown" => Err(error),
+            Err(error) => {
+                if let Err(closed) = self.give_up(alone, &map, &removal).await {
+                    let told = closed.report();
+                    tracing::warn!(
+                        store = name,
+                        error = told,
+                        "a store that was not removed takes nothing until it is activated"
+                    );
+                }
+                Err(error)
+            }
+            removed => removed,
+        }
+    }
+
+    /// Notes that a removal begins, which calls off one that was cut short.
+    async fn begin_removal(&self, row: StoreRow) -> Result<Removal> {
+        let removal = Removal { number: self.repository.next_id(), row };
+        let (number, row) = (removal.number, removal.row.clone());
+        let begin = move |transaction: &mut Transaction<'_>| {
+            // One after another with whoever changes policies and stores, on several servers too.
+            farm::change_directory(transaction)?;
+            require_unused(transaction, &row)?;
+            farm::begin_removal(transaction, row.id, number)
+        };
+        self.repository.inner.configuration.write(begin).await?;
+        Ok(removal)
+    }
+
+    /// Forgets a store to which nothing refers, and to which no upload that is under way can refer any more. Returns
+    /// it, if it is open.
+    async fn forget_store(
+        &self,
+        alone: &Alone,
+        map: &Map,
+        removal: &Removal,
+        force: bool,
+    ) -> Result<Option<BlobStore>> {
+        let (id, name) = (removal.row.id, removal.row.name.clone());
+        for content in &map.databases {
+            alone.require().await?;
+            content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
+            content.database.write(reclaim::wait_for_references).await?;
+            let totals = content.database.read_long(blob::totals).await?;
+            if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
+                return Err(Error::conflict(format!(
+                    "\"{name}\" still holds {} of the content database \"{}\": drain it first",
+                    counted(crate::content::view::size(*count), "BLOB"),
+                    content.row.name
+                ))
+                .with_code("store_in_use"));
+            }
+        }
+        let store = map.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
+        if !force {
+            let store = store.as_ref().ok_or_else(|| silent(&name))?;
+            require_empty(store.enumerate(None, 1), &name, ANSWERS).await?;
+        }
+        let asked: Vec<Id> = map.databases.iter().map(|content| content.row.id).collect();
+        // Nobody deletes copies in it while the farm forgets it, and whoever deletes later finds that it is forgotten.
+        let deleting = self.repository.inner.alone_to_delete("no BLOB store can be removed").await?;
+        alone.require().await?;
+        deleting.require().await?;
+        let (number, actor, row) = (removal.number, self.principal.id, removal.row.clone());
+        let remove = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            require_ours(transaction, &row, number, &asked)?;
+            farm::delete_store(transaction, row.id)?;
+            event::record(transaction, Timestamp::now(), actor, "store.remove", &row.name, &row.location)
+        };
+        self.repository.inner.configuration.write(remove).await?;
+        deleting.release().await;
+        // What is left is forgotten when deletions are taken up.
+        for content in &map.databases {
+            if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
+            {
+                let (database, error) = (&content.row.name, error.report());
+                tracing::warn!(store = name, database, error, "what waited in a removed store is not forgotten yet");
+            }
+        }
+        Ok(store)
+    }
+
+    /// Opens a store again that is not removed after all, unless somebody else has it in hand by now.
+    async fn give_up(&self, alone: &Alone, map: &Map, removal: &Removal) -> Result<()> {
+        let (number, id) = (removal.number, removal.row.id);
+        let give_up = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            let ours = farm::removal(transaction, id)? == Some(number)
+                && farm::stores(transaction)?.iter().any(|row| row.id == id);
+            if ours {
+                farm::end_removal(transaction, id)?;
+            }
+            Ok(ours)
+        };
+        match self.repository.inner.configuration.write_vital(give_up).await? {
+            true => reopen_store(alone, map, id).await,
+            false => Ok(()),
+        }
+    }
+
+    /// The right to change what becomes of stores, which one process of the farm has at a time.
+    async fn alone_with_stores(&self, name: &str) -> Result<Alone> {
+        let begun = Instant::now();
+        loop {
+            if let Some(alone) = self.repository.inner.configuration.alone(STORES).await? {
+                return Ok(alone);
+            }
+            if begun.elapsed() > WAITS {
+                return Err(Error::conflict(format!(
+                    "\"{name}\" was left as it is, since a BLOB store is being removed or its state changed at this \
+                     moment: try again when that is done"
+                ))
+                .with_code("store_busy"));
+            }
+            // sleep: the other process does not tell when it has done
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// Does work with a store in a task of its own. A caller that goes away leaves nothing half done, and gives the right to
+/// nobody else before the last of it is done.
+async fn to_its_end(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
+    let done = tokio::spawn(work.in_current_span()).await;
+    done.unwrap_or_else(|error| Err(Error::unavailable("work with a BLOB store was interrupted").with_source(error)))
+}
+
+/// Has the content databases take references to a store again.
+async fn reopen_store(alone: &Alone, map: &Map, id: Id) -> Result<()> {
+    for content in &map.databases {
+        alone.require().await?;
+        content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
+    }
+    Ok(())
+}
+
+/// Refuses to remove a store in which BLOBs lie, or that does not say so within a time.
+async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, within: Duration) -> Result<()> {
+    let listed = tokio::time::timeout(within, listing).await;
+    match listed.map_err(|_| silent(name))??.entries.first() {
+        None => Ok(()),
+        Some(entry) => Err(Error::conflict(format!(
+            "BLOBs that nothing refers to are in \"{name}\", such as {}: collect them first, or force the removal and \
+             leave them where they are",
+            entry.digest
+        ))
+        .with_code("store_not_empty")),
+    }
+}
+
+/// Refuses to remove a store that is active, that a policy names, or that the farm does not know any more.
+fn require_unused(reader: &mut Reader<'_>, row: &StoreRow) -> Result<()> {
+    let stores = farm::stores(reader)?;
+    let now = stores.iter().find(|now| now.id == row.id).ok_or_else(|| forgotten(&row.name))?;
+    if now.state == StoreState::Active.as_str() {
+        return Err(still_active(&row.name));
+    }
+    if is_named(reader, row.id)? {
+        return Err(named_meanwhile(&row.name));
+    }
+    Ok(())
+}
+
+/// Refuses to forget a store unless it is as the removal found it, and every content database that there is was asked.
+fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id]) -> Result<()> {
+    require_unused(reader, row)?;
+    if farm::removal(reader, row.id)? != Some(number) {
+        return Err(Error::conflict(format!(
+            "\"{}\" is not removed: somebody else activated it, or began to remove it, in the meantime",
+            row.name
+        ))
+        .with_code("store_busy"));
+    }
+    if let Some(added) = farm::databases(reader)?.iter().find(|database| !asked.contains(&database.id)) {
+        return Err(Error::conflict(format!(
+            "\"{}\" is not removed: the content database \"{}\" was added in the meantime. Try again",
+            row.name, added.name
+        ))
+        .with_code("store_busy"));
+    }
+    Ok(())
+}
+
+/// Returns whether a content database or any other policy names a store.
+fn is_named(reader: &mut Reader<'_>, store: Id) -> Result<bool> {
+    if farm::databases(reader)?.iter().any(|row| row.active_store_id == store) {
+        return Ok(true);
+    }
+    for row in policy::list(reader)? {
+        let tiers = StorageRules::from_text(&row.rules)?.tiers.unwrap_or_default();
+        if row.store_id == Some(store) || tiers.iter().any(|tier| tier.store == store) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn silent(name: &str) -> Error {
+    Error::unavailable(format!(
+        "\"{name}\" does not answer, so that nobody knows whether BLOBs are in it: try again, or force the removal"
+    ))
+}
+
+fn still_active(name: &str) -> Error {
+    Error::conflict(format!("\"{name}\" still takes new BLOBs: make it read-only or drain it first"))
+        .with_code("store_in_use")
+}
+
+fn named_meanwhile(name: &str) -> Error {
+    Error::conflict(format!("new BLOBs go to \"{name}\" by a storage policy: name another store there first"))
+        .with_code("store_in_use")
+}
+
+fn forgotten(name: &str) -> Error {
+    Error::not_found(format!("the BLOB store \"{name}\" was removed"))
+}
+
+#[cfg(test)]
+mod tests;

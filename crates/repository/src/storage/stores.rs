@@ -1,0 +1,315 @@
+//! BLOB stores of the farm: adding and changing them.
+
+use std::collections::BTreeMap;
+
+use blobs::{BlobStore, HANDED_OVER, ProbeReport};
+use database::Transaction;
+use database::configuration::event;
+use database::configuration::farm::{self, StoreRow};
+use model::{Error, Id, Name, Result, Timestamp};
+
+use crate::Session;
+use crate::farm::repository::DATABASE_STORE;
+use crate::locations::claim as place;
+use crate::storage::settings::{KEYS, check_retention, require_keys_kept, with_new_key};
+use crate::storage::store_states::StoreState;
+
+/// BLOBs of a place that becomes a store of which it is asked whether they can be read.
+const LOOKED_AT: usize = 16;
+
+/// A BLOB store to be added.
+#[derive(Clone, Debug, Default)]
+pub struct NewStore {
+    /// Unique name.
+    pub name: String,
+    /// Kind of its provider: `directory`, or one of the kinds of object storage.
+    pub kind: String,
+    /// Where it is: a directory (relative to the data directory), or bucket and prefix.
+    pub location: String,
+    /// Settings of its provider by name.
+    pub settings: BTreeMap<String, String>,
+    /// Credentials and keys by name; they are kept sealed.
+    pub secrets: BTreeMap<String, String>,
+    /// Whether BLOBs are encrypted before they are stored, with a key that is made now.
+    pub encrypt: bool,
+}
+
+impl Session {
+    /// Adds a BLOB store after opening it, which leaves the farm's mark in it. It takes BLOBs as soon as a policy names it.
+    /// Answers with its identifier.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `Invalid` for a bad name or setting; `Conflict` when the
+    /// name is taken or the place belongs to another farm or store; `Unavailable` when it does not answer.
+    pub async fn add_store(&self, mut new: NewStore) -> Result<Id> {
+        self.require_farm_administrator("add BLOB stores")?;
+        if !new.secrets.is_empty() {
+            self.require_fresh("set secrets of a store")?;
+        }
+        let (earlier, repetition) = (self.repetition.clone(), self.repetition.clone());
+        if let Some(added) = self.repository.inner.configuration.read(move |reader| earlier.find(reader)).await? {
+            return Ok(added);
+        }
+        if new.encrypt {
+            let keys = with_new_key(new.secrets.get(KEYS))?;
+            new.secrets.insert(KEYS.to_owned(), keys);
+        }
+        let name = Name::new(new.name.clone())?;
+        let row = self.store_row(self.repository.next_id(), &name, &new).await?;
+        refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
+        match row.kind.as_str() {
+            "directory" => self.require_place_of_its_own(&row).await?,
+            _ => self.require_prefix_of_its_own(&row).await?,
+        }
+        // Opening shows whether the place can be used, before the farm relies on it.
+        let opened = self.repository.inner.open_store(&row, true).await?;
+        let own = async {
+            opened.held().await.map_err(of_another_copy)?;
+            self.require_bucket_of_its_own(&row, &opened).await?;
+            require_keys(&row, &opened).await
+        };
+        let own = own.await;
+        opened.close().await;
+        own?;
+        let actor = self.principal.id;
+        let insert = move |transaction: &mut Transaction<'_>| {
+            if let Some(added) = repetition.find(transaction)? {
+                return Ok(added);
+            }
+            farm::change_directory(transaction)?;
+            refuse_known(&farm::stores(transaction)?, &row)?;
+            farm::insert_store(transaction, &row, Timestamp::now())?;
+            let detail = format!("{} at {}", row.kind, row.location);
+            event::record(transaction, Timestamp::now(), actor, "store.add", &row.name, &detail)?;
+            repetition.keep(transaction, row.id)?;
+            Ok(row.id)
+        };
+        let added = self.repository.inner.configuration.write(insert).await?;
+        self.repository.refresh_map().await?;
+        Ok(added)
+    }
+
+    /// Changes settings and credentials of a store while it is in use: what is given replaces what was there, an empty
+    /// text removes it. The next access uses them.
+    ///
+    /// Errors: those of [`Self::add_store`]; `NotFound`; `Conflict` with code `built_in` for the content databases. With settings that do not work nothing is changed.
+    pub async fn change_store(
+        &self,
+        name: &str,
+        settings: &BTreeMap<String, String>,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        if !secrets.is_empty() {
+            self.require_fresh("set secrets of a store")?;
+        }
+        let old = self.map().await?.store_named(name)?.clone();
+        if old.id == DATABASE_STORE {
+            return Err(Error::conflict(format!(
+                "the BLOB store \"{name}\" keeps BLOBs in the content databases and has no settings"
+            ))
+            .with_code("built_in"));
+        }
+        let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
+        let old_secrets = new_secrets.clone();
+        for (target, given) in [(&mut new_settings, settings), (&mut new_secrets, secrets)] {
+            for (key, value) in given {
+                match value.is_empty() {
+                    true => target.remove(key),
+                    false => target.insert(key.clone(), value.clone()),
+                };
+            }
+        }
+        require_keys_kept(name, &old_secrets, &new_secrets)?;
+        let new = NewStore {
+            name: old.name.clone(),
+            kind: old.kind.clone(),
+            location: old.location.clone(),
+            settings: new_settings,
+            secrets: new_secrets,
+            encrypt: false,
+        };
+        let row = self.store_row(old.id, &Name::new(old.name.clone())?, &new).await?;
+        let opened = self.repository.inner.open_store(&row, false).await?;
+        // With the same address it is the same place, and other stores need not answer for it.
+        let own = match settings.contains_key("endpoint") {
+            true => self.require_bucket_of_its_own(&row, &opened).await,
+            false => Ok(()),
+        };
+        opened.close().await;
+        own?;
+        let actor = self.principal.id;
+        let names: Vec<&str> = settings.keys().chain(secrets.keys()).map(String::as_str).collect();
+        let detail = names.join(", ");
+        let change = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            let now = farm::stores(transaction)?.into_iter().find(|now| now.id == old.id);
+            // A key that another change has made in the meantime must not get lost: BLOBs may be encrypted with it.
+            if now.is_none_or(|now| now.settings != old.settings || now.secret != old.secret) {
+                return Err(Error::conflict(format!(
+                    "the BLOB store \"{}\" was changed by somebody else at the same time: try again",
+                    row.name
+                )));
+            }
+            farm::set_store_place(transaction, &row)?;
+            event::record(transaction, Timestamp::now(), actor, "store.change", &row.name, &detail)
+        };
+        self.repository.inner.configuration.write(change).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Gives a store a new encryption key for the BLOBs that come from now on. Those that are there stay readable by the keys
+    /// that they were encrypted with.
+    ///
+    /// Errors: those of [`Self::change_store`]; `Conflict` for a store without encryption.
+    pub async fn rotate_store_key(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        let (_, secrets) = self.repository.inner.store_settings(&row).await?;
+        let keys = secrets.get(KEYS).ok_or_else(|| {
+            Error::conflict(format!(
+                "BLOBs in the store \"{name}\" are not encrypted, so that there is no key to rotate"
+            ))
+        })?;
+        let fresh = BTreeMap::from([(KEYS.to_owned(), with_new_key(Some(keys))?)]);
+        self.change_store(name, &BTreeMap::new(), &fresh).await
+    }
+
+    /// Writes, reads, lists and deletes a probe in a store, and tells how long each took.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Unavailable` when the store cannot be opened.
+    /// What goes wrong with the probe is in the report.
+    pub async fn test_store(&self, name: &str) -> Result<ProbeReport> {
+        self.require_farm_administrator("test BLOB stores")?;
+        self.repository.refresh_map().await?;
+        let map = self.repository.map().await?;
+        let row = map.store_named(name)?;
+        if row.id == DATABASE_STORE {
+            return Ok(map.database_named(None)?.own_store.test().await);
+        }
+        // Opened here, so that what prevents it is told.
+        let store = self.repository.inner.open_store(row, false).await?;
+        let report = store.test().await;
+        store.close().await;
+        Ok(report)
+    }
+
+    /// Makes the directory or bucket of a store that is lost for good a store again, an empty one.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when the store is there, or is that of the databases
+    /// themselves.
+    pub async fn make_store_anew(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("change BLOB stores")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        if row.id == DATABASE_STORE {
+            return Err(Error::conflict(format!(
+                "the store \"{name}\" is the content databases: they are restored, not made anew"
+            )));
+        }
+        match self.repository.inner.open_store(&row, false).await {
+            Err(error) if error.code() == "store_absent" => {}
+            Err(error) => return Err(error),
+            Ok(store) => {
+                store.close().await;
+                return Err(Error::conflict(format!("the BLOB store \"{name}\" is there: nothing was changed")));
+            }
+        }
+        self.repository.inner.open_store(&row, true).await?.close().await;
+        let (actor, subject) = (self.principal.id, row.name.clone());
+        let note = move |transaction: &mut Transaction<'_>| {
+            farm::change_directory(transaction)?;
+            event::record(transaction, Timestamp::now(), actor, "store.make_anew", &subject, &row.location)
+        };
+        self.repository.inner.configuration.write(note).await?;
+        self.repository.refresh_map().await
+    }
+
+    /// Takes a store back that another restoration of this farm holds, which can write to it no more when this answers, after six seconds.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when nobody else holds it; why it does not answer.
+    pub async fn take_store_over(&self, name: &str) -> Result<()> {
+        self.require_farm_administrator("take BLOB stores over")?;
+        let row = self.map().await?.store_named(name)?.clone();
+        let store = self.repository.inner.open_store(&row, false).await?;
+        let holder = self.repository.inner.holder.clone();
+        let before = store.hand_over(holder.clone()).await;
+        store.close().await;
+        if before? == holder {
+            return Err(Error::conflict(format!("nobody else holds the BLOB store \"{name}\": nothing was changed")));
+        }
+        let (actor, subject) = (self.principal.id, row.name.clone());
+        let note = move |transaction: &mut Transaction<'_>| {
+            event::record(transaction, Timestamp::now(), actor, "store.take_over", &subject, &row.location)
+        };
+        self.repository.inner.configuration.write(note).await?;
+        tokio::time::sleep(HANDED_OVER).await;
+        Ok(())
+    }
+
+    async fn store_row(&self, id: Id, name: &Name, new: &NewStore) -> Result<StoreRow> {
+        check_retention(&new.settings)?;
+        let secret = match new.secrets.is_empty() {
+            true => None,
+            false => Some(self.repository.inner.seal_secrets(id, &new.secrets).await?),
+        };
+        Ok(StoreRow {
+            id,
+            name: name.as_str().to_owned(),
+            kind: new.kind.clone(),
+            state: StoreState::Active.as_str().to_owned(),
+            location: new.location.clone(),
+            settings: crate::storage::provider::settings_text(&new.settings)?,
+            secret,
+        })
+    }
+}
+
+/// Refuses a place with BLOBs that are encrypted by a key which the store was not given: nobody could read them.
+async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
+    for entry in store.enumerate(None, LOOKED_AT).await?.entries {
+        let read = async { store.open(entry.digest, entry.size, None).await?.next_chunk().await };
+        match read.await {
+            Err(error) if error.code() == "store_key_missing" => {
+                return Err(Error::conflict(format!(
+                    "there are BLOBs in {} already, and {}, 64 hexadecimal digits, by --secret {KEYS}=KEY, or - for KEY to read it from the \
+                     standard input; without it, choose another place",
+                    row.location,
+                    error.message()
+                ))
+                .with_code("store_key_needed"));
+            }
+            // A check tells of everything else.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Says of a place that another restoration of the farm holds that it cannot be added here.
+fn of_another_copy(error: Error) -> Error {
+    match error.code() {
+        "store_taken_over" => Error::conflict(
+            "the place is a BLOB store of another restoration of this farm, which alone may write to it: choose an empty place, or \
+             remove what is there when nobody needs it any more",
+        )
+        .with_code("store_taken_over"),
+        _ => error,
+    }
+}
+
+/// Refuses a name or place that the farm has already.
+fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
+    let folded = model::fold(&new.name);
+    if known.iter().any(|row| model::fold(&row.name) == folded) {
+        return Err(Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code("name_taken"));
+    }
+    // A directory is one place whatever its settings are.
+    let same = |row: &&StoreRow| {
+        row.kind == new.kind
+            && row.location == new.location
+            && (row.kind == "directory" || row.settings == new.settings)
+    };
+    match known.iter().find(same) {
+        Some(row) => Err(place::taken(new, row)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,338 @@
+//! Resumable uploads: bytes that come in parts, over days and restarts, and become a document when all are there.
+//!
+//! A row in the content database says whose upload it is and what it will be; a file below `uploads/` in the data directory
+//! holds the bytes. The file is there before the row and goes after it, so that a crash leaves at most a file that
+//! [`Repository::tidy_uploads`] finds.
+
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
+mod partial;
+#[cfg(test)]
+mod tests;
+mod tidy;
+pub(crate) mod unfinished;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use database::content::upload::{self, UploadRow};
+use model::{Error, Id, Result, Timestamp};
+
+use crate::documents::{Destination, Saved, UploadOptions};
+use crate::farm::registry::ContentDatabase;
+use crate::{Repository, Session};
+use partial::{Partial, fault};
+
+/// Most uploads that one person has under way in one content database.
+const MOST_UPLOADS: i64 = 100;
+/// After this time an upload is forgotten, complete or not.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Bytes that are gathered before they are written.
+const GATHERED: usize = 1024 * 1024;
+/// Bytes after which a part is put on stable storage while more of it still comes.
+const COMMITTED: u64 = 32 * 1024 * 1024;
+
+/// How long a request waits for another that has the same upload, and how often it looks.
+const BUSY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// An upload that is under way, or was completed a short time ago.
+#[derive(Clone, Debug)]
+pub struct Resumable {
+    /// Its name in addresses; cannot be guessed.
+    pub id: String,
+    /// Bytes in all.
+    pub length: u64,
+    /// Bytes that are on stable storage.
+    pub offset: u64,
+    /// What the client said about it when it began, as it came.
+    pub metadata: String,
+    /// The document that came of it.
+    pub document: Option<Id>,
+    /// When it is forgotten.
+    pub expires_at: Timestamp,
+}
+
+impl Resumable {
+    /// Whether all bytes are there and the document is not.
+    pub fn is_due(&self) -> bool {
+        self.document.is_none() && self.offset == self.length
+    }
+}
+
+/// A part of an upload that is coming in. Dropping it keeps what was committed.
+pub struct Part {
+    partial: Partial,
+    length: u64,
+    received: u64,
+    gathered: Vec<Bytes>,
+    gathered_bytes: usize,
+    all_or_nothing: bool,
+}
+
+impl Session {
+    /// Begins an upload of `length` bytes in parts. The caller may store there now; whether they still may is asked again at
+    /// the end. `metadata` is kept for the client.
+    ///
+    /// Errors: as [`Session::begin_upload`]; `Exhausted` with code `too_many_uploads` when the caller has 100 under way, with
+    /// `too_much_unfinished` when these take more than they may.
+    pub async fn begin_resumable(
+        &self,
+        destination: &Destination,
+        options: UploadOptions,
+        length: u64,
+        metadata: &str,
+    ) -> Result<Resumable> {
+        let bytes = i64::try_from(length).map_err(|_| Error::invalid("an upload is at most 2^63 - 1 bytes long"))?;
+        let place = self.begin_upload(destination, options, Some(length)).await?.place();
+        let now = Timestamp::now();
+        let row = UploadRow {
+            id: format!("{}-{}", place.content.row.id, random()?),
+            owner_id: self.principal.id,
+            collection_id: place.collection,
+            parent_id: place.parent,
+            name: place.name.as_str().to_owned(),
+            length: bytes,
+            metadata: metadata.to_owned(),
+            node_id: None,
+            expires_at: now.after(KEPT),
+        };
+        // Until the row counts for itself.
+        let mut claim = self.repository.claim(self.principal.id);
+        claim.take(length).await?;
+        let (directory, name) = (self.repository.uploads(), row.id.clone());
+        blocking(move || Partial::create(&directory, &name, length)).await?;
+        let (kept, owner) = (row.clone(), row.owner_id);
+        let insert = move |transaction: &mut database::Transaction<'_>| {
+            if upload::count(transaction, owner)? >= MOST_UPLOADS {
+                return Err(Error::exhausted(format!(
+                    "you have {MOST_UPLOADS} uploads under way: complete or cancel one first"
+                ))
+                .with_code("too_many_uploads"));
+            }
+            upload::insert(transaction, &kept, now)
+        };
+        if let Err(error) = place.content.database.write(insert).await {
+            // Whether the row was written can be unknown; then the file must stay, and is tidied away if it was not.
+            if error.kind() != model::ErrorKind::Unavailable {
+                // What stays is tidied away later; the first error is the one to tell.
+                let _ = self.repository.remove_partial(&row.id).await;
+            }
+            return Err(error);
+        }
+        Ok(shown(row, 0))
+    }
+
+    /// One of the caller's uploads.
+    ///
+    /// Errors: `NotFound` for what is another's, expired or cancelled; `Locked` with code `upload_busy` while a part comes in.
+    pub async fn resumable(&self, id: &str) -> Result<Resumable> {
+        let (_, row) = self.own_upload(id).await?;
+        let offset = match row.node_id {
+            Some(_) => size(row.length),
+            None => self.repository.open_partial(id).await?.durable(),
+        };
+        Ok(shown(row, offset))
+    }
+
+    /// Takes the next part of one of the caller's uploads. With `all_or_nothing`, none of it counts before the end.
+    ///
+    /// Errors: `Conflict` with code `offset_mismatch` when `offset` is not where the upload stands; as [`Session::resumable`].
+    pub async fn append_upload(&self, id: &str, offset: u64, all_or_nothing: bool) -> Result<Part> {
+        let (content, row) = self.own_upload(id).await?;
+        content.database.require_room()?;
+        let mismatch = |stands: u64| {
+            Error::conflict(format!("the upload stands at byte {stands}: go on there")).with_code("offset_mismatch")
+        };
+        if row.node_id.is_some() {
+            return Err(mismatch(size(row.length)));
+        }
+        let partial = self.repository.open_partial(id).await?;
+        if partial.durable() != offset {
+            return Err(mismatch(partial.durable()));
+        }
+        Ok(Part {
+            partial,
+            length: size(row.length),
+            received: offset,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            all_or_nothing,
+        })
+    }
+
+    /// Makes the document of an upload whose bytes are all there; doing it again makes no other. None when it was done before.
+    ///
+    /// Errors: as [`Session::begin_upload`] and [`Upload::finish`](crate::Upload::finish); the bytes stay, so that it can be tried
+    /// again.
+    pub async fn complete_upload(
+        &self,
+        id: &str,
+        destination: &Destination,
+        mut options: UploadOptions,
+    ) -> Result<Option<Saved>> {
+        let (content, row) = self.own_upload(id).await?;
+        if row.node_id.is_some() {
+            return Ok(None);
+        }
+        let partial = self.repository.open_partial(id).await?;
+        let length = size(row.length);
+        if partial.durable() != length {
+            return Err(Error::conflict("the upload is not complete").with_code("offset_mismatch"));
+        }
+        options.idempotency_key = Some(format!("upload {id}"));
+        let mut upload = self.begin_upload(destination, options, Some(length)).await?.counted();
+        let mut offset = 0;
+        while offset < length {
+            let source = partial.clone();
+            let bytes = blocking(move || source.read(offset, GATHERED)).await?;
+            offset += bytes.len() as u64;
+            upload.write(bytes).await?;
+        }
+        let saved = upload.finish().await?;
+        let (word, node) = (row.id, saved.id);
+        content.database.write(move |transaction| upload::complete(transaction, &word, node)).await?;
+        self.repository.remove_partial(id).await?;
+        Ok(Some(saved))
+    }
+
+    /// Gives up one of the caller's uploads; a document that came of it stays.
+    pub async fn cancel_upload(&self, id: &str) -> Result<()> {
+        let (content, row) = self.own_upload(id).await?;
+        let _held = match row.node_id {
+            Some(_) => None,
+            None => Some(self.repository.open_partial(id).await?),
+        };
+        let word = row.id;
+        content.database.write_vital(move |transaction| upload::delete(transaction, &word)).await?;
+        self.repository.remove_partial(id).await
+    }
+
+    /// The row of one of the caller's uploads, and where it is.
+    async fn own_upload(&self, id: &str) -> Result<(Arc<ContentDatabase>, UploadRow)> {
+        let unknown = || Error::not_found("there is no such upload, or its time is over: begin a new one");
+        let content = self.repository.upload_database(id).await?.ok_or_else(unknown)?;
+        let word = id.to_owned();
+        let row = content.database.read(move |reader| upload::find(reader, &word)).await?;
+        let row = row.filter(|row| row.owner_id == self.principal.id && row.expires_at > Timestamp::now());
+        Ok((content, row.ok_or_else(unknown)?))
+    }
+}
+
+impl Part {
+    /// Takes the next bytes.
+    ///
+    /// Errors: `Invalid` with code `length_mismatch` when more come than were announced.
+    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        let total = self.received + self.gathered_bytes as u64 + bytes.len() as u64;
+        if total > self.length {
+            return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
+        }
+        self.gathered_bytes += bytes.len();
+        self.gathered.push(bytes);
+        if self.gathered_bytes >= GATHERED {
+            self.flush().await?;
+        }
+        if !self.all_or_nothing && self.received - self.partial.durable() >= COMMITTED {
+            self.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Puts all that came on stable storage; returns where the upload stands now.
+    pub async fn commit(&mut self) -> Result<u64> {
+        self.flush().await?;
+        if self.received > self.partial.durable() {
+            let (mut partial, end) = (self.partial.clone(), self.received);
+            self.partial = blocking(move || partial.commit(end).map(|()| partial)).await?;
+        }
+        Ok(self.received)
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let (partial, pieces, offset) = (self.partial.clone(), std::mem::take(&mut self.gathered), self.received);
+        blocking(move || partial.write(&pieces, offset)).await?;
+        self.received += std::mem::take(&mut self.gathered_bytes) as u64;
+        Ok(())
+    }
+}
+
+impl Repository {
+    fn uploads(&self) -> PathBuf {
+        self.inner.directory.join("uploads")
+    }
+
+    /// The content database that the identifier of an upload names; none when the farm has no such one.
+    async fn upload_database(&self, id: &str) -> Result<Option<Arc<ContentDatabase>>> {
+        let well_formed = id.len() <= 60 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+        let Some((database, _)) = id.split_once('-').filter(|_| well_formed) else { return Ok(None) };
+        let map = self.map().await?;
+        if let Some(absent) = map.absent.iter().find(|absent| absent.row.id.to_string() == database) {
+            return Err(absent.error());
+        }
+        Ok(map.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
+    }
+
+    /// Opens the file of an upload. Requests that only look hold it for a moment: they are waited for.
+    async fn open_partial(&self, id: &str) -> Result<Partial> {
+        let path = self.uploads().join(id);
+        let asked = Instant::now();
+        loop {
+            let place = path.clone();
+            match blocking(move || Partial::open(&place)).await {
+                Err(error) if error.code() == "upload_busy" && asked.elapsed() < BUSY => {
+                    // sleep: the other request does not tell when it has ended
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn remove_partial(&self, id: &str) -> Result<()> {
+        let path = self.uploads().join(id);
+        blocking(move || match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(fault("the bytes of an upload cannot be removed", error))
+            }
+            _ => Ok(()),
+        })
+        .await
+    }
+}
+
+fn shown(row: UploadRow, offset: u64) -> Resumable {
+    Resumable {
+        id: row.id,
+        length: size(row.length),
+        offset,
+        metadata: row.metadata,
+        document: row.node_id,
+        expires_at: row.expires_at,
+    }
+}
+
+fn size(bytes: i64) -> u64 {
+    crate::content::view::size(bytes)
+}
+
+/// 128 random bits in hexadecimal.
+fn random() -> Result<String> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::unavailable("the operating system gives no random numbers").with_source(error.to_string())
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(Error::unavailable("the server is ending: try again").with_source(error)),
+    }
+}

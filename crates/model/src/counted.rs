@@ -1,5 +1,10 @@
 //! Numbers of things in English messages.
 
+/// Returns a size or count that a database keeps as a signed number; 0 for a negative one.
+pub fn unsigned(stored: i64) -> u64 {
+    u64::try_from(stored).unwrap_or(0)
+}
+
 /// The number and the thing, which gets an `s` behind it unless it is one: `1 BLOB`, `0 BLOBs`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })

@@ -24,7 +24,7 @@ mod version;
 
 pub use accent::Accent;
 pub use column::{ColumnKind, ColumnValue};
-pub use counted::{counted, exact_size, readable_size};
+pub use counted::{counted, exact_size, readable_size, unsigned};
 pub use digest::Digest;
 pub use error::{Error, ErrorKind, Lack, Result};
 pub use id::{Id, IdRange, IdSource, id_time};

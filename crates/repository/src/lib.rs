@@ -19,33 +19,35 @@ mod storage;
 mod uploads;
 
 pub use content::columns::{Column, ColumnChange, ContentType, ValuesChange};
-pub use content::events::{AUDIT_ACTIONS, AuditFilter, Event};
+pub use content::event_detail::AUDIT_ACTIONS;
+pub use content::events::{AuditFilter, Event};
 pub use content::permissions::{Explanation, Grant, PermissionTable};
 pub use content::properties::{MAX_PROPERTY_CHARS, Property, PropertyChange};
 pub use content::recycle::{Bin, RecycledItem};
 pub use content::saved_views::{NewView, SavedView};
 pub use content::sharing::{LinkRule, NewLink, OpenedLink, ShareLink, UNPROVED_DAYS};
 pub use content::sites::{SiteChange, SiteCollection, SiteUsage};
-pub use content::view::{CheckOut, Item, Person, Version};
 pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
 };
-pub use farm::activity::{SERVER_LOCK, Watch};
+pub use farm::absent::{AbsentDatabase, DATABASE_AWAY};
+pub use farm::activity::Watch;
 pub use farm::advice::{database_from_backup, farm_from_backup};
-pub use farm::attach::{AbsentDatabase, DATABASE_AWAY};
 pub use farm::clean_up::{CleanedUp, RECYCLE_DAYS};
 pub use farm::databases::{DELETING, Readiness};
 pub use farm::health::{HEALTH_RULES, HealthFinding, HealthSubject, Severity};
 pub use farm::health_limits::HealthLimit;
 pub use farm::log::{FARM_ACTIONS, FarmFilter};
 pub use farm::missing::Missing;
-pub use farm::repository::{Created, DATABASE_STORE, Options, Repository};
+pub use farm::open::{Created, Options};
+pub use farm::repository::Repository;
 pub use farm::servers::Server;
 pub use import::{
     HashedBytes, ImportContent, ImportDocument, ImportFolder, ImportWriter, MAX_IMPORT_BATCH, NewFolder, Returned,
     ReturningDocument, ReturningVersion,
 };
+pub use items::item::{CheckOut, Item, Person, Version};
 pub use items::{
     BulkOutcome, Details, Filter, Found, Happening, Home, KnownSite, ListRequest, Listed, MOST_FOUND, Page, Sort,
     SortKey, Space, Transfer, Transferred, ValueTest, Wanted,
@@ -53,6 +55,7 @@ pub use items::{
 pub use jobs::{
     CheckWork, CollectWork, DEFAULT_WINDOW_DAYS, Figures, Job, JobError, JobRequest, MigrateWork, QUARANTINE_DAYS, Work,
 };
+pub use locations::markers::SERVER_LOCK;
 pub use locations::markers::{
     BACKUP_MARK, Marked, Sign, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
 };
@@ -62,6 +65,7 @@ pub use search::extract::{Content as TextContent, Extract as TextExtract, Format
 pub use search::sandbox::{Lack, Program, Sandbox, Turn};
 pub use session::caller::Session;
 pub use session::target::Target;
+pub use storage::built_in::DATABASE_STORE;
 pub use storage::faults::{BlobFault, FaultyDocument, note_unreadable};
 pub use storage::handle::{Storage, StorageDatabase};
 pub use storage::policies::{NamedTier, PolicyChange, PolicyTarget, StoragePolicy};

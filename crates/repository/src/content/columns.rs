@@ -5,7 +5,7 @@ use database::content::{collection, node};
 use database::{Reader, Transaction};
 use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::explain;
+use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 /// Most columns of one library.

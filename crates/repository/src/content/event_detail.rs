@@ -111,6 +111,58 @@ impl Detail {
     }
 }
 
+/// Everything that the audit log of a site collection can say.
+pub const AUDIT_ACTIONS: [&str; 45] = [
+    "column.change",
+    "column.create",
+    "column.delete",
+    "content-type.create",
+    "content-type.delete",
+    "document.check-in",
+    "document.check-out",
+    "document.create",
+    "document.discard",
+    "document.read",
+    "document.replace",
+    "folder.create",
+    "item.break-lock",
+    "item.columns",
+    "item.copy",
+    "item.delete",
+    "item.lock",
+    "item.move",
+    "item.properties",
+    "item.rename",
+    "item.restore",
+    "item.unlock",
+    "library.create",
+    "library.settings",
+    "link.create",
+    "link.revoke",
+    "link.use",
+    "permissions.break",
+    "permissions.grant",
+    "permissions.inherit",
+    "permissions.revoke",
+    "recycle.empty",
+    "recycle.expire",
+    "recycle.purge",
+    "site-collection.create",
+    "site.audit-reads",
+    "site.create",
+    "site.links",
+    "site.look",
+    "site.quota",
+    "version.delete",
+    "version.publish",
+    "version.restore",
+    "view.delete",
+    "view.save",
+];
+
+/// Tells that what was stored is a working copy.
+pub(crate) const WORKING_COPY: &str = "as working copy";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,8 @@ use database::content::library;
 use database::content::node::NodeRow;
 use model::{Id, MAX_PAGE, Result, Right, Timestamp, Versioning};
 
-use crate::content::event_detail::{Detail, Sight};
-use crate::items::Page;
+use crate::content::event_detail::{Detail, Sight, WORKING_COPY};
+use crate::items::page::Page;
 use crate::{Session, Target};
 
 /// Events that one call looks at, whether they match or not.
@@ -15,55 +15,6 @@ const LOOKED_AT: i64 = 200_000;
 /// Events of an item that one statement brings, and how many such steps there are at most.
 const BATCH: usize = 1_000;
 const STEPS: usize = 20;
-
-/// Everything that the audit log of a site collection can say.
-pub const AUDIT_ACTIONS: [&str; 45] = [
-    "column.change",
-    "column.create",
-    "column.delete",
-    "content-type.create",
-    "content-type.delete",
-    "document.check-in",
-    "document.check-out",
-    "document.create",
-    "document.discard",
-    "document.read",
-    "document.replace",
-    "folder.create",
-    "item.break-lock",
-    "item.columns",
-    "item.copy",
-    "item.delete",
-    "item.lock",
-    "item.move",
-    "item.properties",
-    "item.rename",
-    "item.restore",
-    "item.unlock",
-    "library.create",
-    "library.settings",
-    "link.create",
-    "link.revoke",
-    "link.use",
-    "permissions.break",
-    "permissions.grant",
-    "permissions.inherit",
-    "permissions.revoke",
-    "recycle.empty",
-    "recycle.expire",
-    "recycle.purge",
-    "site-collection.create",
-    "site.audit-reads",
-    "site.create",
-    "site.links",
-    "site.look",
-    "site.quota",
-    "version.delete",
-    "version.publish",
-    "version.restore",
-    "view.delete",
-    "view.save",
-];
 
 /// What is done to drafts and working copies before anything is published.
 const ABOUT_DRAFTS: [&str; 6] = [
@@ -75,8 +26,6 @@ const ABOUT_DRAFTS: [&str; 6] = [
     "version.restore",
 ];
 
-/// Tells that what was stored is a working copy.
-pub(crate) const WORKING_COPY: &str = "as working copy";
 /// The download of a document by somebody who has a link. Earlier events name who made the link.
 const BY_LINK: &str = "link.use";
 

@@ -6,7 +6,8 @@ use database::Transaction;
 use database::content::library;
 use model::{Error, LibrarySettings, NodeKind, Result, Right};
 
-use crate::session::locate::{Located, no_item};
+use crate::session::locate::Located;
+use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
 /// A library that the caller manages. What reaches all of it is decided on the library itself, whatever item in it was

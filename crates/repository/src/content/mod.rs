@@ -11,4 +11,3 @@ pub(crate) mod saved_views;
 pub(crate) mod sharing;
 pub(crate) mod shred;
 pub(crate) mod sites;
-pub(crate) mod view;

@@ -74,7 +74,7 @@ impl Session {
             if scope::of_node(transaction, id)?.is_some() {
                 return Err(Error::conflict("the item has its own permissions already").with_code("own_permissions"));
             }
-            let current = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?.scope_id;
+            let current = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?.scope_id;
             let (own, now) = (guard.next_id(), Timestamp::now());
             scope::insert(transaction, own, located.collection.id, id)?;
             if copy {
@@ -95,11 +95,11 @@ impl Session {
     pub async fn restore_inheritance(&self, target: &Target) -> Result<()> {
         self.change_permissions(target, |transaction, guard, located| {
             let id = located.node().id;
-            let row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
+            let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
             if row.parent_id.is_none() {
                 return Err(Error::conflict("the root site has nothing to inherit from").with_code("wrong_kind"));
             }
-            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
+            let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
             let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
             tree::set_scope(transaction, id, own, parent.scope_id)?;
             scope::delete(transaction, own)?;
@@ -182,9 +182,7 @@ impl Session {
     async fn change_permissions(
         &self,
         target: &Target,
-        mut change: impl FnMut(&mut Transaction<'_>, &crate::session::caller::Guard, &Located) -> Result<()>
-        + Send
-        + 'static,
+        mut change: impl FnMut(&mut Transaction<'_>, &crate::session::guard::Guard, &Located) -> Result<()> + Send + 'static,
     ) -> Result<()> {
         let found = self.locate(target).await?;
         let guard = self.guard([(&found, Right::ManagePermissions)])?;
@@ -220,7 +218,7 @@ fn inherits() -> Error {
 
 fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> {
     let node = located.node();
-    let from = scope::owner(reader, node.scope_id)?.ok_or_else(crate::session::locate::no_item)?;
+    let from = scope::owner(reader, node.scope_id)?.ok_or_else(crate::session::refusals::no_item)?;
     Ok(PermissionTable {
         own: from == node.id,
         from,

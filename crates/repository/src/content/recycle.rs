@@ -3,14 +3,15 @@
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, node, scope, tree};
 use database::{Reader, Transaction};
-use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp};
+use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp, unsigned};
 
 use crate::Session;
 use crate::content::shred;
-use crate::content::view::{Item, size};
-use crate::documents::{explain, held_parent};
-use crate::items::{Page, above, free_name, refuse_depth};
-use crate::session::caller::{Checked, Guard};
+use crate::items::item::Item;
+use crate::items::page::Page;
+use crate::items::tree::{above, free_name, held_parent, refuse_depth};
+use crate::session::guard::{Checked, Guard};
+use crate::session::refusals::explain;
 use crate::session::root::Root;
 
 /// Which recycle bin.
@@ -55,8 +56,8 @@ impl From<RecycledRow> for RecycledItem {
             kind: row.kind,
             name: row.name,
             path: row.path,
-            size: size(row.size),
-            documents: size(row.documents),
+            size: unsigned(row.size),
+            documents: unsigned(row.documents),
             deleted_at: row.deleted_at,
             deleted_by: row.deleted_by,
             second_stage: row.stage == Stage::Site,

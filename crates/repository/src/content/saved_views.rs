@@ -6,7 +6,7 @@ use database::content::saved_view::{self, SavedViewRow};
 use model::{Error, Id, Name, Result, Right};
 
 use crate::content::libraries::Library;
-use crate::session::caller::Guard;
+use crate::session::guard::Guard;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 

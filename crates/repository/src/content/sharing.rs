@@ -237,7 +237,7 @@ impl Repository {
         let found = found.ok_or_else(ended)?;
         Ok(OpenedLink {
             name: item.name,
-            size: crate::content::view::size(found.size),
+            size: model::unsigned(found.size),
             media_type: found.media_type,
             has_password: !live.row.password.is_empty(),
             expires_at: live.row.expires_at,

@@ -10,12 +10,13 @@ use database::content::scope::{self, GrantRow};
 use database::content::{collection, event, library};
 use model::{
     Accent, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
-    VersionNumber,
+    VersionNumber, unsigned,
 };
 
-use crate::content::view::{Item, size};
-use crate::documents::{explain, held_parent, taken_unseen};
+use crate::items::item::Item;
+use crate::items::tree::held_parent;
 use crate::session::locate::check_depth;
+use crate::session::refusals::{explain, taken_unseen};
 use crate::{DATABASE_AWAY, Missing, Repository, Session, Target};
 
 /// First names of addresses that URLs need for themselves.
@@ -239,9 +240,9 @@ impl Session {
             title: row.title.clone(),
             usage: rights.has(Right::ManageSite).then(|| SiteUsage {
                 database: root.content.row.name.clone(),
-                used_bytes: size(usage.0),
-                documents: size(usage.1),
-                quota_bytes: root.collection.quota_bytes.map(size),
+                used_bytes: unsigned(usage.0),
+                documents: unsigned(usage.1),
+                quota_bytes: root.collection.quota_bytes.map(unsigned),
             }),
             audit_reads: rights.has(Right::View) && root.collection.audit_reads,
             created_at: rights.has(Right::View).then_some(row.created_at),
@@ -354,7 +355,7 @@ impl Session {
         located.require_kind(NodeKind::Site)?;
         check_depth(&located, 0, name)?;
         let path = located.path();
-        let address = SitePath::parse(&crate::documents::join(&path, name.as_str())).map(|path| path.folded());
+        let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
         if address.is_ok_and(|address| located.map.collections.iter().any(|row| row.folded == address)) {
             // Who may not know of that site collection learns no more than that the name is taken.
             return Err(taken_unseen(name));
@@ -376,7 +377,7 @@ impl Session {
                 transaction,
                 row.id,
                 &format!("{}.create", kind.as_str()),
-                crate::documents::join(&path, name.as_str()),
+                crate::session::target::join(&path, name.as_str()),
             )?;
             guard.repetition.keep(transaction, row.id)?;
             guard.item(transaction, row.id)

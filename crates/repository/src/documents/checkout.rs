@@ -3,11 +3,13 @@
 use database::content::{column, node, tree, version};
 use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
-use super::rules::{CHECKED_OUT, charge, held_by, library_of, next_number, require_comment, require_free, trim};
-use super::succession::discard_working;
 use crate::content::event_detail::Detail;
 use crate::session::locate::Located;
+use crate::session::refusals::{CHECKED_OUT, held_by, require_free};
 use crate::{Session, Target};
+
+use super::rules::{charge, library_of, next_number, require_comment, trim};
+use super::succession::discard_working;
 
 /// How to check a document in.
 #[derive(Clone, Debug, Default)]

@@ -18,9 +18,7 @@ pub use upload::{Destination, Upload};
 
 pub(crate) use open::{discreet, require_draft};
 pub(crate) use placed::{Placed, is_unsure};
-pub(crate) use rules::{
-    charge, held_by_another, held_within, library_of, next_number, release_versions, require_free, trim,
-};
-pub(crate) use save::{Plan, Shelf, Tally, held_parent, join, key_of, taken, taken_unseen};
+pub(crate) use rules::{charge, library_of, next_number, release_versions, trim};
+pub(crate) use save::{Plan, Shelf, Tally};
 pub(crate) use succession::{Succession, checkout_required, record_replaced, succeed};
-pub(crate) use upload::{explain, media_type};
+pub(crate) use upload::media_type;

@@ -8,10 +8,11 @@ use database::content::version::{self, VersionRow};
 use database::content::{blob, fault};
 use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber};
 
-use crate::content::view::{Item, Version, etag};
 use crate::farm::registry::ContentDatabase;
-use crate::session::locate::{Located, no_item};
+use crate::items::item::{Item, Version, etag};
+use crate::session::locate::Located;
 use crate::session::lookup::Seen;
+use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
 /// Which version of a document to open.
@@ -206,7 +207,7 @@ impl Session {
             session: self.clone(),
             content: located.content.clone(),
             digest: row.digest,
-            size: crate::content::view::size(row.size),
+            size: model::unsigned(row.size),
             store: row.store_id,
             locator: row.locator.clone(),
             is_insider: self.principal.farm_administrator,

@@ -8,13 +8,13 @@ use blobs::{BlobStore, Stored};
 use bytes::Bytes;
 use database::Transaction;
 use database::content::blob::{self, BlobRow};
-use database::content::reclaim::Standing;
-use database::content::{fault, reclaim, stored};
+use database::content::reclaim::{self, Standing};
+use database::content::{fault, stored};
 use model::{Digest, Error, Id, Result, Timestamp};
 
 use crate::farm::registry::ContentDatabase;
-use crate::farm::repository::DATABASE_STORE;
-use crate::session::caller::Guard;
+use crate::session::guard::Guard;
+use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
 use crate::storage::placement::{hold, not_given_back};
 

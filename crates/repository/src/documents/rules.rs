@@ -4,10 +4,12 @@
 use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{collection, library, version};
-use model::{Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size};
+use model::{
+    Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size, unsigned,
+};
 
-use crate::content::view::{etag, size};
-use crate::session::caller::Guard;
+use crate::items::item::etag;
+use crate::session::guard::Guard;
 
 /// What a client demands of the present state before its change is made (RFC 9110, 13.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,38 +44,6 @@ impl Preconditions {
         }
         Ok(())
     }
-}
-
-/// The code of the refusal of a change because somebody else has checked a document out.
-pub(crate) const CHECKED_OUT: &str = "checked_out";
-
-pub(super) fn held_by(document: &str, holder: &str) -> Error {
-    Error::locked(format!("\"{document}\" is checked out by {holder}: ask for a check-in, or wait"))
-        .with_code(CHECKED_OUT)
-        .naming(&[document, holder])
-}
-
-/// The same where it is not known by whom.
-pub(crate) fn held_by_another(document: &str) -> Error {
-    Error::locked(format!("\"{document}\" is checked out by somebody else: ask for a check-in, or wait"))
-        .with_code(CHECKED_OUT)
-}
-
-/// The refusal for a document in a folder of which the caller may not know.
-pub(crate) fn held_within(folder: &str) -> Error {
-    Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
-        .with_code(CHECKED_OUT)
-}
-
-/// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
-pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> Result<()> {
-    if node.holder_id.is_none_or(|id| id == caller) {
-        return Ok(());
-    }
-    Err(match holder {
-        Some(name) => held_by(&node.name, name),
-        None => held_by_another(&node.name),
-    })
 }
 
 /// Number of the version that follows `last` when content is replaced.
@@ -136,14 +106,14 @@ pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
         Some(used) => format!(
             "the site's quota of {} does not allow {} more: {} are in use, the recycle bin included; empty it, delete \
              versions or ask for a greater quota",
-            exact_size(size(quota)),
-            exact_size(size(bytes)),
-            exact_size(size(used))
+            exact_size(unsigned(quota)),
+            exact_size(unsigned(bytes)),
+            exact_size(unsigned(used))
         ),
         None => format!(
             "the site's quota does not allow {} more: empty your recycle bin, or ask who manages the site for a greater \
              quota",
-            readable_size(size(bytes))
+            readable_size(unsigned(bytes))
         ),
     };
     Error::exhausted(text).with_code("quota_exceeded")

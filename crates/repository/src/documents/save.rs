@@ -1,17 +1,21 @@
 //! The transaction that makes stored bytes a document or a new version of one.
 
 use database::Transaction;
-use database::content::node::NodeRow;
-use database::content::version::VersionRow;
-use database::content::{idempotency, node, version};
+use database::content::idempotency;
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
 use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
+
+use crate::items::item::etag;
+use crate::items::tree::{free_name, held_parent, lock_in};
+use crate::session::guard::{Checked, Child, Guard};
+use crate::session::idempotency::key_of;
+use crate::session::refusals::{no_folder, taken, taken_unseen};
+use crate::session::target::join;
 
 use super::placed::Placed;
 use super::rules::{Preconditions, charge, next_number, outside_libraries};
 use super::succession::{Succession, record_replaced, succeed};
-use crate::content::view::etag;
-use crate::items::{free_name, lock_in};
-use crate::session::caller::{Checked, Child, Guard};
 
 /// Outcomes that are kept with an idempotency key.
 const CREATED: &str = "created";
@@ -259,7 +263,7 @@ impl Plan {
     fn replace(&self, transaction: &mut Transaction<'_>, shelf: &Shelf, id: Id, tally: &mut Tally) -> Result<Saved> {
         let Shelf { checked, settings, path, now, .. } = shelf;
         let now = *now;
-        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
         let path = join(path, &row.name);
         if !checked.knows(&row) {
             return Err(taken_unseen(&self.name));
@@ -348,7 +352,7 @@ impl Plan {
             path,
             version_id: stored.id,
             number: stored.number,
-            size: crate::content::view::size(stored.size),
+            size: model::unsigned(stored.size),
             digest: stored.digest,
             created,
         }
@@ -406,36 +410,4 @@ impl Plan {
             None => Ok(()),
         }
     }
-}
-
-/// A client's idempotency key as it is stored: keys of different callers never meet.
-pub(crate) fn key_of(caller: Id, key: &str) -> String {
-    format!("{caller}:{key}")
-}
-
-pub(crate) fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
-}
-
-pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
-    Error::conflict(format!("there is already a {} named \"{name}\" here: choose another name", kind.as_str()))
-        .with_code("name_taken")
-        .naming(&[name])
-}
-
-/// The refusal of a name that something has of which the caller may not know.
-pub(crate) fn taken_unseen(name: &Name) -> Error {
-    Error::conflict(format!("the name \"{name}\" cannot be used here: choose another name"))
-        .with_code("name_taken")
-        .naming(&[name.as_str()])
-}
-
-/// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold
-/// others until the transaction ends.
-pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
-    node::find(transaction, id)?.ok_or_else(no_folder)
-}
-
-fn no_folder() -> Error {
-    Error::not_found("the folder was removed meanwhile")
 }

@@ -1,15 +1,14 @@
 //! How a version follows the one before: as the holder's working copy, as the next number, or in its place.
 
 use database::Transaction;
-use database::content::node::NodeRow;
-use database::content::version::VersionRow;
-use database::content::{node, version};
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
 use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
 
+use crate::content::event_detail::{Detail, WORKING_COPY};
+use crate::session::guard::{Checked, Guard};
+
 use super::rules::{next_number, trim};
-use crate::content::event_detail::Detail;
-use crate::content::events::WORKING_COPY;
-use crate::session::caller::{Checked, Guard};
 
 /// How new content of a document follows the present one.
 pub(crate) struct Succession<'a> {

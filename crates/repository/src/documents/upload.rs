@@ -9,17 +9,20 @@ use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency, library};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
-use super::open::discreet;
-use super::placed::{Placed, is_unsure};
-use super::rules::{over_quota, require_comment, require_free};
-use super::save::{OnConflict, Plan, Saved, UploadOptions, key_of, taken, taken_unseen};
 use crate::farm::registry::ContentDatabase;
-use crate::session::caller::Guard;
-use crate::session::locate::{Located, check_depth, nothing_at};
+use crate::session::guard::Guard;
+use crate::session::idempotency::key_of;
+use crate::session::locate::{Located, check_depth};
 use crate::session::lookup::Seen;
+use crate::session::refusals::{explain, nothing_at, require_free, taken, taken_unseen};
 use crate::storage::placement::{Placement, secure};
 use crate::uploads::unfinished::Claim;
 use crate::{Session, Target};
+
+use super::open::discreet;
+use super::placed::{Placed, is_unsure};
+use super::rules::{over_quota, require_comment};
+use super::save::{OnConflict, Plan, Saved, UploadOptions};
 
 /// How often a write is tried again because others made its folders at the same moment; each time one more is there.
 const MOST_ATTEMPTS: u32 = 16;
@@ -201,7 +204,7 @@ impl Session {
         located.require_kind(NodeKind::Document)?;
         let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
-        let name = name.ok_or_else(crate::session::locate::no_item)?;
+        let name = name.ok_or_else(crate::session::refusals::no_item)?;
         Ok(Found { located, name, folders: Vec::new(), present })
     }
 
@@ -398,16 +401,6 @@ impl Upload {
         metrics::counter!("strongroom_upload_bytes_total").increment(saved.size);
         Ok(saved)
     }
-}
-
-/// A name taken by a concurrent request.
-pub(crate) fn explain(error: Error) -> Error {
-    if error.code() == "unique_violation" {
-        return Error::conflict("somebody else used this name at the same moment: look, then try again")
-            .with_code("name_taken")
-            .with_source(error);
-    }
-    error
 }
 
 /// Media type by the name's extension, else what the client said when it is well formed, else bytes.

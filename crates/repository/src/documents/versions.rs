@@ -3,12 +3,13 @@
 use database::content::{library, node, version};
 use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
+use crate::content::event_detail::Detail;
+use crate::items::item::Version;
+use crate::items::page::Page;
+use crate::{Session, Target};
+
 use super::open::require_draft;
 use super::rules::{charge, library_of, next_number, require_comment, trim};
-use crate::content::event_detail::Detail;
-use crate::content::view::Version;
-use crate::items::Page;
-use crate::{Session, Target};
 
 impl Session {
     /// Versions of a document, newest first, `limit` at most, older than the version `before`.

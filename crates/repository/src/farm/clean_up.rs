@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use database::configuration::{farm, site_collection};
 use database::content::recycle::{self, RecycledRow};
-use database::content::{collection, event, node, tree};
+use database::content::{collection, displaced, event, idempotency, lock, node, tree};
 use database::{Reader, Transaction};
 use model::{Id, Result, Timestamp};
 
 use crate::Session;
 use crate::content::shred;
 use crate::farm::registry::ContentDatabase;
+use crate::farm::repository::Repository;
 
 /// How long deleted items stay in the recycle bins unless the settings say otherwise, in days.
 pub const RECYCLE_DAYS: u32 = 93;
@@ -147,4 +148,32 @@ fn condemn(transaction: &mut Transaction<'_>, actor: Id, entry: &RecycledRow) ->
     };
     event::insert(transaction, &row)?;
     Ok(true)
+}
+
+/// How long keys are remembered, at least.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How long locks that have ended are kept: they are there again with a clock that was ahead and comes back.
+const ENDED_LOCKS: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Repository {
+    /// Forgets idempotency keys that are older than seven days, and locks that ended long ago. A database that fails keeps none of the
+    /// others waiting.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub async fn forget_repetitions(&self) -> Result<()> {
+        let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
+        let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);
+        let mut done = self.inner.configuration.write_vital(forget).await;
+        for content in &self.map().await?.databases {
+            let purge = move |transaction: &mut Transaction<'_>| {
+                lock::purge(transaction, ended)?;
+                displaced::purge(transaction, limit)?;
+                idempotency::purge(transaction, limit).map(drop)
+            };
+            done = done.and(content.database.write_vital(purge).await);
+        }
+        done
+    }
 }

@@ -12,15 +12,13 @@
 //! the one that is, the window is two weeks longer.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use database::Transaction;
-use database::configuration::{event, farm};
+use database::configuration::farm;
 use model::{Error, Result, Timestamp};
 use serde::{Deserialize, Serialize};
-
-use crate::{Repository, Session, Storage};
 
 /// A step that needs no explanation while the machine runs.
 const SMALL: i64 = 24 * 3600 * 1_000_000;
@@ -28,7 +26,7 @@ const SMALL: i64 = 24 * 3600 * 1_000_000;
 const OFF: i64 = 14 * SMALL;
 
 /// Time between two looks of a process at its clock, which it takes whether anybody asks or not.
-const LOOK: Duration = Duration::from_secs(20);
+pub(super) const LOOK: Duration = Duration::from_secs(20);
 /// A difference between what the clock and the time since the start say that is no step of the clock.
 const DRIFT: i64 = 2 * 60 * 1_000_000;
 /// Least time between two looks that are kept, unless the clock was set between them.
@@ -41,7 +39,7 @@ const LOOKS_KEPT: Duration = Duration::from_secs(8 * 24 * 3600);
 pub(crate) struct Looks(Mutex<VecDeque<(Instant, Timestamp)>>);
 
 impl Looks {
-    fn note(&self, at: Instant, said: Timestamp) {
+    pub(super) fn note(&self, at: Instant, said: Timestamp) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = |last: &(Instant, Timestamp)| {
             at.saturating_duration_since(last.0) >= LOOKS_APART || stepped(*last, (at, said))
@@ -56,7 +54,7 @@ impl Looks {
 
     /// Returns the time before which everything is at least `age` old. `now` is what the clock says, `settled` the same
     /// less the steps ahead that nobody accepted.
-    fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
+    pub(super) fn old_enough(&self, now: (Instant, Timestamp), settled: Timestamp, age: Duration) -> Timestamp {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = looks.iter().rposition(|(then, _)| now.0.saturating_duration_since(*then) >= age);
         let by_clock = settled.before(age);
@@ -81,9 +79,9 @@ fn stepped((then, said): (Instant, Timestamp), (later, says): (Instant, Timestam
 
 /// The clock at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Moment {
+pub(super) struct Moment {
     /// What the clock says, in microseconds.
-    clock: i64,
+    pub(super) clock: i64,
     /// How long the machine has been running, sleep included.
     running: i64,
     /// Which start of which machine.
@@ -92,15 +90,15 @@ struct Moment {
 
 /// What the farm knows of its clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Noted {
+pub(super) struct Noted {
     #[serde(flatten)]
-    seen: Moment,
+    pub(super) seen: Moment,
     /// Microseconds by which the clock went ahead without an explanation.
-    ahead: i64,
+    pub(super) ahead: i64,
 }
 
 impl Moment {
-    fn now() -> Self {
+    pub(super) fn now() -> Self {
         let running = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let running = running.tv_sec.saturating_mul(1_000_000).saturating_add(running.tv_nsec / 1000);
         // Without it each look counts as one after another start, which only needs a greater step to be noticed.
@@ -135,7 +133,7 @@ fn read(text: Option<String>) -> Result<Option<Noted>> {
 }
 
 /// Looks at the clock and notes what it says.
-fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
+pub(super) fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
     let before = read(farm::clock(transaction)?)?;
     let noted = Noted::look(before.clone(), Moment::now());
     if before.is_none_or(|before| before.ahead != noted.ahead) && noted.ahead > 0 {
@@ -149,79 +147,6 @@ fn look(transaction: &mut Transaction<'_>) -> Result<Noted> {
         serde_json::to_string(&noted).map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
     farm::note_clock(transaction, &text)?;
     Ok(noted)
-}
-
-impl Repository {
-    /// Looks at the clock again and again as long as the repository is there: a step back and forth between two
-    /// questions would not be seen otherwise.
-    pub(crate) fn keep_looking_at_the_clock(&self) {
-        let inner = Arc::downgrade(&self.inner);
-        tokio::spawn(async move {
-            while let Some(inner) = inner.upgrade() {
-                inner.looks.note(Instant::now(), Timestamp::now());
-                drop(inner);
-                tokio::time::sleep(LOOK).await;
-            }
-        });
-    }
-
-    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
-    /// accepted.
-    pub async fn settled_now(&self) -> Result<Timestamp> {
-        let noted = self.inner.configuration.write_vital(look).await?;
-        self.inner.looks.note(Instant::now(), Timestamp::from_micros(noted.seen.clock));
-        Ok(Timestamp::from_micros(noted.seen.clock.saturating_sub(noted.ahead)))
-    }
-
-    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
-    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
-    /// after the clock was set.
-    pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
-        let settled = self.settled_now().await?;
-        Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
-    }
-}
-
-impl Storage {
-    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
-    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
-    /// after the clock was set.
-    pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
-        self.repository.old_enough(age).await
-    }
-
-    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
-    /// accepted.
-    pub async fn settled_now(&self) -> Result<Timestamp> {
-        self.repository.settled_now().await
-    }
-}
-
-impl Session {
-    /// By how much the clock went ahead without an explanation.
-    ///
-    /// Errors: `Forbidden` for others than farm administrators.
-    pub async fn clock_ahead(&self) -> Result<Duration> {
-        self.require_farm_administrator("look at the farm's clock")?;
-        let noted = self.repository.inner.configuration.write_vital(look).await?;
-        Ok(Duration::from_micros(noted.ahead.unsigned_abs()))
-    }
-
-    /// Takes the clock for right as it is: what waits because of its steps is deleted when it is due.
-    ///
-    /// Errors: `Forbidden` for others than farm administrators.
-    pub async fn accept_clock(&self) -> Result<()> {
-        self.require_farm_administrator("accept the farm's clock")?;
-        let actor = self.principal.id;
-        let accept = move |transaction: &mut Transaction<'_>| {
-            let noted = Noted { seen: Moment::now(), ahead: 0 };
-            let text = serde_json::to_string(&noted)
-                .map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
-            farm::note_clock(transaction, &text)?;
-            event::record(transaction, Timestamp::now(), actor, "clock.accept", "farm", "")
-        };
-        self.repository.inner.configuration.write_vital(accept).await
-    }
 }
 
 #[cfg(test)]

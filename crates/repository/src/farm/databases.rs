@@ -10,10 +10,11 @@ use database::{Alone, Location, Transaction};
 use futures_util::future::join_all;
 use model::{Error, Id, Name, Result, Timestamp};
 
-use crate::farm::attach;
-use crate::farm::attach::DISK_FAILS;
+use crate::farm::absent::{self, DISK_FAILS};
+use crate::farm::open::DEFAULT_MINIMUM_SIZE;
 use crate::farm::registry::ContentDatabase;
-use crate::farm::repository::{DEFAULT_MINIMUM_SIZE, FILES_STORE, Inner};
+use crate::farm::repository::Inner;
+use crate::storage::built_in::FILES_STORE;
 use crate::{Repository, Session, Storage};
 
 /// The right to delete copies of BLOBs.
@@ -111,7 +112,7 @@ impl Repository {
         let map = match map {
             Ok(map) => map,
             Err(error) => {
-                let trouble = format!("the configuration database: {}", attach::reason(error.kind(), error.code()));
+                let trouble = format!("the configuration database: {}", absent::reason(error.kind(), error.code()));
                 return Readiness { is_ready: false, troubles: vec![trouble] };
             }
         };
@@ -125,7 +126,7 @@ impl Repository {
         let of_configuration = |why: &str| format!("the configuration database: {why}");
         let is_failing = self.inner.configuration.is_disk_failing();
         if let Some(damage) = self.inner.configuration.damage() {
-            troubles.push(of_configuration(attach::reason_of(damage)));
+            troubles.push(of_configuration(absent::reason_of(damage)));
         } else if is_failing {
             troubles.push(of_configuration(DISK_FAILS));
         }
@@ -136,10 +137,10 @@ impl Repository {
         let is_ready = !is_failing && map.databases.iter().zip(&asked).any(works);
         for (content, answer) in map.databases.iter().zip(asked) {
             match answer {
-                Err(error) => troubles.push(named(&content.row.name, attach::reason(error.kind(), error.code()))),
+                Err(error) => troubles.push(named(&content.row.name, absent::reason(error.kind(), error.code()))),
                 Ok(_) => {
                     let failing = || content.database.is_disk_failing().then_some(DISK_FAILS);
-                    let why = content.database.damage().map(attach::reason_of).or_else(failing);
+                    let why = content.database.damage().map(absent::reason_of).or_else(failing);
                     troubles.extend(why.map(|why| named(&content.row.name, why)));
                 }
             }

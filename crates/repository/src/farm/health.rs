@@ -7,9 +7,8 @@ use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use futures_util::future::join_all;
-use model::{ErrorKind, Id, Result, Timestamp, counted};
+use model::{ErrorKind, Id, Result, Timestamp, counted, unsigned};
 
-use crate::content::view::size;
 use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::farm::registry::ContentDatabase;
 use crate::storage::usage_cache::Reading;
@@ -405,7 +404,7 @@ async fn look_at_database(
         let told = told!("database-without-checksums", name);
         findings.push(warning("database-without-checksums", &subject, message, told));
     }
-    let faults = size(content.database.read(fault::count).await?);
+    let faults = unsigned(content.database.read(fault::count).await?);
     if faults > 0 {
         let (are, them) = if faults == 1 { ("is", "it") } else { ("are", "them") };
         let message = format!(
@@ -416,7 +415,7 @@ async fn look_at_database(
     }
     let pending = content.database.read_long(reclaim::totals).await?;
     let orphans: u64 =
-        pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| size(row.blobs)).sum();
+        pending.iter().filter(|row| row.reason == reclaim::reason::ORPHAN).map(|row| unsigned(row.blobs)).sum();
     if orphans > most_orphans {
         let message = format!(
             "{orphans} BLOBs that no database knows wait in quarantine: find out which uploads break off, or whether a \

@@ -8,7 +8,7 @@ use database::Reader;
 use database::configuration::event::{self, Wanted};
 use model::{Id, MAX_PAGE, Result, Timestamp, fold};
 
-use crate::items::Page;
+use crate::items::page::Page;
 use crate::{FarmEvent, Job, Session};
 
 /// Events that one call looks at, whether they match or not.

@@ -1,6 +1,7 @@
 //! The farm as a whole: its databases and servers, what is wrong with it, and the registry that everybody looks into.
 //! Knows no document.
 
+pub(crate) mod absent;
 pub(crate) mod activity;
 pub(crate) mod advice;
 pub(crate) mod attach;
@@ -8,10 +9,13 @@ pub(crate) mod busy;
 pub(crate) mod clean_up;
 pub(crate) mod clock;
 pub(crate) mod databases;
+pub(crate) mod expiry;
 pub(crate) mod health;
 pub(crate) mod health_limits;
 pub(crate) mod log;
 pub(crate) mod missing;
+pub(crate) mod open;
+pub(crate) mod refresh;
 pub(crate) mod registry;
 pub(crate) mod repository;
 pub(crate) mod seal;

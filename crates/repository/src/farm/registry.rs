@@ -6,19 +6,14 @@ use std::sync::{Arc, RwLock};
 
 use blobs::BlobStore;
 use database::Database;
-use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
-use database::configuration::policy;
-use database::configuration::role;
-use database::configuration::site_collection::{self, SiteCollectionRow};
-use futures_util::future::join_all;
+use database::configuration::farm::{ContentDatabaseRow, StoreRow};
+use database::configuration::site_collection::SiteCollectionRow;
 use model::{Error, ErrorKind, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
-use crate::Repository;
-use crate::farm::attach::{AbsentDatabase, DATABASE_AWAY, Looking, needs_all, reason, reason_of};
-use crate::farm::repository::{DATABASE_STORE, FILES_STORE};
-use crate::storage::database_store::DatabaseStore;
-use crate::storage::placement::{Policies, Policy};
+use crate::farm::absent::{AbsentDatabase, DATABASE_AWAY, Looking, needs_all, reason, reason_of};
+use crate::storage::built_in::DATABASE_STORE;
+use crate::storage::policy::Policies;
 
 /// A content database that is open.
 pub(crate) struct ContentDatabase {
@@ -67,14 +62,14 @@ fn is_of_the_database(error: &Error) -> bool {
 
 /// Everything that requests need to find their way, as of one version.
 pub(crate) struct Map {
-    version: i64,
+    pub(super) version: i64,
     /// Content databases that are open, oldest first.
     pub(crate) databases: Vec<Arc<ContentDatabase>>,
     /// Those that are not.
     pub(crate) absent: Vec<AbsentDatabase>,
     pub(crate) stores: Vec<(StoreRow, Option<BlobStore>)>,
     pub(crate) collections: Vec<SiteCollectionRow>,
-    by_address: HashMap<String, usize>,
+    pub(super) by_address: HashMap<String, usize>,
     pub(crate) roles: Arc<HashMap<Id, Role>>,
     pub(crate) policies: Policies,
     /// Whether a policy wants to know when BLOBs were read.
@@ -83,8 +78,8 @@ pub(crate) struct Map {
 
 #[derive(Default)]
 pub(crate) struct MapCell {
-    current: RwLock<Option<Arc<Map>>>,
-    reading: Mutex<()>,
+    pub(super) current: RwLock<Option<Arc<Map>>>,
+    pub(super) reading: Mutex<()>,
     pub(crate) looking: Looking,
 }
 
@@ -208,171 +203,4 @@ impl Map {
             content.database.close().await;
         }
     }
-}
-
-impl Repository {
-    /// The map, at whatever version it was last read.
-    pub(crate) async fn map(&self) -> Result<Arc<Map>> {
-        self.map_at(0).await
-    }
-
-    /// The map, read again when it is older than `version`.
-    pub(crate) async fn map_at(&self, version: i64) -> Result<Arc<Map>> {
-        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
-            self.look_for_absent(&map.absent);
-            return Ok(map);
-        }
-        let _one_reader = self.inner.map.reading.lock().await;
-        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
-            return Ok(map);
-        }
-        self.read_map().await
-    }
-
-    /// Reads the map afresh, after this process has changed it.
-    pub(crate) async fn refresh_map(&self) -> Result<()> {
-        let _one_reader = self.inner.map.reading.lock().await;
-        self.read_map().await.map(drop)
-    }
-
-    fn current_map(&self) -> Option<Arc<Map>> {
-        self.inner.map.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
-    }
-
-    async fn read_map(&self) -> Result<Arc<Map>> {
-        let previous = self.current_map();
-        let (farm_row, database_rows, store_rows, collections, roles, policy_rows) = self
-            .inner
-            .configuration
-            .read(|reader| {
-                Ok((
-                    farm::find(reader)?,
-                    farm::databases(reader)?,
-                    farm::stores(reader)?,
-                    site_collection::list(reader)?,
-                    role::list(reader)?,
-                    policy::list(reader)?,
-                ))
-            })
-            .await?;
-        let version = farm_row.map_or(0, |row| row.directory_version);
-        let (mut databases, mut absent) = (Vec::new(), Vec::new());
-        for row in database_rows {
-            match self.keep_or_open_database(previous.as_deref(), row.clone()).await? {
-                Ok(open) => databases.push(open),
-                Err(error) => absent.push(error),
-            }
-        }
-        let stores = join_all(store_rows.into_iter().map(|row| self.keep_or_attach(previous.as_deref(), row))).await;
-        let stores = stores.into_iter().collect::<Result<_>>()?;
-        let policies: Policies =
-            policy_rows.iter().map(|row| Ok((row.target_id, Policy::read(row)?))).collect::<Result<_>>()?;
-        let wants_accesses = crate::storage::read_tracking::are_wanted(&policies);
-        let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
-        let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
-        let map = Arc::new(Map {
-            version,
-            databases,
-            absent,
-            stores,
-            collections,
-            by_address,
-            roles,
-            policies,
-            wants_accesses,
-        });
-        *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
-        Ok(map)
-    }
-
-    /// A store as it was, or as it is now. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it
-    /// is unavailable until it does.
-    async fn keep_or_attach(&self, previous: Option<&Map>, row: StoreRow) -> Result<(StoreRow, Option<BlobStore>)> {
-        let known = previous.and_then(|map| map.stores.iter().find(|(old, _)| same_place(old, &row)));
-        let store = match known {
-            Some((_, Some(store))) => Some(store.clone()),
-            _ if row.kind == "database" => None,
-            _ => {
-                self.inner.gauges.forget(row.id);
-                self.attach_or_leave(&row, previous.is_none()).await?
-            }
-        };
-        Ok((row, store))
-    }
-
-    async fn attach_or_leave(&self, row: &StoreRow, starting: bool) -> Result<Option<BlobStore>> {
-        let make = row.id == FILES_STORE && !self.inner.configuration.read(farm::has_made_files).await?;
-        match self.inner.attach_store(row, make).await {
-            Ok(store) => {
-                if make {
-                    self.inner.configuration.write_vital(farm::note_made_files).await?;
-                }
-                Ok(Some(store))
-            }
-            Err(error) if starting && row.id == FILES_STORE && error.code() != "store_absent" => Err(error),
-            Err(error) => {
-                tracing::error!(store = row.name, error = error.report(), "a BLOB store cannot be opened");
-                Ok(None)
-            }
-        }
-    }
-
-    async fn keep_or_open_database(
-        &self,
-        previous: Option<&Map>,
-        row: ContentDatabaseRow,
-    ) -> Result<std::result::Result<Arc<ContentDatabase>, AbsentDatabase>> {
-        let open = previous.and_then(|map| map.databases.iter().find(|database| database.row.id == row.id));
-        if let Some(open) = open
-            && open.row.active_store_id == row.active_store_id
-            && open.row.minimum_size == row.minimum_size
-        {
-            return Ok(Ok(open.clone()));
-        }
-        let known = previous.and_then(|map| map.absent.iter().find(|absent| absent.row.id == row.id));
-        let opened = match (open, self.inner.map.looking.take(row.id), known) {
-            (Some(open), ..) => Ok(open.database.clone()),
-            (None, Some(found), _) => Ok(found),
-            // It is looked for by itself, so that nobody waits for one that is away.
-            (None, None, Some(known)) => return Ok(Err(known.clone().with_row(row))),
-            (None, None, None) => self.inner.open_content(&row).await,
-        };
-        let database = match opened {
-            Ok(database) => database,
-            // Which version the farm is of is nothing that comes and goes.
-            Err(error) if previous.is_none() && error.code() == "schema_newer" => return Err(error),
-            Err(error) => {
-                let absent = AbsentDatabase::new(row, &error);
-                tracing::error!(
-                    database = absent.name(),
-                    error = error.report(),
-                    help = absent.help(&self.inner.directory),
-                    "a content database is not open; its sites cannot be used, and nothing is deleted meanwhile"
-                );
-                return Ok(Err(absent));
-            }
-        };
-        let provider = DatabaseStore::new(database.clone(), self.inner.ids.clone());
-        if open.is_none()
-            && let Err(error) = provider.remove_abandoned().await
-        {
-            tracing::warn!(database = row.name, error = error.report(), "what uploads left cannot be removed now");
-        }
-        if open.is_none()
-            && let Err(error) = self.inner.reopen_kept_stores(&row.name, &database).await
-        {
-            tracing::warn!(
-                database = row.name,
-                error = error.report(),
-                "closed stores cannot be compared with the farm"
-            );
-        }
-        let own_store = BlobStore::from_provider(Arc::new(provider));
-        Ok(Ok(Arc::new(ContentDatabase { row, database, own_store })))
-    }
-}
-
-/// Whether a store that is open is the one that a row describes.
-fn same_place(old: &StoreRow, new: &StoreRow) -> bool {
-    old.id == new.id && old.location == new.location && old.settings == new.settings && old.secret == new.secret
 }

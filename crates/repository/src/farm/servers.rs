@@ -1,15 +1,20 @@
 //! The servers of the farm: each says every 30 seconds that it runs.
 
-use std::time::Duration;
+use std::fs::File;
+use std::time::{Duration, SystemTime};
 
 use database::configuration::server::{self, ServerRow};
 use model::{Id, Result, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::farm::activity::Watch;
+use crate::locations::markers::SERVER_LOCK;
 use crate::{Repository, Session};
 
 /// Time between two signs of life.
 const TELL: Duration = Duration::from_secs(30);
+/// Time between two times at which it says that people work.
+const AT_WORK: Duration = Duration::from_millis(100);
 /// A server that was silent for so long is gone.
 const GONE: Duration = Duration::from_secs(100);
 /// A server that was silent for so long is forgotten.
@@ -91,6 +96,23 @@ impl Session {
             seen_at: row.seen_at,
         };
         Ok(rows.into_iter().map(told).collect())
+    }
+}
+
+impl Repository {
+    /// Says whether people work, to commands on the same data directory, for as long as the server runs.
+    pub async fn tell_activity(self) {
+        let path = self.inner.directory.join(SERVER_LOCK);
+        let mut watch = Watch::default();
+        loop {
+            tokio::time::sleep(AT_WORK).await;
+            if watch.is_busy(&self.inner.activity) {
+                let path = path.clone();
+                // It matters to nobody's data: a disk that refuses is told of by those who need it.
+                let tell = move || File::options().write(true).open(path)?.set_modified(SystemTime::now());
+                let _ = tokio::task::spawn_blocking(tell).await;
+            }
+        }
     }
 }
 

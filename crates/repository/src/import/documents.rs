@@ -10,13 +10,15 @@ use database::content::{blob, fault};
 use database::{Reader, Transaction};
 use model::{Digest, Error, ErrorKind, Id, Name, Result, Timestamp};
 
-use super::{ImportFolder, MAX_IMPORT_BATCH};
-use crate::documents::{Placed, Plan, Shelf, Tally, held_parent, is_unsure, library_of, media_type};
+use crate::documents::{Placed, Plan, Shelf, Tally, is_unsure, library_of, media_type};
 use crate::farm::registry::ContentDatabase;
+use crate::items::tree::held_parent;
 use crate::storage::faults::note_unreadable;
 use crate::storage::placement::secure;
 use crate::storage::repair::is_whole;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
+
+use super::{ImportFolder, MAX_IMPORT_BATCH};
 
 /// A document's bytes in memory with their identity.
 pub struct HashedBytes {
@@ -231,7 +233,7 @@ async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Resu
 
 /// Tells an answer about one document from a failure that ends the import.
 fn settle(outcome: Result<Vec<Saved>>) -> Result<Result<Saved>> {
-    match outcome.map_err(crate::documents::explain) {
+    match outcome.map_err(crate::session::refusals::explain) {
         Ok(mut saved) => saved
             .pop()
             .map(Ok)

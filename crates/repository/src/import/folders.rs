@@ -8,10 +8,12 @@ use database::content::scope::{self, GrantRow};
 use database::content::{collection, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use super::{ImportFolder, Inner, NEEDS};
-use crate::documents::{explain, held_parent};
-use crate::session::caller::{Checked, Child, Guard};
+use crate::items::tree::held_parent;
+use crate::session::guard::{Checked, Child, Guard};
+use crate::session::refusals::explain;
 use crate::{Ownership, Session};
+
+use super::{ImportFolder, Inner, NEEDS};
 
 /// A folder to be made.
 #[derive(Clone, Debug)]
@@ -111,7 +113,7 @@ impl Making {
         ImportFolder {
             inner: Arc::new(Inner {
                 id,
-                path: crate::documents::join(&parent.path, name),
+                path: crate::session::target::join(&parent.path, name),
                 depth: parent.depth + 1,
                 guard: parent.guard.for_child(id, &NEEDS),
                 library: parent.library,
@@ -148,6 +150,6 @@ fn make(
         }
         tree::set_scope(transaction, id, parent.scope_id, own)?;
     }
-    guard.record(transaction, id, "folder.create", crate::documents::join(path, folder.name.as_str()))?;
+    guard.record(transaction, id, "folder.create", crate::session::target::join(path, folder.name.as_str()))?;
     Ok((id, folder.name.as_str().to_owned()))
 }

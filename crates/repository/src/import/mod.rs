@@ -17,7 +17,7 @@ pub use folders::NewFolder;
 pub use returning::{Returned, ReturningDocument, ReturningVersion};
 
 use crate::farm::registry::{ContentDatabase, Map};
-use crate::session::caller::Guard;
+use crate::session::guard::Guard;
 use crate::storage::placement::Placement;
 use crate::{Session, Target};
 

@@ -4,24 +4,23 @@
 use std::sync::Arc;
 
 use blobs::BlobStore;
-use database::content::column;
 use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::version::{self, VersionRow};
-use database::content::{collection, tree};
+use database::content::{collection, column, tree};
 use database::{Database, Transaction};
 use model::{
     ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
 };
 
-use super::{ImportContent, ImportFolder};
 use crate::Session;
-use crate::documents::{
-    Placed, charge, explain, held_parent, is_unsure, library_of, next_number, release_versions, require_free, trim,
-};
-use crate::items::free_name;
-use crate::session::caller::Child;
+use crate::documents::{Placed, charge, is_unsure, library_of, next_number, release_versions, trim};
+use crate::items::tree::{free_name, held_parent};
+use crate::session::guard::Child;
+use crate::session::refusals::{explain, require_free};
 use crate::storage::database_store::DatabaseStore;
+
+use super::{ImportContent, ImportFolder};
 
 /// One version of a document that comes back.
 pub struct ReturningVersion {
@@ -208,7 +207,7 @@ impl ReturningDocument {
     ) -> Result<(Returned, i64, i64)> {
         let (guard, now) = (&self.folder.inner.guard, Timestamp::now());
         let Some(latest) = self.versions.last() else { return Ok((Returned::Same(present.id), 0, 0)) };
-        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::session::locate::no_item)?;
+        let mut row = node::lock(transaction, present.id)?.ok_or_else(crate::session::refusals::no_item)?;
         require_free(&row, guard.caller(), None)?;
         if row.holder_id.is_some() {
             let text = format!("check \"{}\" in, or discard the check-out, before it is restored", row.name);
@@ -285,7 +284,7 @@ impl ReturningDocument {
 
     fn record(&self, transaction: &mut Transaction<'_>, node: Id, action: &str, name: &Name) -> Result<()> {
         let inner = &self.folder.inner;
-        let path = crate::documents::join(&inner.path, name.as_str());
+        let path = crate::session::target::join(&inner.path, name.as_str());
         inner.guard.record(transaction, node, action, format!("{path} (from a backup)"))
     }
 }

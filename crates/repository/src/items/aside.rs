@@ -3,20 +3,21 @@
 
 use std::time::Duration;
 
-use database::content::node::NodeRow;
-use database::content::version::VersionRow;
-use database::content::{collection, displaced, lock, node, scope, tree, version};
+use database::content::node::{self, NodeRow};
+use database::content::version::{self, VersionRow};
+use database::content::{collection, displaced, lock, scope, tree};
 use database::{Reader, Transaction};
 use model::{
     Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_litter, is_passing,
     is_passing_folder,
 };
 
+use crate::documents::{checkout_required, library_of};
+use crate::session::guard::{Checked, Guard};
+use crate::{Lock, Session};
+
 use super::place::{leave, put_below};
 use super::transfer::{Onto, Transferred, Way};
-use crate::documents::{checkout_required, library_of};
-use crate::session::caller::{Checked, Guard};
-use crate::{Lock, Session};
 
 /// For how long a document that was put aside may come back as the one that is saved.
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);
@@ -151,7 +152,7 @@ impl Way {
             return Err(checkout_required(&row.name));
         }
         self.guard.require_unlocked(transaction, checked, row)?;
-        let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
+        let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
         self.guard.require_unlocked(transaction, checked, &old)?;
         let place = (row.parent_id, row.name.as_str(), row.folded.as_str());
         displaced::put(transaction, row.id, place, self.guard.caller(), Timestamp::now())
@@ -201,8 +202,8 @@ impl Way {
         leave(transaction, &self.guard, checked, row)?;
         let saved = self.visible(transaction, row)?;
         let before = aside.version_id.map(|id| version::find(transaction, id)).transpose()?.flatten();
-        let place = node::find(transaction, self.to)?.ok_or_else(crate::session::locate::no_item)?;
-        let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
+        let place = node::find(transaction, self.to)?.ok_or_else(crate::session::refusals::no_item)?;
+        let stood = node::find(transaction, aside.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
         self.guard.require_unlocked(transaction, checked, &stood)?;
         let stood_path = self.guard.item(transaction, stood.id)?.path;
         let aside_name = Name::new(aside.name.clone())?;
@@ -223,7 +224,7 @@ impl Way {
     /// What holds a state of a document that has permissions of its own is opened by nobody else either.
     fn protect(&self, transaction: &mut Transaction<'_>, file: Id, document: Id) -> Result<()> {
         let Some(permissions) = scope::of_node(transaction, document)? else { return Ok(()) };
-        let row = node::lock(transaction, file)?.ok_or_else(crate::session::locate::no_item)?;
+        let row = node::lock(transaction, file)?.ok_or_else(crate::session::refusals::no_item)?;
         let own = self.guard.next_id();
         if let Some(former) = scope::of_node(transaction, file)? {
             scope::delete(transaction, former)?;

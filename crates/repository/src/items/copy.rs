@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 
 use database::Transaction;
-use database::content::node::NodeRow;
-use database::content::{column, node, property, tree, version};
+use database::content::node::{self, NodeRow};
+use database::content::{column, property, tree, version};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
-use super::place::{above, check_places, refuse_depth};
-use crate::content::view::Item;
-use crate::documents::{charge, explain, held_parent, library_of};
-use crate::session::caller::Guard;
+use crate::documents::{charge, library_of};
+use crate::items::item::Item;
+use crate::items::tree::{above, held_parent, refuse_depth};
+use crate::session::guard::Guard;
 use crate::session::locate::Located;
+use crate::session::refusals::explain;
 use crate::{Session, Target};
+
+use super::place::check_places;
 
 impl Session {
     /// Copies a folder or document into a library or folder of the same site collection, under `name` if given; a name
@@ -42,7 +45,7 @@ impl Session {
             let id = source.node().id;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, id)?;
-            let name = super::free_name(transaction, to, &name)?;
+            let name = super::tree::free_name(transaction, to, &name)?;
             let mut copier = Copier::new(transaction, &guard, &source, &parent)?;
             for row in tree::subtree(transaction, id)? {
                 let top = (row.id == id).then_some(&name);
@@ -50,7 +53,7 @@ impl Session {
             }
             let quota = checked.collection.quota_bytes;
             charge(transaction, &guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-            let top = copier.top.ok_or_else(crate::session::locate::no_item)?;
+            let top = copier.top.ok_or_else(crate::session::refusals::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.keep(transaction, top)?;
             guard.item(transaction, top)

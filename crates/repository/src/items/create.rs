@@ -2,11 +2,12 @@
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use model::{Error, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::content::view::Item;
-use crate::documents::{explain, held_parent};
+use crate::items::item::Item;
+use crate::items::tree::held_parent;
 use crate::session::locate::check_depth;
+use crate::session::refusals::explain;
 use crate::{Session, Target};
 
 impl Session {
@@ -36,27 +37,4 @@ impl Session {
         };
         located.content.database.write(write).await.map_err(explain)
     }
-}
-
-/// `name`, or `name (2)` and so on before its extension: the first that is free in `parent`.
-#[expect(clippy::disallowed_methods, reason = "it tells that a name is taken, and nothing of what has it")]
-pub(crate) fn free_name(transaction: &mut Transaction<'_>, parent: Id, name: &Name) -> Result<Name> {
-    if node::find_child(transaction, parent, &name.folded())?.is_none() {
-        return Ok(name.clone());
-    }
-    let text = name.as_str();
-    let (stem, extension) = match text.rfind('.') {
-        Some(dot) if dot > 0 => text.split_at(dot),
-        _ => (text, ""),
-    };
-    for number in 2..1_000 {
-        let suffix = format!(" ({number}){extension}");
-        let room = model::MAX_NAME_CHARS.saturating_sub(suffix.chars().count());
-        let stem: String = stem.chars().take(room).collect();
-        let candidate = Name::new(format!("{}{suffix}", stem.trim_end()))?;
-        if node::find_child(transaction, parent, &candidate.folded())?.is_none() {
-            return Ok(candidate);
-        }
-    }
-    Err(Error::conflict(format!("there are too many items named like \"{name}\" here")).with_code("name_taken"))
 }

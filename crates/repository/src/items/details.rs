@@ -6,13 +6,15 @@ use database::Reader;
 use database::content::{collection, lock, property};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 
-use super::list::{ListRequest, Order, Page, SortKey, fitting};
-use super::slices::{Begun, End, Slice};
-use super::walk::Listing;
-use crate::content::view::Item;
+use crate::items::item::Item;
+use crate::items::page::Page;
 use crate::session::caller::Time;
 use crate::session::locate::Located;
 use crate::{Lock, Property, Session, Target};
+
+use super::list::{ListRequest, Order, SortKey, fitting};
+use super::slices::{Begun, End, Slice};
+use super::walk::Listing;
 
 /// Most bytes of what clients keep with the items of one page.
 const MOST_KEPT: i64 = 1 << 20;
@@ -54,7 +56,7 @@ impl Session {
                 let above = locks_above(reader, located, wanted, false)?;
                 let item = located.item(reader)?;
                 let mut found = complete(reader, located, vec![item], wanted, &above)?;
-                found.pop().ok_or_else(crate::session::locate::no_item)
+                found.pop().ok_or_else(crate::session::refusals::no_item)
             })
             .await?;
         Ok(found)

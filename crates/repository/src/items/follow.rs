@@ -7,11 +7,11 @@ use database::content::{event, followed, node};
 use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
-use super::seen::Eyes;
-use crate::content::events;
-use crate::content::events::{has_drafts, is_for_all};
-use crate::content::view::Item;
+use crate::content::events::{self, has_drafts, is_for_all};
+use crate::items::item::Item;
 use crate::{Session, Target};
+
+use super::seen::Eyes;
 
 /// Most documents that one person follows.
 const MOST_FOLLOWED: i64 = 1_000;

@@ -5,14 +5,15 @@ use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use database::content::node::NodeRow;
+use database::content::followed;
+use database::content::node::{self, NodeRow};
 use database::content::search::{self, NEWEST, OLDEST, Place, Wanted};
-use database::content::{followed, node};
 use model::{Id, Result, fold, is_litter};
 
-use super::seen::Eyes;
-use crate::content::view::Item;
+use crate::items::item::Item;
 use crate::{Missing, Session};
+
+use super::seen::Eyes;
 
 /// Documents of a content database that are looked at before the clock is, the newest; it is enough for who may open most of them.
 const FIRST: usize = 200;

@@ -7,14 +7,16 @@ use database::Reader;
 use database::content::{column, sorted};
 use model::{ColumnKind, ColumnValue, Id, MAX_PAGE, Result, Right, Timestamp, fold};
 
-use super::filter::Filter;
-use super::slices::{Begun, End, Slice};
-use super::walk::{Listing, Progress, Walked};
-use crate::content::view::Item;
+use crate::items::item::Item;
+use crate::items::page::Page;
 use crate::locks::mark_open;
 use crate::session::caller::Time;
 use crate::session::locate::Located;
 use crate::{Column, Session, Target};
+
+use super::filter::Filter;
+use super::slices::{Begun, End, Slice};
+use super::walk::{Listing, Progress, Walked};
 
 /// Most people and types by which one folder can be ordered; the documents of others are left out of no listing, but stand
 /// nowhere in such an order.
@@ -67,15 +69,6 @@ pub enum SortKey {
     Named(Id, Id),
     /// Among those without a value in the column, behind the document of this folded name.
     Absent(String),
-}
-
-/// One page, and where the next one begins.
-#[derive(Clone, Debug)]
-pub struct Page<T, K> {
-    /// The entries.
-    pub items: Vec<T>,
-    /// Where to go on; none at the end.
-    pub next: Option<K>,
 }
 
 /// What items have in columns, by item and column.

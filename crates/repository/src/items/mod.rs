@@ -7,7 +7,9 @@ mod details;
 mod filter;
 mod follow;
 mod home;
+pub(crate) mod item;
 mod list;
+pub(crate) mod page;
 pub(crate) mod page_cursor;
 mod passages;
 mod place;
@@ -16,19 +18,20 @@ mod search;
 mod seen;
 mod slices;
 mod transfer;
+pub(crate) mod tree;
+pub(crate) mod view;
 mod walk;
 
 pub use details::{Details, Space, Wanted};
 pub use filter::{Filter, ValueTest};
 pub use follow::Happening;
 pub use home::{Home, KnownSite};
-pub use list::{ListRequest, Listed, Page, Sort, SortKey};
+pub use list::{ListRequest, Listed, Sort, SortKey};
+pub use page::Page;
 pub use search::{Found, MOST_FOUND};
 pub use transfer::{Transfer, Transferred};
 
-pub(crate) use create::free_name;
 use model::{Error, Id};
-pub(crate) use place::{above, lock_in, refuse_depth, refuse_held, subtree_rights};
 
 use crate::{Session, Target};
 

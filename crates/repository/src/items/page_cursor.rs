@@ -4,7 +4,6 @@
 use database::configuration::farm;
 use database::{Reader, Transaction};
 use model::{Error, Result};
-use tokio::sync::OnceCell;
 
 use crate::farm::seal;
 use crate::{Repository, Session};
@@ -15,10 +14,6 @@ const SETTING: &str = "place-key";
 const PADDED_TO: usize = 128;
 /// Ends the place; zeros follow.
 const END: u8 = 0x80;
-
-/// The farm's key for places, once it was needed.
-#[derive(Default)]
-pub(crate) struct PlaceKey(OnceCell<[u8; seal::KEY]>);
 
 impl Session {
     /// Seals a place in a listing for the caller, who hands it back to go on there. `listing` says what is listed, in
@@ -55,7 +50,7 @@ pub(crate) fn text_of(mut plain: Vec<u8>) -> Option<String> {
 
 impl Repository {
     async fn place_key(&self) -> Result<&[u8; seal::KEY]> {
-        self.inner.place_key.0.get_or_try_init(|| self.find_place_key()).await
+        self.inner.place_key.get_or_try_init(|| self.find_place_key()).await
     }
 
     /// The key that is there, or a new one. Of two servers that make one at the same moment, both take the first.

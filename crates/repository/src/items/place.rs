@@ -1,17 +1,19 @@
 //! Renaming and moving: an item keeps its identifier, versions and own permissions; no byte is copied.
 
+use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, scope, tree};
-use database::{Reader, Transaction};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right, Timestamp, Versioning};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, Versioning};
+
+use crate::documents::library_of;
+use crate::items::item::Item;
+use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::session::guard::{Checked, Child, Guard};
+use crate::session::locate::Located;
+use crate::session::refusals::explain;
+use crate::{Session, Target};
 
 use super::aside::refuse_litter;
-use crate::content::view::Item;
-use crate::documents::{explain, held_by_another, held_parent, held_within, library_of};
-use crate::session::access::Access;
-use crate::session::caller::{Checked, Child, Guard};
-use crate::session::locate::Located;
-use crate::{Session, Target};
 
 impl Session {
     /// Gives an item another name.
@@ -45,7 +47,7 @@ impl Session {
             if seen.as_ref().is_some_and(|seen| row.name != *seen && row.name != name.as_str()) {
                 return Err(Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code("overtaken"));
             }
-            crate::documents::require_free(&row, guard.caller(), None)?;
+            crate::session::refusals::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;
             leave(transaction, &guard, &checked, &row)?;
             refuse_taken(transaction, &checked, parent, &name, id)?;
@@ -110,7 +112,7 @@ pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &
         return Ok(());
     }
     guard.require_tree_unlocked(transaction, checked, row)?;
-    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::locate::no_item)?;
+    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
     guard.require_unlocked(transaction, checked, &old)?;
     lock::delete_below(transaction, row.id)
 }
@@ -195,38 +197,6 @@ fn into_itself(name: &str) -> Error {
     Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code("into_itself")
 }
 
-/// An item and everything above it, as of this transaction.
-pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
-    let (mut way, mut next) = (vec![item.id], item.parent_id);
-    while !next.is_none() {
-        let node = node::find(transaction, next)?.ok_or_else(crate::session::locate::no_item)?;
-        way.push(node.id);
-        next = node.parent_id;
-        if way.len() > MAX_DEPTH + 1 {
-            return Err(Error::corrupt(format!("the item {} is its own ancestor", item.id)));
-        }
-    }
-    Ok(way)
-}
-
-/// Refuses to put a subtree where its lowest items would be too deep.
-pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top: Id) -> Result<()> {
-    if above.len() + tree::height(transaction, top)? < MAX_DEPTH {
-        return Ok(());
-    }
-    Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep"))
-}
-
-/// The item, unless it was moved or deleted since it was found.
-pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
-    let row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
-    if row.parent_id != parent {
-        return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
-            .with_code("moved_meanwhile"));
-    }
-    Ok(row)
-}
-
 pub(super) fn refuse_taken(
     transaction: &mut Transaction<'_>,
     checked: &Checked,
@@ -238,31 +208,4 @@ pub(super) fn refuse_taken(
         Child::Known(present) if present.id == except => Ok(()),
         found => found.require_free(name),
     }
-}
-
-/// Refuses when somebody else has checked out a document in the subtree, which is named only to who may know of it.
-pub(crate) fn refuse_held(
-    transaction: &mut Transaction<'_>,
-    checked: &Checked,
-    top: &NodeRow,
-    caller: Id,
-) -> Result<()> {
-    let Some((id, _)) = tree::held_by_another(transaction, top.id, caller)? else { return Ok(()) };
-    match node::find(transaction, id)? {
-        Some(held) if checked.knows(&held) => Err(held_by_another(&held.name)),
-        _ => Err(held_within(&top.name)),
-    }
-}
-
-/// Refuses unless the caller has `right` on everything in the subtree, what they may not see included.
-pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
-    if top.kind == NodeKind::Document {
-        return Ok(());
-    }
-    for scope in tree::scopes(reader, top.id)? {
-        if !access.rights(scope).has(right) {
-            return Err(Error::lacking_inside(right, &top.name));
-        }
-    }
-    Ok(())
 }

@@ -1,16 +1,18 @@
 //! Deleting: an item goes into the recycle bin of the person who deleted it, with all that it holds.
 
 use database::Transaction;
-use database::content::node::NodeRow;
+use database::content::node::{self, NodeRow};
 use database::content::recycle::{self, RecycledRow, Stage};
-use database::content::{collection, node, scope, tree};
+use database::content::{collection, scope, tree};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
-use super::aside::is_nothing_of_its_own;
-use super::place::{leave, lock_in, refuse_held, subtree_rights};
 use crate::documents::{Preconditions, charge};
-use crate::session::caller::Guard;
+use crate::items::tree::{lock_in, refuse_held, subtree_rights};
+use crate::session::guard::Guard;
 use crate::{Session, Target};
+
+use super::aside::is_nothing_of_its_own;
+use super::place::leave;
 
 impl Session {
     /// Sends an item to the caller's recycle bin and returns the entry's identifier, by which it can be restored.

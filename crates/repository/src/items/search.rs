@@ -9,7 +9,7 @@ use database::Reader;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
 use model::{Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
 
-use crate::content::view::Item;
+use crate::items::item::Item;
 use crate::{Missing, Session};
 
 use super::seen::Eyes;

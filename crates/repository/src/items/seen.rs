@@ -10,8 +10,8 @@ use database::content::search;
 use model::{ErrorKind, Id, NodeKind, Result, Right};
 
 use crate::Session;
-use crate::content::view::Item;
 use crate::farm::registry::{ContentDatabase, Map};
+use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
 
 /// A caller who looks at one content database. What is found for it is remembered for the rows that follow.

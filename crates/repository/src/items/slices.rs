@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use database::Reader;
 use model::{Error, Result};
 
-use super::list::{Page, SortKey};
-use super::walk::{Listing, Progress, Walked};
-use crate::content::view::Item;
 use crate::farm::busy::Turn;
+use crate::items::item::Item;
+use crate::items::page::Page;
 use crate::session::caller::Time;
 use crate::session::locate::Located;
 use crate::{Session, Target};
+
+use super::list::SortKey;
+use super::walk::{Listing, Progress, Walked};
 
 /// Outcome of a slice of a walk.
 pub(super) enum Slice<S, T> {

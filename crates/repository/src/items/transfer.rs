@@ -8,17 +8,19 @@ use database::content::version::{self, VersionRow};
 use database::content::{displaced, lock, property, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
+use crate::documents::{Preconditions, Succession, charge, library_of, record_replaced, succeed};
+use crate::items::item::Item;
+use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::session::guard::{Checked, Child, Guard};
+use crate::session::locate::Located;
+use crate::session::refusals::explain;
+use crate::session::target::join;
+use crate::{Session, Target};
+
 use super::aside::{is_nothing_of_its_own, refuse_litter};
 use super::copy::Copier;
-use super::place::{above, check_places, leave, lock_in, put_below, refuse_depth, refuse_held, subtree_rights};
+use super::place::{check_places, leave, put_below};
 use super::remove::{erase, recycle};
-use crate::content::view::Item;
-use crate::documents::{
-    Preconditions, Succession, charge, explain, held_parent, join, library_of, record_replaced, succeed,
-};
-use crate::session::caller::{Checked, Child, Guard};
-use crate::session::locate::Located;
-use crate::{Session, Target};
 
 /// How to copy or move.
 #[derive(Clone, Debug, Default)]
@@ -128,7 +130,7 @@ impl Way {
         }
         let quota = checked.collection.quota_bytes;
         charge(transaction, &self.guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
-        let top = copier.top.ok_or_else(crate::session::locate::no_item)?;
+        let top = copier.top.ok_or_else(crate::session::refusals::no_item)?;
         self.done(transaction, "item.copy", top, replaced)
     }
 
@@ -208,7 +210,7 @@ impl Way {
 
     /// Makes room by sending what has the name to the recycle bin, unless nothing is lost with it.
     fn clear(&self, transaction: &mut Transaction<'_>, checked: &Checked, present: &NodeRow) -> Result<()> {
-        let row = node::lock(transaction, present.id)?.ok_or_else(crate::session::locate::no_item)?;
+        let row = node::lock(transaction, present.id)?.ok_or_else(crate::session::refusals::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Delete) {
             return Err(Error::lacking(Right::Delete, &row.name));
         }
@@ -226,7 +228,7 @@ impl Way {
     }
 
     pub(super) fn visible(&self, transaction: &mut Transaction<'_>, row: &NodeRow) -> Result<VersionRow> {
-        let id = self.source.visible_version(row).ok_or_else(crate::session::locate::no_item)?;
+        let id = self.source.visible_version(row).ok_or_else(crate::session::refusals::no_item)?;
         version::find(transaction, id)?
             .ok_or_else(|| Error::corrupt(format!("a version of \"{}\" is missing", row.name)))
     }
@@ -241,7 +243,7 @@ impl Way {
         onto: Onto,
     ) -> Result<()> {
         let guard = &self.guard;
-        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::locate::no_item)?;
+        let mut row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
         if !checked.access.rights(row.scope_id).has(Right::Edit) {
             return Err(Error::lacking(Right::Edit, &row.name));
         }

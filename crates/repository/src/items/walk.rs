@@ -9,11 +9,13 @@ use database::content::sorted::{self, Sieve, Walk};
 use database::content::{column, listing};
 use model::{ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
 
-use super::filter::Filter;
-use super::list::{ListRequest, Order, Page, Sort, SortKey};
-use super::slices::End;
-use crate::content::view::Item;
+use crate::items::item::Item;
+use crate::items::page::Page;
 use crate::session::locate::Located;
+
+use super::filter::Filter;
+use super::list::{ListRequest, Order, Sort, SortKey};
+use super::slices::End;
 
 /// Time after which a filtered walk stops with what it has.
 const TIME: Duration = Duration::from_millis(150);

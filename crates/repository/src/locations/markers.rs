@@ -2,16 +2,15 @@
 //! who wants a place of its own looks here for what lies around it and within it, by whatever address it is reached.
 
 use std::ffi::OsString;
-use std::fmt;
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::{fmt, fs};
 
 use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets, STORE_MARK};
 use model::{Error, Result};
 
-use crate::SERVER_LOCK;
-
+/// The file by which a server or a restoration keeps others away from a data directory.
+pub const SERVER_LOCK: &str = "server.lock";
 /// The file by which a place of backups is known.
 pub const BACKUP_MARK: &str = "strongroom-backup.json";
 /// Marks are small.

@@ -9,10 +9,10 @@ use database::content::{lock, tree};
 use database::{Reader, Transaction};
 use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::require_free;
-use crate::items::{above, refuse_held, subtree_rights};
-use crate::session::caller::Checked;
+use crate::items::tree::{above, refuse_held, subtree_rights};
+use crate::session::guard::Checked;
 use crate::session::locate::Located;
+use crate::session::refusals::require_free;
 use crate::{Session, Target};
 
 pub(crate) use rules::{covering, mark_open};

@@ -9,9 +9,9 @@ use database::{Reader, Transaction};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
-use crate::content::view::Item;
-use crate::items::above;
-use crate::session::caller::{Checked, Guard};
+use crate::items::item::Item;
+use crate::items::tree::above;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 
 use super::{LONGEST_LOCK, SHORTEST_LOCK};

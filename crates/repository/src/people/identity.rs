@@ -13,10 +13,12 @@ use database::{Reader, Transaction};
 use metrics::counter;
 use model::{Error, Id, Limits, Network, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
 
+use crate::Repository;
+use crate::people::identities::Identities;
+
+use super::Client;
 use super::secret::{self, SecretKind};
 use super::sign_in::Purpose;
-use super::{Client, Identities};
-use crate::Repository;
 
 /// A session that is not used ends after this time.
 pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);

@@ -8,6 +8,7 @@ mod cache;
 mod devices;
 mod first_start;
 mod groups;
+pub(crate) mod identities;
 mod identity;
 mod links;
 mod names;
@@ -27,10 +28,6 @@ mod web_sessions;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::AtomicI64;
-
-use crate::farm::busy::Busy;
-
 pub use accounts::{AccountChange, NewAccount};
 pub use database::configuration::account::Account;
 pub use database::configuration::event::Event as FarmEvent;
@@ -45,36 +42,3 @@ pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
 pub use password_list::PasswordList;
 pub use sign_in::{Client, SignedIn};
 pub use tokens::{NewToken, TokenWish};
-
-/// What the identity functions keep in memory, once for each open farm.
-pub(crate) struct Identities {
-    hasher: password::Hasher,
-    verified: cache::VerifiedPasswords,
-    /// Who changes their own password.
-    changes: Busy,
-    held: cache::Credentials,
-    groups: cache::GroupCache,
-    names: cache::NameCache,
-    touches: cache::Touches,
-    /// When this process last dropped old counters and sessions, in microseconds.
-    purged_at: AtomicI64,
-}
-
-impl Identities {
-    /// Nothing in memory yet.
-    ///
-    /// # Errors
-    /// Unavailable, when the operating system gives no random numbers.
-    pub(crate) fn new() -> model::Result<Self> {
-        Ok(Self {
-            hasher: password::Hasher::new(),
-            verified: cache::VerifiedPasswords::new()?,
-            changes: Busy::new(1),
-            held: cache::Credentials::default(),
-            groups: cache::GroupCache::default(),
-            names: cache::NameCache::default(),
-            touches: cache::Touches::default(),
-            purged_at: AtomicI64::new(0),
-        })
-    }
-}

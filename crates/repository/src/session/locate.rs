@@ -12,6 +12,7 @@ use crate::Repository;
 use crate::farm::registry::{ContentDatabase, Map};
 use crate::session::access::Access;
 use crate::session::path_cache::{PathKey, Way};
+use crate::session::refusals::{no_item, nothing_at};
 
 /// An item that the caller may know of, and the way to it.
 #[derive(Clone)]
@@ -44,14 +45,6 @@ fn visible_version(access: &Access, caller: Id, node: &NodeRow) -> Option<Id> {
 pub(crate) fn knows(access: &Access, caller: Id, node: &NodeRow) -> bool {
     access.may_know(node.id, node.scope_id)
         && (node.kind != NodeKind::Document || visible_version(access, caller, node).is_some())
-}
-
-pub(crate) fn no_item() -> Error {
-    Error::not_found("there is no such item, or you may not see it")
-}
-
-pub(crate) fn nothing_at(path: &NodePath) -> Error {
-    Error::not_found(format!("there is nothing at \"{path}\", or you may not see it"))
 }
 
 impl Located {

@@ -13,7 +13,8 @@ use database::{Reader, Transaction};
 use model::{Id, Result};
 
 use crate::Session;
-use crate::session::locate::{Located, no_item};
+use crate::session::locate::Located;
+use crate::session::refusals::no_item;
 
 /// The root site of a site collection, with the caller's rights on it.
 #[derive(Clone)]

@@ -29,3 +29,7 @@ impl From<NodePath> for Target {
         Self::Path(path)
     }
 }
+
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}

@@ -139,7 +139,7 @@ impl Provider for DatabaseStore {
             let next = rows.last().map(|(digest, ..)| *digest).filter(|_| rows.len() == limit);
             let entries = rows.into_iter().map(|(digest, size, stored_at)| Entry {
                 digest,
-                size: crate::content::view::size(size),
+                size: model::unsigned(size),
                 stored_at,
             });
             Ok(Page { entries: entries.collect(), next })
@@ -149,9 +149,9 @@ impl Provider for DatabaseStore {
     fn usage(&self) -> Pending<'_, Usage> {
         Box::pin(async move {
             let (blobs, bytes) = self.database.read(stored::totals).await?;
-            let content_bytes = crate::content::view::size(bytes);
+            let content_bytes = model::unsigned(bytes);
             Ok(Usage {
-                blobs: crate::content::view::size(blobs),
+                blobs: model::unsigned(blobs),
                 content_bytes,
                 disk_bytes: content_bytes,
                 reclaimable_bytes: 0,

@@ -1,9 +1,7 @@
 //! BLOBs that were found missing or damaged, by a check or by whoever read them: listing them with the documents that need them, or putting on record that they
 //! are lost. How they are brought back does not belong here.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use blobs::{BlobStore, Entry, Outcome};
 use database::content::blob::{self, BlobRow};
@@ -19,12 +17,6 @@ use crate::{Session, Storage, StorageDatabase, Target};
 const NAMED: usize = 20;
 /// Stores of one farm that miss the same BLOB, at most.
 const MOST_STORES: usize = 64;
-/// BLOBs that are asked for again at once because somebody could not read them.
-const NOTED_AT_ONCE: usize = 4;
-/// How long a BLOB on record is left alone after it was read again for somebody who wanted it.
-const LOOKED_AGAIN: Duration = Duration::from_secs(5 * 60);
-/// BLOBs on record that are read again within that time, at most.
-const MOST_LOOKED: usize = 1_000;
 
 /// A BLOB that is not as it must be.
 #[derive(Clone, Debug)]
@@ -214,48 +206,6 @@ async fn settle_if_intact(
     match from.reread(Entry { digest, size, stored_at: Timestamp::now() }).await? {
         Outcome::Intact => database.write_vital(move |transaction| fault::remove(transaction, store, &digest)).await,
         _ => Ok(()),
-    }
-}
-
-/// BLOBs that could not be read, or are on record, and are being read again, beside the requests that met them.
-#[derive(Default)]
-pub(crate) struct Noting(Mutex<Notes>);
-
-#[derive(Default)]
-struct Notes {
-    busy: HashSet<Key>,
-    /// Those on record that were read again, and when.
-    looked: HashMap<Key, Instant>,
-}
-
-/// Identifier of a content database, and a BLOB that it needs.
-type Key = (Id, Digest);
-
-impl Noting {
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins with one, unless it is under way already or enough others are.
-    fn begin(&self, key: Key) -> bool {
-        let mut notes = self.notes();
-        notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key)
-    }
-
-    /// Begins with one that is on record, unless it was looked at a moment ago.
-    fn begin_again(&self, key: Key) -> bool {
-        let mut notes = self.notes();
-        notes.looked.retain(|_, at| at.elapsed() < LOOKED_AGAIN);
-        let is_due = notes.looked.len() < MOST_LOOKED && !notes.looked.contains_key(&key);
-        let begun = is_due && notes.busy.len() < NOTED_AT_ONCE && notes.busy.insert(key);
-        if begun {
-            notes.looked.insert(key, Instant::now());
-        }
-        begun
-    }
-
-    fn end(&self, key: Key) {
-        self.notes().busy.remove(&key);
     }
 }
 

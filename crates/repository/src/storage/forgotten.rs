@@ -1,36 +1,13 @@
 //! References into BLOB stores that the farm does not know: nobody can read what they lead to.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
 use database::Reader;
 use database::configuration::farm;
 use database::content::{blob, fault};
-use model::{Id, Result, counted};
+use model::{Id, Result, counted, unsigned};
 
-use crate::content::view::size;
 use crate::farm::health;
 use crate::farm::registry::ContentDatabase;
 use crate::{HealthFinding, HealthSubject, Session};
-
-/// Time for which "there are none" is believed while the farm has the same stores: counting reads all references.
-const BELIEVED: Duration = Duration::from_secs(60 * 60);
-
-/// Time at which each content database was found to have none, with the stores that the farm had then.
-#[derive(Default)]
-pub(crate) struct Looked(Mutex<HashMap<Id, (Instant, Vec<Id>)>>);
-
-impl Looked {
-    fn is_fresh(&self, database: Id, stores: &[Id]) -> bool {
-        let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.get(&database).is_some_and(|(at, known)| at.elapsed() < BELIEVED && known == stores)
-    }
-
-    fn note(&self, database: Id, stores: Vec<Id>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(database, (Instant::now(), stores));
-    }
-}
 
 impl Session {
     /// Tells of BLOBs of a content database that should be in stores which the farm does not know, and that are not yet
@@ -51,7 +28,7 @@ impl Session {
         // What is on record as missing is told by another rule, or its loss was accepted.
         let on_record = |store| faults.iter().find(|(of, _)| *of == store).map_or(0, |(_, count)| *count);
         let unknown = totals.iter().filter(|(store, ..)| !known.contains(store));
-        let forgotten: u64 = unknown.map(|(store, count, _)| size(count - on_record(*store))).sum();
+        let forgotten: u64 = unknown.map(|(store, count, _)| unsigned(count - on_record(*store))).sum();
         if forgotten == 0 {
             looked.note(content.row.id, known);
             return Ok(());

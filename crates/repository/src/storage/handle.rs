@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use blobs::BlobStore;
 use database::configuration::event;
@@ -11,8 +12,10 @@ use database::{Database, Location, Transaction};
 use model::{Error, Id, Result, Timestamp};
 
 use crate::Session;
+use crate::farm::activity::Watch;
 use crate::farm::registry::Map;
-use crate::farm::repository::DATABASE_STORE;
+use crate::locations::markers::SERVER_LOCK;
+use crate::storage::built_in::DATABASE_STORE;
 
 /// A content database that is open.
 #[derive(Clone)]
@@ -115,7 +118,7 @@ impl Storage {
                 location: self.repository.inner.place_of(&content.row)?,
                 own_store: content.own_store.clone(),
                 active_store: content.row.active_store_id,
-                minimum_size: crate::content::view::size(content.row.minimum_size),
+                minimum_size: model::unsigned(content.row.minimum_size),
             })
         };
         self.map.databases.iter().map(describe).collect()
@@ -192,3 +195,18 @@ impl crate::Repository {
         &self.inner.configuration
     }
 }
+
+impl Storage {
+    /// Whether people have worked since the last look.
+    pub fn is_busy(&self, watch: &mut Watch) -> bool {
+        let inner = &self.repository.inner;
+        if inner.serving {
+            return watch.is_busy(&inner.activity);
+        }
+        // Without a server, or where its file cannot be seen, nobody is known to work.
+        let told = std::fs::metadata(inner.directory.join(SERVER_LOCK)).and_then(|file| file.modified());
+        told.is_ok_and(|told| told.elapsed().is_ok_and(|age| age < COUNTS))
+    }
+}
+
+const COUNTS: Duration = Duration::from_millis(500);

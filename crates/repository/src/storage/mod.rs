@@ -1,12 +1,15 @@
 //! BLOB stores and what lies in them: opening stores, policies, what was read, what is damaged, and what waits to be deleted.
 
+pub(crate) mod built_in;
 pub(crate) mod closed_stores;
 pub(crate) mod database_store;
 pub(crate) mod faults;
 pub(crate) mod forgotten;
 pub(crate) mod handle;
+pub(crate) mod memory;
 pub(crate) mod placement;
 pub(crate) mod policies;
+pub(crate) mod policy;
 pub(crate) mod provider;
 pub(crate) mod read_tracking;
 pub(crate) mod reclaim;

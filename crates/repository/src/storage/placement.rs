@@ -1,41 +1,20 @@
 //! Where the bytes of a new document go: the policy of its content database, overridden by that of its site collection and of
 //! its library.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use blobs::{BlobStore, Stored};
-use database::configuration::policy::PolicyRow;
 use database::content::blob::{self, BlobRow};
 use database::content::reclaim;
 use database::{Reader, Transaction};
-use model::{Error, ErrorKind, Id, Result, StorageRules, Timestamp};
+use model::{Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigned};
 
-use crate::content::view::size;
 use crate::farm::registry::{ContentDatabase, Map};
-use crate::farm::repository::DATABASE_STORE;
+use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store::PART;
 
 /// Between the bytes of a document and its transaction lies less time than this.
 const PINNED: Duration = Duration::from_secs(600);
-
-/// The policies of a farm by what they are for.
-pub(crate) type Policies = HashMap<Id, Policy>;
-
-/// What one policy says itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Policy {
-    pub(crate) store: Option<Id>,
-    pub(crate) minimum_size: Option<i64>,
-    pub(crate) rules: StorageRules,
-}
-
-impl Policy {
-    pub(crate) fn read(row: &PolicyRow) -> Result<Self> {
-        let rules = StorageRules::from_text(&row.rules)?;
-        Ok(Self { store: row.store_id, minimum_size: row.minimum_size, rules })
-    }
-}
 
 /// What applies in one place.
 #[derive(Clone, Debug)]
@@ -51,7 +30,7 @@ impl Map {
         let row = &content.row;
         let mut effective = Effective {
             store: row.active_store_id,
-            minimum_size: size(row.minimum_size),
+            minimum_size: unsigned(row.minimum_size),
             rules: StorageRules::default(),
         };
         if self.policies.is_empty() {
@@ -59,7 +38,7 @@ impl Map {
         }
         for policy in [row.id, collection, library].iter().filter_map(|target| self.policies.get(target)) {
             effective.store = policy.store.unwrap_or(effective.store);
-            effective.minimum_size = policy.minimum_size.map_or(effective.minimum_size, size);
+            effective.minimum_size = policy.minimum_size.map_or(effective.minimum_size, unsigned);
             effective.rules = policy.rules.or(&effective.rules);
         }
         effective

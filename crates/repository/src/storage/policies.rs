@@ -257,7 +257,7 @@ fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
     let said = map.policies.get(&found.id);
     let mut own = PolicyChange {
         active_store: said.and_then(|policy| policy.store).map(|store| map.store_name(store)),
-        minimum_size: said.and_then(|policy| policy.minimum_size).map(crate::content::view::size),
+        minimum_size: said.and_then(|policy| policy.minimum_size).map(model::unsigned),
         types: said.and_then(|policy| policy.rules.types.clone()),
         tiers: said.and_then(|policy| policy.rules.tiers.clone()).map(named),
         reset: false,

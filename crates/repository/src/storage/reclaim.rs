@@ -111,8 +111,8 @@ impl Session {
                 database: database.name.clone(),
                 store,
                 reason: reason.to_owned(),
-                blobs: crate::content::view::size(blobs),
-                bytes: crate::content::view::size(bytes),
+                blobs: model::unsigned(blobs),
+                bytes: model::unsigned(bytes),
                 since,
                 due: since.after(window(reason)),
                 held: held.is_some_and(|held| since >= held),
@@ -173,8 +173,8 @@ impl Storage {
                     counted => counted?,
                 };
                 for (count, size) in counted {
-                    blobs += crate::content::view::size(count);
-                    bytes += crate::content::view::size(size);
+                    blobs += model::unsigned(count);
+                    bytes += model::unsigned(size);
                 }
             }
             let is_running = row.state == "running";

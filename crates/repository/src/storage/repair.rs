@@ -3,12 +3,12 @@
 
 use blobs::{BlobHasher, BlobStore, Stored};
 use database::Transaction;
-use database::content::blob::BlobRow;
+use database::content::blob::{self, BlobRow};
 use database::content::fault::{self, FaultRow};
-use database::content::{blob, reclaim};
+use database::content::reclaim;
 use model::{Digest, Error, ErrorKind, Id, Result};
 
-use crate::farm::repository::DATABASE_STORE;
+use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::faults::{audit, no_fault};
 use crate::{Session, Storage, StorageDatabase};
 

@@ -6,10 +6,9 @@ use blobs::{BlobStore, Usage};
 use database::configuration::farm::StoreRow;
 use database::content::{blob, tree};
 use futures_util::future::join_all;
-use model::{Error, Id, Result, Right, Timestamp};
+use model::{Error, Id, Result, Right, Timestamp, unsigned};
 
-use crate::content::view::size;
-use crate::farm::repository::DATABASE_STORE;
+use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::KEYS;
 use crate::storage::usage_cache::Reading;
 use crate::{Repository, Session, Target};
@@ -68,7 +67,7 @@ impl Session {
         located.require(Right::ManageSite)?;
         let id = located.node().id;
         let (documents, bytes) = located.content.database.read_long(move |reader| tree::contents(reader, id)).await?;
-        Ok((size(documents), size(bytes)))
+        Ok((unsigned(documents), unsigned(bytes)))
     }
 
     /// Decides whether the caller may see what the servers of the farm do, in figures that each server keeps for itself.
@@ -131,9 +130,12 @@ impl Session {
                 engine: content.database.engine().as_str(),
                 trouble: content.database.damage().map(|damage| damage.report.clone()).or(trouble),
                 bytes: bytes.ok(),
-                minimum_size: size(content.row.minimum_size),
+                minimum_size: unsigned(content.row.minimum_size),
                 active_store: name_of(content.row.active_store_id),
-                references: totals.into_iter().map(|(id, n, bytes)| (name_of(id), size(n), size(bytes))).collect(),
+                references: totals
+                    .into_iter()
+                    .map(|(id, n, bytes)| (name_of(id), unsigned(n), unsigned(bytes)))
+                    .collect(),
             });
         }
         for absent in &map.absent {
@@ -142,7 +144,7 @@ impl Session {
                 engine: self.repository.inner.place_of(&absent.row)?.engine().as_str(),
                 trouble: Some(absent.message().to_owned()),
                 bytes: None,
-                minimum_size: size(absent.row.minimum_size),
+                minimum_size: unsigned(absent.row.minimum_size),
                 active_store: name_of(absent.row.active_store_id),
                 references: Vec::new(),
             });

@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use crate::Session;
 use crate::farm::registry::Map;
-use crate::farm::repository::{DATABASE_STORE, FILES_STORE};
+use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
 use crate::storage::policies::users_of;
 
 /// The right to open stores up, close them, and remove them.
@@ -210,7 +210,7 @@ impl Session {
             if let Some((_, count, _)) = totals.iter().find(|(known, ..)| *known == id) {
                 return Err(Error::conflict(format!(
                     "\"{name}\" still holds {} of the content database \"{}\": drain it first",
-                    counted(crate::content::view::size(*count), "BLOB"),
+                    counted(model::unsigned(*count), "BLOB"),
                     content.row.name
                 ))
                 .with_code("store_in_use"));

@@ -9,8 +9,8 @@ use database::configuration::farm::{self, StoreRow};
 use model::{Error, Id, Name, Result, Timestamp};
 
 use crate::Session;
-use crate::farm::repository::DATABASE_STORE;
 use crate::locations::claim as place;
+use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::settings::{KEYS, check_retention, require_keys_kept, with_new_key};
 use crate::storage::store_states::StoreState;
 

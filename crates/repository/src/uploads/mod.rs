@@ -7,6 +7,7 @@
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod partial;
+pub(crate) mod running;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -318,7 +319,7 @@ fn shown(row: UploadRow, offset: u64) -> Resumable {
 }
 
 fn size(bytes: i64) -> u64 {
-    crate::content::view::size(bytes)
+    model::unsigned(bytes)
 }
 
 /// 128 random bits in hexadecimal.

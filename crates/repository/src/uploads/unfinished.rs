@@ -3,14 +3,14 @@
 //! Uploads in parts are counted by the content databases with their announced lengths, other uploads here while they run. An upload
 //! counts before its bytes are written.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use database::content::upload;
 use model::{Error, Id, Result, readable_size};
 
 use crate::Repository;
+use crate::uploads::running::Person;
 
 /// Bytes that the unfinished uploads of one person may take when nothing else is set: 256 GiB.
 pub const UNFINISHED_BYTES: u64 = 256 << 30;
@@ -19,22 +19,6 @@ pub const UNFINISHED_BYTES: u64 = 256 << 30;
 const SMALL: u64 = 16 << 20;
 /// An upload of unknown length counts in steps of so many bytes.
 const STEP: u64 = 64 << 20;
-
-/// The running uploads of everybody.
-#[derive(Default)]
-pub(crate) struct Unfinished {
-    /// Most bytes of one person; 0 for any number.
-    limit: AtomicU64,
-    people: Mutex<HashMap<Id, Arc<Person>>>,
-}
-
-#[derive(Default)]
-struct Person {
-    /// Bytes of the running uploads.
-    held: AtomicU64,
-    /// Who has it counts and adds, one after the other.
-    turn: tokio::sync::Mutex<()>,
-}
 
 /// Bytes that one upload has claimed. Dropping it gives them back.
 pub(crate) struct Claim {
@@ -63,7 +47,7 @@ impl Repository {
         let mut bytes = 0u64;
         for content in &self.map().await?.databases {
             let there = content.database.read(move |reader| upload::announced(reader, user)).await?;
-            bytes = bytes.saturating_add(crate::content::view::size(there));
+            bytes = bytes.saturating_add(model::unsigned(there));
         }
         Ok(bytes)
     }

@@ -1,0 +1,170 @@
+//! Content databases that the farm knows and that are not open: why, and what brings them back.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use database::configuration::farm::ContentDatabaseRow;
+use database::{Damage, Database};
+use model::{Error, ErrorKind, Id, Result};
+
+use crate::farm::advice::database_from_backup;
+
+/// Code of the errors for what a content database that is away would be needed for.
+pub const DATABASE_AWAY: &str = "database_away";
+
+/// Code of the error for a database of another farm, or another one of this farm.
+pub(super) const FOREIGN: &str = "database_foreign";
+
+/// The reason of a database that is not what was written.
+pub(crate) const DAMAGED: &str = "it is damaged";
+
+/// The reason of a database of which the disk does not give all.
+const UNREADABLE: &str = "its disk does not give all that it holds";
+
+/// The reason of one whose disk fails.
+pub(crate) const DISK_FAILS: &str = "its disk reports errors";
+
+/// Time between two attempts to open databases that are away.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// A content database that the farm knows and that is not open.
+#[derive(Clone, Debug)]
+pub struct AbsentDatabase {
+    pub(crate) row: ContentDatabaseRow,
+    kind: ErrorKind,
+    code: &'static str,
+    message: String,
+}
+
+impl AbsentDatabase {
+    pub(crate) fn new(row: ContentDatabaseRow, error: &Error) -> Self {
+        Self { row, kind: error.kind(), code: error.code(), message: error.report() }
+    }
+
+    /// The same with what the farm knows of it now.
+    pub(crate) fn with_row(self, row: ContentDatabaseRow) -> Self {
+        Self { row, ..self }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.row.name
+    }
+
+    /// Everything that is known of the reason, for administrators: it names places.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The reason in words that anybody may read.
+    pub fn reason(&self) -> &'static str {
+        reason(self.kind, self.code)
+    }
+
+    /// Returns whether it was found damaged. Otherwise it is missing or gives no answer.
+    pub fn is_damaged(&self) -> bool {
+        self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
+    }
+
+    /// Says how it comes back, to whoever reads the log of the farm in this data directory.
+    pub(crate) fn help(&self, directory: &Path) -> String {
+        let restore = || database_from_backup(directory, &self.row.name);
+        match (self.code, self.kind) {
+            ("changes_lost", _) => format!(
+                "look first whether another file took its place. To go on without the changes that it lacks, stop the server and \
+                 remove the file beside it whose name ends with -commits. {} too",
+                restore()
+            ),
+            (_, ErrorKind::Corrupt) => restore(),
+            _ => "look at what the error names; `strongroom blobs health` says more".to_owned(),
+        }
+    }
+
+    /// The error for a request that needs it.
+    pub(crate) fn error(&self) -> Error {
+        Error::unavailable(format!(
+            "the content database \"{}\" of this site is not open: {}. An administrator of the farm must bring it back",
+            self.row.name,
+            self.reason()
+        ))
+        .with_code(DATABASE_AWAY)
+    }
+}
+
+/// Why a database does not work, in words that anybody may read: no place, no address.
+pub(crate) fn reason(kind: ErrorKind, code: &str) -> &'static str {
+    match (code, kind) {
+        ("database_missing", _) => "it is missing",
+        ("database_empty", _) => "it is empty",
+        (FOREIGN | "schema_foreign" | "schema_other", _) => "another database is in its place",
+        ("schema_newer", _) => "a newer version of the program wrote it",
+        ("changes_lost", _) => "it lacks changes that were acknowledged, or another database is in its place",
+        ("database_unreadable", _) => UNREADABLE,
+        ("disk_error", _) => DISK_FAILS,
+        ("cannot_open" | "read_only", _) => "it cannot be opened",
+        (_, ErrorKind::Corrupt) => DAMAGED,
+        _ => "it does not answer",
+    }
+}
+
+/// Why a database that is open is not believed, in words that anybody may read.
+pub(crate) fn reason_of(damage: &Damage) -> &'static str {
+    if damage.of_disk { UNREADABLE } else { DAMAGED }
+}
+
+/// Refuses work that needs all content databases while one of these does not work; each with the reason.
+pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static str)>) -> Result<()> {
+    let named: Vec<String> = troubled.map(|(name, reason)| format!("\"{name}\" ({reason})")).collect();
+    match named.len() {
+        0 => Ok(()),
+        count => Err(Error::unavailable(format!(
+            "the content {} {} {} not available, and this needs all of them: bring {} back first, or restore {} from a backup",
+            if count == 1 { "database" } else { "databases" },
+            named.join(", "),
+            if count == 1 { "is" } else { "are" },
+            if count == 1 { "it" } else { "them" },
+            if count == 1 { "it" } else { "them" },
+        ))
+        .with_code(DATABASE_AWAY)),
+    }
+}
+
+/// The look for databases that are away.
+#[derive(Default)]
+pub(crate) struct Looking(Mutex<Looked>);
+
+#[derive(Default)]
+struct Looked {
+    busy: bool,
+    at: Option<Instant>,
+    /// Databases that were opened and are not in the map yet.
+    found: Vec<(Id, Database)>,
+}
+
+impl Looking {
+    pub(super) fn begin(&self) -> bool {
+        let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.busy || looked.at.is_some_and(|at| at.elapsed() < LOOK) {
+            return false;
+        }
+        looked.busy = true;
+        true
+    }
+
+    pub(super) fn end(&self) {
+        let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (looked.busy, looked.at) = (false, Some(Instant::now()));
+    }
+
+    pub(super) fn put(&self, id: Id, database: Database) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).found.push((id, database));
+    }
+
+    /// The database with this identifier, if it was opened.
+    pub(crate) fn take(&self, id: Id) -> Option<Database> {
+        let found = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).found;
+        let at = found.iter().position(|(known, _)| *known == id)?;
+        Some(found.swap_remove(at).1)
+    }
+}

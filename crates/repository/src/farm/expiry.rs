@@ -1,0 +1,86 @@
+//! What is old enough to be deleted for good, by a clock that may have been set ahead.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use database::Transaction;
+use database::configuration::{event, farm};
+use model::{Error, Result, Timestamp};
+
+use crate::farm::clock::{LOOK, Moment, Noted, look};
+use crate::farm::repository::Repository;
+use crate::session::caller::Session;
+use crate::storage::handle::Storage;
+
+impl Repository {
+    /// Looks at the clock again and again as long as the repository is there: a step back and forth between two
+    /// questions would not be seen otherwise.
+    pub(crate) fn keep_looking_at_the_clock(&self) {
+        let inner = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            while let Some(inner) = inner.upgrade() {
+                inner.looks.note(Instant::now(), Timestamp::now());
+                drop(inner);
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+    }
+
+    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
+    /// accepted.
+    pub async fn settled_now(&self) -> Result<Timestamp> {
+        let noted = self.inner.configuration.write_vital(look).await?;
+        self.inner.looks.note(Instant::now(), Timestamp::from_micros(noted.seen.clock));
+        Ok(Timestamp::from_micros(noted.seen.clock.saturating_sub(noted.ahead)))
+    }
+
+    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
+    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
+    /// after the clock was set.
+    pub(crate) async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
+        let settled = self.settled_now().await?;
+        Ok(self.inner.looks.old_enough((Instant::now(), Timestamp::now()), settled, age))
+    }
+}
+
+impl Storage {
+    /// Returns the time before which everything is at least so old, for windows that are shorter than a step of the clock
+    /// which is not subtracted. It lies two weeks further back until the process has run for so long, and for so long
+    /// after the clock was set.
+    pub async fn old_enough(&self, age: Duration) -> Result<Timestamp> {
+        self.repository.old_enough(age).await
+    }
+
+    /// The time for deciding what is old enough to be deleted for good: the clock's, less all steps ahead that nobody
+    /// accepted.
+    pub async fn settled_now(&self) -> Result<Timestamp> {
+        self.repository.settled_now().await
+    }
+}
+
+impl Session {
+    /// By how much the clock went ahead without an explanation.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn clock_ahead(&self) -> Result<Duration> {
+        self.require_farm_administrator("look at the farm's clock")?;
+        let noted = self.repository.inner.configuration.write_vital(look).await?;
+        Ok(Duration::from_micros(noted.ahead.unsigned_abs()))
+    }
+
+    /// Takes the clock for right as it is: what waits because of its steps is deleted when it is due.
+    ///
+    /// Errors: `Forbidden` for others than farm administrators.
+    pub async fn accept_clock(&self) -> Result<()> {
+        self.require_farm_administrator("accept the farm's clock")?;
+        let actor = self.principal.id;
+        let accept = move |transaction: &mut Transaction<'_>| {
+            let noted = Noted { seen: Moment::now(), ahead: 0 };
+            let text = serde_json::to_string(&noted)
+                .map_err(|error| Error::corrupt("a time has no text").with_source(error))?;
+            farm::note_clock(transaction, &text)?;
+            event::record(transaction, Timestamp::now(), actor, "clock.accept", "farm", "")
+        };
+        self.repository.inner.configuration.write_vital(accept).await
+    }
+}

@@ -1,0 +1,316 @@
+//! Opening a farm, and making one where there is none.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use blobs::{DirectoryOptions, STORE_MARK};
+use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
+use database::{Database, Location, Schema};
+use model::{Error, Id, IdSource, Result, Timestamp, id_time};
+use tokio::sync::OnceCell;
+
+use crate::content::sites;
+use crate::farm::activity::Activity;
+use crate::farm::advice::farm_from_backup;
+use crate::farm::attach;
+use crate::farm::busy::Busy;
+use crate::farm::registry::MapCell;
+use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
+use crate::locations::markers::{Sign, real_path, signs_around};
+use crate::people::identities::Identities;
+use crate::people::password;
+use crate::session::access::AccessCache;
+use crate::session::path_cache::Ways;
+use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
+use crate::storage::usage_cache::Gauges;
+use crate::uploads::running::Unfinished;
+
+/// How to open a farm.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The data directory: configuration database, embedded content databases, the store `files`, partial uploads.
+    pub directory: PathBuf,
+    /// Where the configuration database is, when it is not embedded.
+    pub configuration: Option<Location>,
+    /// Where the content database `main` of a new farm is, when it is not embedded.
+    pub content: Option<Location>,
+    /// Password of the administrator of a new farm; generated when absent.
+    pub administrator_password: Option<String>,
+    /// Whether to create the farm when there is none.
+    pub create: bool,
+}
+
+impl Options {
+    /// Where the configuration database is.
+    fn place_of_configuration(&self) -> Location {
+        let embedded = || Location::Sqlite(self.directory.join(CONFIGURATION));
+        self.configuration.clone().unwrap_or_else(embedded)
+    }
+
+    /// Judges what a new farm would be made with, before anything of it is made. A farm that is there has its administrator,
+    /// and the password is not looked at.
+    ///
+    /// # Errors
+    /// Invalid with code `invalid_password`; NotFound when there is no farm and none may be made; Conflict with code
+    /// `configuration_missing` when one was there.
+    pub fn check_new_farm(&self) -> Result<()> {
+        let present = match &self.configuration {
+            None => self.directory.join(CONFIGURATION).try_exists().unwrap_or(true),
+            Some(Location::Sqlite(path)) => path.try_exists().unwrap_or(true),
+            // Only the server can tell, and where nothing can be told nothing is made: the password is judged again before the farm's rows are made.
+            Some(Location::Postgres(_)) => true,
+        };
+        if !present {
+            require_new_farm(self)?;
+        }
+        match &self.administrator_password {
+            Some(password) if self.create && !present => password::check(password, &[]),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the first start made.
+#[derive(Debug)]
+pub struct Created {
+    /// The generated password of `admin`; none when it was given.
+    pub administrator_password: Option<String>,
+}
+
+/// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
+pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
+
+/// Code of the errors for a database that is not what was written.
+const DAMAGED: &str = "database_corrupt";
+
+/// File of the embedded configuration database.
+const CONFIGURATION: &str = "configuration.sqlite";
+
+fn no_farm(directory: &Path) -> Error {
+    Error::not_found(format!(
+        "there is no farm in {}, and nothing was made there: look whether its disk is mounted and whether this is the \
+         data directory of the farm",
+        directory.display()
+    ))
+}
+
+/// Opens the configuration database, which is made only where nothing speaks of a farm that has lost it.
+async fn open_configuration(options: &Options) -> Result<Database> {
+    let (location, limits) = (options.place_of_configuration(), database::Options::default());
+    match Database::open(&location, Schema::Configuration, &limits).await {
+        Err(error) if matches!(error.code(), "database_missing" | "database_empty") => {
+            require_new_farm(options)?;
+            blobs::create_directories(&options.directory)?;
+            Database::make(&location, Schema::Configuration, &limits).await
+        }
+        opened => opened,
+    }
+}
+
+/// Says how a configuration database that is damaged comes back. Other errors stay as they are, also that of one which
+/// only lacks changes: it says itself how to go on.
+fn how_to_restore(options: &Options, error: Error) -> Error {
+    let location = options.place_of_configuration();
+    if error.code() != DAMAGED || !matches!(location, Location::Sqlite(_)) {
+        return error;
+    }
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    Error::corrupt(format!(
+        "the configuration database {location} is damaged or is not a database. Look first whether its disk is in order. {}",
+        farm_from_backup(&options.directory)
+    ))
+    .with_code(DAMAGED)
+    .with_source(cause)
+}
+
+/// Refuses to make a farm unless that was asked for, and over what is left of another one.
+fn require_new_farm(options: &Options) -> Result<()> {
+    let left = remains(&options.directory)?;
+    if !left.is_empty() {
+        return Err(Error::conflict(format!(
+            "the data directory {} belongs to a farm ({}), but its configuration database {} is missing or empty: look whether its \
+             disk is mounted, or restore it from a backup. Nothing was made in its place; a new farm needs a directory of its own",
+            options.directory.display(),
+            left.join(", "),
+            options.place_of_configuration()
+        ))
+        .with_code("configuration_missing"));
+    }
+    if !options.create {
+        return Err(no_farm(&options.directory));
+    }
+    let place = real_path(&options.directory)?;
+    let around = signs_around(&place)?;
+    match around.iter().find(|marked| marked.sign == Sign::Farm && Path::new(&marked.place) != place) {
+        Some(marked) => Err(Error::conflict(format!(
+            "{} lies within {}, {}: farms do not lie within each other, choose another directory",
+            place.display(),
+            marked.place,
+            marked.sign
+        ))
+        .with_code("farm_nested")),
+        None => Ok(()),
+    }
+}
+
+/// What lies in a data directory that only a farm leaves there.
+fn remains(directory: &Path) -> Result<Vec<String>> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::unavailable(format!("{} cannot be looked at: {error}", path.display())).with_source(error)
+    };
+    let mut left = Vec::new();
+    for name in [crate::farm::seal::FILE.to_owned(), format!("blobs/{STORE_MARK}")] {
+        let path = directory.join(&name);
+        if path.try_exists().map_err(|error| failed(&path, error))? {
+            left.push(name);
+        }
+    }
+    let databases = directory.join("databases");
+    let entries = match std::fs::read_dir(&databases) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(left),
+        entries => entries.map_err(|error| failed(&databases, error))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(&databases, error))?;
+        let data = entry.metadata().map_err(|error| failed(&entry.path(), error))?;
+        if data.is_file() && data.len() > 0 && entry.path().extension().is_some_and(|kind| kind == "sqlite") {
+            left.push(format!("databases/{}", entry.file_name().display()));
+        }
+    }
+    Ok(left)
+}
+
+/// Makes the rows of a new farm, all in one transaction.
+async fn create(configuration: &Database, options: &Options) -> Result<()> {
+    let content = match &options.content {
+        Some(Location::Postgres(url)) => url.clone(),
+        Some(Location::Sqlite(path)) => path.display().to_string(),
+        None => "databases/main.sqlite".to_owned(),
+    };
+    let ids = IdSource::new(0, id_time()..id_time() + GRANTED);
+    let (farm_id, database_id) = (ids.next(), ids.next());
+    configuration
+        .write(move |transaction| {
+            let now = Timestamp::now();
+            if farm::find(transaction)?.is_some() {
+                return Ok(());
+            }
+            farm::insert(transaction, farm_id, now)?;
+            for (id, name, kind, location) in
+                [(DATABASE_STORE, "database", "database", ""), (FILES_STORE, "files", "directory", "blobs")]
+            {
+                let store = StoreRow {
+                    id,
+                    name: name.to_owned(),
+                    kind: kind.to_owned(),
+                    state: "active".to_owned(),
+                    location: location.to_owned(),
+                    settings: "{}".to_owned(),
+                    secret: None,
+                };
+                farm::insert_store(transaction, &store, now)?;
+            }
+            let database = ContentDatabaseRow {
+                id: database_id,
+                name: "main".to_owned(),
+                location: content.clone(),
+                active_store_id: FILES_STORE,
+                minimum_size: DEFAULT_MINIMUM_SIZE,
+            };
+            farm::set_to_make(transaction, database_id)?;
+            farm::insert_database(transaction, &database, now)
+        })
+        .await
+}
+
+impl Repository {
+    /// Opens the farm for serving requests, and creates it first when there is none and `options.create` is set.
+    ///
+    /// Errors: `NotFound` when there is no farm and none may be created; what the databases and stores report.
+    pub async fn open(options: &Options) -> Result<(Repository, Option<Created>)> {
+        Self::open_with(options, DirectoryOptions::default(), true).await
+    }
+
+    /// Opens a farm that is there for a command: nothing is prepared for many small writes to come. That makes each flush
+    /// slower, but halves what an import writes to the disk.
+    ///
+    /// Errors: those of [`Repository::open`].
+    pub async fn open_for_command(options: &Options) -> Result<Repository> {
+        let options = Options { create: false, ..options.clone() };
+        let blobs = DirectoryOptions { zero_fill: false, ..DirectoryOptions::default() };
+        Ok(Self::open_with(&options, blobs, false).await?.0)
+    }
+
+    async fn open_with(
+        options: &Options,
+        blobs: DirectoryOptions,
+        serving: bool,
+    ) -> Result<(Repository, Option<Created>)> {
+        options.check_new_farm()?;
+        let configuration = open_configuration(options).await.map_err(|error| how_to_restore(options, error))?;
+        let noted = configuration.clone();
+        let opened = Self::open_on(options, configuration, blobs, serving).await;
+        opened.map_err(|error| if noted.damage().is_some() { how_to_restore(options, error) } else { error })
+    }
+
+    async fn open_on(
+        options: &Options,
+        configuration: Database,
+        blobs: DirectoryOptions,
+        serving: bool,
+    ) -> Result<(Repository, Option<Created>)> {
+        let existing = configuration.read(farm::find).await?;
+        let fresh = existing.is_none();
+        if fresh {
+            require_new_farm(options)?;
+            options.administrator_password.as_deref().map_or(Ok(()), |password| password::check(password, &[]))?;
+            // Asked before its address is written down for good: a mistake in it can still be mended.
+            if let Some(location) = &options.content {
+                let beside = |path: &PathBuf| Location::Sqlite(options.directory.join(path));
+                let place = if let Location::Sqlite(path) = location { beside(path) } else { location.clone() };
+                attach::require_unused(&place).await?;
+            }
+            create(&configuration, options).await?;
+        }
+        let begin = |transaction: &mut database::Transaction<'_>| {
+            Ok((farm::next_server(transaction)?, farm::grant_identifiers(transaction, None, id_time(), GRANTED)?))
+        };
+        let (server, range) = configuration.write_vital(begin).await?;
+        let (row, holder) = configuration.read(|reader| Ok((farm::find(reader)?, farm::holder(reader)?))).await?;
+        let row = row.ok_or_else(|| no_farm(&options.directory))?;
+        let inner = Inner {
+            directory: options.directory.clone(),
+            farm_id: row.id,
+            server: Id::new(server),
+            holder,
+            ids: Arc::new(IdSource::new(server, range)),
+            configuration,
+            map: MapCell::default(),
+            access: AccessCache::default(),
+            ways: Ways::default(),
+            identities: Identities::new()?,
+            serving,
+            blobs,
+            gauges: Gauges::default(),
+            accesses: crate::storage::memory::Accesses::default(),
+            activity: Activity::default(),
+            noting: crate::storage::memory::Noting::default(),
+            unfinished: Unfinished::default(),
+            looks: crate::farm::clock::Looks::default(),
+            looked_for_forgotten: crate::storage::memory::Looked::default(),
+            walks: Busy::with_turns(LONG_WALKS, MOST_LONG_WALKS),
+            place_key: OnceCell::new(),
+            sandbox: OnceLock::new(),
+        };
+        let repository = Repository { inner: Arc::new(inner) };
+        repository.go_beyond_identifiers().await?;
+        repository.keep_identifiers();
+        repository.keep_looking_at_the_clock();
+        let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
+        sites::ensure_root(&repository).await?;
+        repository.map().await?;
+        // A first start that was cut short may have made the farm and left its administrator to this one.
+        let created = fresh || administrator_password.is_some();
+        Ok((repository, created.then_some(Created { administrator_password })))
+    }
+}

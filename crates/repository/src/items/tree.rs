@@ -1,0 +1,98 @@
+//! Where items lie, asked within a transaction: what is above one, who has a name, and whether something below is held.
+
+use database::content::node::{self, NodeRow};
+use database::content::tree;
+use database::{Reader, Transaction};
+use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
+
+use crate::session::access::Access;
+use crate::session::guard::Checked;
+use crate::session::refusals::{held_by_another, held_within, no_folder};
+
+/// The item that will hold a new one. Whoever asked [`Guard::check`] before may rely on it: nobody moves or deletes what can hold
+/// others until the transaction ends.
+pub(crate) fn held_parent(transaction: &mut Transaction<'_>, id: Id) -> Result<NodeRow> {
+    node::find(transaction, id)?.ok_or_else(no_folder)
+}
+
+/// An item and everything above it, as of this transaction.
+pub(crate) fn above(transaction: &mut Transaction<'_>, item: &NodeRow) -> Result<Vec<Id>> {
+    let (mut way, mut next) = (vec![item.id], item.parent_id);
+    while !next.is_none() {
+        let node = node::find(transaction, next)?.ok_or_else(crate::session::refusals::no_item)?;
+        way.push(node.id);
+        next = node.parent_id;
+        if way.len() > MAX_DEPTH + 1 {
+            return Err(Error::corrupt(format!("the item {} is its own ancestor", item.id)));
+        }
+    }
+    Ok(way)
+}
+
+/// Refuses to put a subtree where its lowest items would be too deep.
+pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top: Id) -> Result<()> {
+    if above.len() + tree::height(transaction, top)? < MAX_DEPTH {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep"))
+}
+
+/// The item, unless it was moved or deleted since it was found.
+pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> Result<NodeRow> {
+    let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
+    if row.parent_id != parent {
+        return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
+            .with_code("moved_meanwhile"));
+    }
+    Ok(row)
+}
+
+/// Refuses when somebody else has checked out a document in the subtree, which is named only to who may know of it.
+pub(crate) fn refuse_held(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    top: &NodeRow,
+    caller: Id,
+) -> Result<()> {
+    let Some((id, _)) = tree::held_by_another(transaction, top.id, caller)? else { return Ok(()) };
+    match node::find(transaction, id)? {
+        Some(held) if checked.knows(&held) => Err(held_by_another(&held.name)),
+        _ => Err(held_within(&top.name)),
+    }
+}
+
+/// Refuses unless the caller has `right` on everything in the subtree, what they may not see included.
+pub(crate) fn subtree_rights(reader: &mut Reader<'_>, access: &Access, top: &NodeRow, right: Right) -> Result<()> {
+    if top.kind == NodeKind::Document {
+        return Ok(());
+    }
+    for scope in tree::scopes(reader, top.id)? {
+        if !access.rights(scope).has(right) {
+            return Err(Error::lacking_inside(right, &top.name));
+        }
+    }
+    Ok(())
+}
+
+/// `name`, or `name (2)` and so on before its extension: the first that is free in `parent`.
+#[expect(clippy::disallowed_methods, reason = "it tells that a name is taken, and nothing of what has it")]
+pub(crate) fn free_name(transaction: &mut Transaction<'_>, parent: Id, name: &Name) -> Result<Name> {
+    if node::find_child(transaction, parent, &name.folded())?.is_none() {
+        return Ok(name.clone());
+    }
+    let text = name.as_str();
+    let (stem, extension) = match text.rfind('.') {
+        Some(dot) if dot > 0 => text.split_at(dot),
+        _ => (text, ""),
+    };
+    for number in 2..1_000 {
+        let suffix = format!(" ({number}){extension}");
+        let room = model::MAX_NAME_CHARS.saturating_sub(suffix.chars().count());
+        let stem: String = stem.chars().take(room).collect();
+        let candidate = Name::new(format!("{}{suffix}", stem.trim_end()))?;
+        if node::find_child(transaction, parent, &candidate.folded())?.is_none() {
+            return Ok(candidate);
+        }
+    }
+    Err(Error::conflict(format!("there are too many items named like \"{name}\" here")).with_code("name_taken"))
+}

@@ -1,0 +1,40 @@
+//! What the identity functions keep in memory.
+
+use std::sync::atomic::AtomicI64;
+
+use crate::farm::busy::Busy;
+
+use super::{cache, password};
+
+/// What the identity functions keep in memory, once for each open farm.
+pub(crate) struct Identities {
+    pub(super) hasher: password::Hasher,
+    pub(super) verified: cache::VerifiedPasswords,
+    /// Who changes their own password.
+    pub(super) changes: Busy,
+    pub(super) held: cache::Credentials,
+    pub(super) groups: cache::GroupCache,
+    pub(super) names: cache::NameCache,
+    pub(super) touches: cache::Touches,
+    /// When this process last dropped old counters and sessions, in microseconds.
+    pub(super) purged_at: AtomicI64,
+}
+
+impl Identities {
+    /// Nothing in memory yet.
+    ///
+    /// # Errors
+    /// Unavailable, when the operating system gives no random numbers.
+    pub(crate) fn new() -> model::Result<Self> {
+        Ok(Self {
+            hasher: password::Hasher::new(),
+            verified: cache::VerifiedPasswords::new()?,
+            changes: Busy::new(1),
+            held: cache::Credentials::default(),
+            groups: cache::GroupCache::default(),
+            names: cache::NameCache::default(),
+            touches: cache::Touches::default(),
+            purged_at: AtomicI64::new(0),
+        })
+    }
+}

@@ -18,7 +18,7 @@ use crate::storage::placement::secure;
 use crate::storage::repair::is_whole;
 use crate::{OnConflict, Ownership, Saved, Session, UploadOptions};
 
-use super::{ImportFolder, MAX_IMPORT_BATCH};
+use super::folder::{ImportFolder, MAX_IMPORT_BATCH};
 
 /// A document's bytes in memory with their identity.
 pub struct HashedBytes {

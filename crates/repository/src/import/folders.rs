@@ -13,7 +13,7 @@ use crate::session::guard::{Checked, Child, Guard};
 use crate::session::refusals::explain;
 use crate::{Ownership, Session};
 
-use super::{ImportFolder, Inner, NEEDS};
+use super::folder::{ImportFolder, Inner, NEEDS};
 
 /// A folder to be made.
 #[derive(Clone, Debug)]

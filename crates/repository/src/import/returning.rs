@@ -20,7 +20,8 @@ use crate::session::guard::Child;
 use crate::session::refusals::{explain, require_free};
 use crate::storage::database_store::DatabaseStore;
 
-use super::{ImportContent, ImportFolder};
+use super::documents::ImportContent;
+use super::folder::ImportFolder;
 
 /// One version of a document that comes back.
 pub struct ReturningVersion {

@@ -15,7 +15,7 @@ use crate::session::locate::Located;
 use crate::session::refusals::explain;
 use crate::{Session, Target};
 
-use super::place::check_places;
+use super::moving::check_places;
 
 impl Session {
     /// Copies a folder or document into a library or folder of the same site collection, under `name` if given; a name

@@ -7,13 +7,15 @@ use database::content::{collection, lock, property};
 use model::{Error, Id, NodeKind, Result, Right, Timestamp, fold};
 
 use crate::items::item::Item;
+use crate::items::order::{ListRequest, Order, SortKey};
 use crate::items::page::Page;
+use crate::items::walk::End;
 use crate::session::caller::Time;
 use crate::session::locate::Located;
 use crate::{Lock, Property, Session, Target};
 
-use super::list::{ListRequest, Order, SortKey, fitting};
-use super::slices::{Begun, End, Slice};
+use super::list::fitting;
+use super::slices::{Begun, Slice};
 use super::walk::Listing;
 
 /// Most bytes of what clients keep with the items of one page.

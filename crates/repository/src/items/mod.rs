@@ -1,6 +1,5 @@
 //! Items whatever their kind: looking, listing, creating folders, renaming, moving, copying, deleting.
 
-mod aside;
 mod copy;
 mod create;
 mod details;
@@ -9,15 +8,19 @@ mod follow;
 mod home;
 pub(crate) mod item;
 mod list;
+mod moving;
+mod order;
 pub(crate) mod page;
 pub(crate) mod page_cursor;
 mod passages;
-mod place;
 mod remove;
+mod renaming;
+mod save_sequence;
 mod search;
 mod seen;
 mod slices;
 mod transfer;
+mod transfer_plan;
 pub(crate) mod tree;
 pub(crate) mod view;
 mod walk;
@@ -26,10 +29,11 @@ pub use details::{Details, Space, Wanted};
 pub use filter::{Filter, ValueTest};
 pub use follow::Happening;
 pub use home::{Home, KnownSite};
-pub use list::{ListRequest, Listed, Sort, SortKey};
+pub use list::Listed;
+pub use order::{ListRequest, Sort, SortKey};
 pub use page::Page;
 pub use search::{Found, MOST_FOUND};
-pub use transfer::{Transfer, Transferred};
+pub use transfer_plan::{Transfer, Transferred};
 
 use model::{Error, Id};
 

@@ -11,8 +11,8 @@ use crate::items::tree::{lock_in, refuse_held, subtree_rights};
 use crate::session::guard::Guard;
 use crate::{Session, Target};
 
-use super::aside::is_nothing_of_its_own;
-use super::place::leave;
+use super::moving::leave;
+use super::save_sequence::is_nothing_of_its_own;
 
 impl Session {
     /// Sends an item to the caller's recycle bin and returns the entry's identifier, by which it can be restored.

@@ -1,7 +1,7 @@
 //! Walks through listings, slice by slice, so that other requests go on beside one that takes long. Knows nothing of what
 //! is walked through.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -10,11 +10,12 @@ use model::{Error, Result};
 use crate::farm::busy::Turn;
 use crate::items::item::Item;
 use crate::items::page::Page;
+use crate::items::walk::End;
 use crate::session::caller::Time;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
-use super::list::SortKey;
+use super::order::SortKey;
 use super::walk::{Listing, Progress, Walked};
 
 /// Outcome of a slice of a walk.
@@ -32,26 +33,6 @@ pub(super) struct Begun {
     tree: i64,
     /// Number of times that it was begun before.
     again: usize,
-}
-
-/// When a slice of a walk ends.
-#[derive(Clone)]
-pub(super) struct End {
-    at: Instant,
-    /// Gone when nobody waits for the walk any more.
-    caller: Weak<()>,
-}
-
-impl End {
-    /// Returns whether the slice is over.
-    pub(super) fn is_over(&self) -> bool {
-        Instant::now() > self.at || self.caller.strong_count() == 0
-    }
-
-    /// The end of a slice that begins now and has this time.
-    fn after(&self, time: Duration) -> Self {
-        Self { at: Instant::now() + time, caller: self.caller.clone() }
-    }
 }
 
 /// Time of a slice that keeps a thread of the runtime busy.

@@ -8,8 +8,8 @@ use database::content::version::{self, VersionRow};
 use database::content::{displaced, lock, property, tree};
 use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::{Preconditions, Succession, charge, library_of, record_replaced, succeed};
-use crate::items::item::Item;
+use crate::documents::{Succession, charge, library_of, record_replaced, succeed};
+use crate::items::transfer_plan::{Onto, Transfer, Transferred, Way};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
 use crate::session::guard::{Checked, Child, Guard};
 use crate::session::locate::Located;
@@ -17,50 +17,10 @@ use crate::session::refusals::explain;
 use crate::session::target::join;
 use crate::{Session, Target};
 
-use super::aside::{is_nothing_of_its_own, refuse_litter};
 use super::copy::Copier;
-use super::place::{check_places, leave, put_below};
+use super::moving::{check_places, leave, put_below};
 use super::remove::{erase, recycle};
-
-/// How to copy or move.
-#[derive(Clone, Debug, Default)]
-pub struct Transfer {
-    /// Whether what has the name already gives way.
-    pub overwrite: bool,
-    /// What must hold for the document that is copied or moved.
-    pub preconditions: Preconditions,
-    /// Of a folder that is copied, only itself.
-    pub shallow: bool,
-}
-
-/// What came of it.
-#[derive(Clone, Debug)]
-pub struct Transferred {
-    /// The item at its new place.
-    pub item: Item,
-    /// Whether there was something in the way that gave way.
-    pub replaced: bool,
-}
-
-/// What a version of another document is written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Onto {
-    /// A document, as its next version.
-    Document,
-    /// The file that a save leaves, in the place of the version that it has.
-    Leftover,
-}
-
-/// What a transaction needs for one copy or move; cloned for each attempt.
-#[derive(Clone)]
-pub(super) struct Way {
-    pub(super) guard: Guard,
-    pub(super) source: Located,
-    pub(super) to: Id,
-    pub(super) to_path: String,
-    pub(super) name: Name,
-    pub(super) how: Transfer,
-}
+use super::save_sequence::{is_nothing_of_its_own, refuse_litter};
 
 impl Session {
     /// Copies a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.

@@ -1,6 +1,7 @@
 //! The walk behind a page of a listing: containers first, then documents along one index, group after group. A page ends
 //! behind an item that the caller may know: an end behind a hidden one would compare it with whatever the caller adds.
 
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use database::Reader;
@@ -14,8 +15,7 @@ use crate::items::page::Page;
 use crate::session::locate::Located;
 
 use super::filter::Filter;
-use super::list::{ListRequest, Order, Sort, SortKey};
-use super::slices::End;
+use super::order::{ListRequest, Order, Sort, SortKey};
 
 /// Time after which a filtered walk stops with what it has.
 const TIME: Duration = Duration::from_millis(150);
@@ -226,5 +226,25 @@ impl<'a> Listing<'a> {
             ColumnValue::Person(id) => SortKey::Integer(id.get(), row.id),
             ColumnValue::YesNo(yes) => SortKey::Integer(i64::from(yes), row.id),
         })
+    }
+}
+
+/// When a slice of a walk ends.
+#[derive(Clone)]
+pub(super) struct End {
+    pub(super) at: Instant,
+    /// Gone when nobody waits for the walk any more.
+    pub(super) caller: Weak<()>,
+}
+
+impl End {
+    /// Returns whether the slice is over.
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() > self.at || self.caller.strong_count() == 0
+    }
+
+    /// The end of a slice that begins now and has this time.
+    pub(super) fn after(&self, time: Duration) -> Self {
+        Self { at: Instant::now() + time, caller: self.caller.clone() }
     }
 }

@@ -14,7 +14,7 @@ use crate::items::tree::above;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 
-use super::{LONGEST_LOCK, SHORTEST_LOCK};
+use super::lock::{LONGEST_LOCK, SHORTEST_LOCK};
 
 /// How far a change reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

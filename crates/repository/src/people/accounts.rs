@@ -4,10 +4,10 @@ use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
 use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
-use super::sign_in::Purpose;
-use super::throttle;
-use super::{Account, Client, text};
 use crate::Session;
+use crate::people::caller::Purpose;
+
+use super::{Account, Client, text, throttle};
 
 /// A user to be.
 #[derive(Clone, Debug, Default)]

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use database::Mark;
 use database::configuration::principal::PrincipalName;
-use model::{Id, Result, Timestamp};
+use model::{Id, Network, Result, Timestamp};
 
-use super::identity::Held;
+use super::caller::Caller;
 
 const MOST_ACCOUNTS: usize = 20_000;
 const MOST_CREDENTIALS: usize = 20_000;
@@ -194,6 +194,26 @@ fn make_room<K, V>(mut map: MutexGuard<'_, HashMap<K, V>>, most: usize) -> Mutex
         map.clear();
     }
     map
+}
+
+/// A credential that was found in the database. Whether it is good also depends on the time.
+pub(super) struct Held {
+    pub(super) caller: Caller,
+    pub(super) id: Id,
+    pub(super) expires_at: Option<Timestamp>,
+    pub(super) used_at: Option<Timestamp>,
+    /// The only networks from which it is good; none for all.
+    pub(super) networks: Vec<Network>,
+}
+
+impl Held {
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+
+    pub(super) fn is_good_from(&self, address: IpAddr) -> bool {
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(address))
+    }
 }
 
 #[cfg(test)]

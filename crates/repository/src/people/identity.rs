@@ -11,14 +11,16 @@ use database::configuration::account::{self, Identity};
 use database::configuration::{group, token, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, Limits, Network, Preferences, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
+use model::{Error, Id, Limits, Network, Principal, Proof, Result, Timestamp, TokenScope, TokenScopes};
 
 use crate::Repository;
+use crate::people::cache::Held;
+use crate::people::caller::{Caller, Credential};
 use crate::people::identities::Identities;
 
 use super::Client;
+use super::caller::Purpose;
 use super::secret::{self, SecretKind};
-use super::sign_in::Purpose;
 
 /// A session that is not used ends after this time.
 pub(super) const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -27,56 +29,6 @@ const TOUCH_EVERY: Duration = Duration::from_secs(60);
 /// How far the clocks of two servers of a farm may differ. A session from further in the future was begun by a clock that
 /// ran ahead; it would outlive its time, so it ends.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(10 * 60);
-
-/// With what a request proved whose it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// A session that began with a sign-in.
-    Session {
-        /// The session's identifier.
-        id: Id,
-        /// Key for form tokens of this session, derived from its secret.
-        csrf_key: [u8; 32],
-    },
-    /// A personal access token.
-    Token {
-        /// The token's identifier.
-        id: Id,
-    },
-    /// Login and password with the request itself.
-    Password,
-}
-
-/// Who makes a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The user with all groups.
-    pub principal: Principal,
-    /// How the user proved it.
-    pub credential: Credential,
-    /// Language and theme.
-    pub preferences: Preferences,
-}
-
-/// A credential that was found in the database. Whether it is good also depends on the time.
-pub(super) struct Held {
-    caller: Caller,
-    id: Id,
-    expires_at: Option<Timestamp>,
-    used_at: Option<Timestamp>,
-    /// The only networks from which it is good; none for all.
-    networks: Vec<Network>,
-}
-
-impl Held {
-    fn has_expired(&self, now: Timestamp) -> bool {
-        self.expires_at.is_some_and(|end| end <= now)
-    }
-
-    fn is_good_from(&self, address: IpAddr) -> bool {
-        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(address))
-    }
-}
 
 /// The row of a credential, whose account's groups are still to be found.
 struct Shown {

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod cache;
+mod caller;
 mod devices;
 mod first_start;
 mod groups;
@@ -29,6 +30,8 @@ mod web_sessions;
 mod tests;
 
 pub use accounts::{AccountChange, NewAccount};
+pub use caller::Client;
+pub use caller::{Caller, Credential};
 pub use database::configuration::account::Account;
 pub use database::configuration::event::Event as FarmEvent;
 pub use database::configuration::group::{Group, Member};
@@ -36,9 +39,8 @@ pub use database::configuration::principal::PrincipalName;
 pub use database::configuration::token::Token;
 pub use database::configuration::web_session::WebSession;
 pub use devices::DEVICE_LIFE;
-pub use identity::{Caller, Credential};
 pub(crate) use links::link_hash;
 pub use password::{MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS, generate_password};
 pub use password_list::PasswordList;
-pub use sign_in::{Client, SignedIn};
+pub use sign_in::SignedIn;
 pub use tokens::{NewToken, TokenWish};

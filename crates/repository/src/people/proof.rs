@@ -8,9 +8,10 @@ use database::Transaction;
 use database::configuration::{event, web_session};
 use model::{Error, Id, Proof, Result, Timestamp};
 
-use super::Client;
-use super::sign_in::Purpose;
 use crate::Session;
+use crate::people::caller::Purpose;
+
+use super::Client;
 
 /// How long a proof is fresh.
 const FRESH: Duration = Duration::from_secs(10 * 60);

@@ -13,6 +13,9 @@ use database::{Reader, Transaction};
 use metrics::counter;
 use model::{Error, Id, LoginName, Principal, Proof, Result, Timestamp};
 
+use crate::Repository;
+use crate::people::caller::{Client, Purpose};
+
 use super::cache::Verified;
 use super::devices::{self, Whereabouts};
 use super::identity::principal;
@@ -20,7 +23,6 @@ use super::password_list::{Asked, leaked};
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Reservation};
 use super::{MAX_PASSWORD_CHARS, WebSession, links, password, text};
-use crate::Repository;
 
 /// A session ends after this time, however much it is used.
 pub(super) const SESSION_LENGTH: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -30,17 +32,6 @@ pub(super) const MOST_SESSIONS: usize = 100;
 const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// How long sessions that have ended are kept.
 const ENDED_SESSIONS: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// From where somebody signs in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// The client's address, as far as it can be believed; never one that the client itself claims.
-    pub address: IpAddr,
-    /// What the client calls itself, or empty.
-    pub agent: String,
-    /// The secret of the device that was given to it at an earlier sign-in, if it shows one.
-    pub device: Option<String>,
-}
 
 /// A session that has just begun.
 pub struct SignedIn {
@@ -307,23 +298,6 @@ impl Repository {
             .purged_at
             .compare_exchange(last, now.micros(), Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
-    }
-}
-
-/// For what a password is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A session begins, or is proved anew; that is recorded there.
-    Session,
-    /// One request; the success is recorded when it is checked.
-    Request,
-    /// A new password takes its place, so that it may be one that nobody may have any more.
-    Change,
-}
-
-impl Purpose {
-    fn asks_list(self) -> bool {
-        self != Self::Change
     }
 }
 

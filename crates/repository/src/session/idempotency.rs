@@ -6,8 +6,6 @@ use database::content::idempotency;
 use database::{Reader, Transaction};
 use model::{Digest, Error, Id, Result, Timestamp};
 
-use crate::Session;
-
 /// A client's name for one request, and which request that is.
 #[derive(Debug)]
 pub(crate) struct Key {
@@ -38,8 +36,6 @@ impl Repetition {
         idempotency::insert(transaction, &key.name, request, &result, Timestamp::now())
     }
 }
-
-impl Session {}
 
 /// A client's idempotency key as it is stored: keys of different callers never meet.
 pub(crate) fn key_of(caller: Id, key: &str) -> String {

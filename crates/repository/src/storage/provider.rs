@@ -1,6 +1,5 @@
 //! Opening a BLOB store from what the configuration database says about it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,20 +10,7 @@ use model::{Error, Id, Result};
 use crate::farm::repository::Inner;
 use crate::farm::seal;
 use crate::storage::settings as object;
-
-/// Names and values of a provider's settings.
-pub(crate) type Settings = BTreeMap<String, String>;
-
-/// Settings as they are stored: a JSON object of texts.
-pub(crate) fn settings_text(settings: &Settings) -> Result<String> {
-    serde_json::to_string(settings).map_err(|error| Error::invalid("the settings cannot be stored").with_source(error))
-}
-
-pub(crate) fn settings_from(text: &[u8], name: &str) -> Result<Settings> {
-    serde_json::from_slice(text).map_err(|error| {
-        Error::unavailable(format!("the settings of the BLOB store \"{name}\" cannot be read")).with_source(error)
-    })
-}
+use crate::storage::settings::{Settings, settings_from, settings_text};
 
 fn subject(store: Id) -> String {
     format!("blob store {store}")

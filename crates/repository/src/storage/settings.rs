@@ -1,9 +1,9 @@
 //! The settings and secrets of a store, as people name them: what each is called, what it means, and what is refused.
 
+use std::collections::BTreeMap;
+
 use blobs::{DirectoryOptions, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
 use model::{Error, Result};
-
-use crate::storage::provider::Settings;
 
 /// Bytes of the local cache unless the settings say otherwise.
 const CACHE: u64 = 1 << 30;
@@ -174,6 +174,20 @@ fn encryption(text: &str) -> Result<ServerSideEncryption> {
 fn is_loopback(endpoint: &str) -> bool {
     let host = endpoint.strip_prefix("http://").unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
     host == "localhost" || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Names and values of a provider's settings.
+pub(crate) type Settings = BTreeMap<String, String>;
+
+/// Settings as they are stored: a JSON object of texts.
+pub(crate) fn settings_text(settings: &Settings) -> Result<String> {
+    serde_json::to_string(settings).map_err(|error| Error::invalid("the settings cannot be stored").with_source(error))
+}
+
+pub(crate) fn settings_from(text: &[u8], name: &str) -> Result<Settings> {
+    serde_json::from_slice(text).map_err(|error| {
+        Error::unavailable(format!("the settings of the BLOB store \"{name}\" cannot be read")).with_source(error)
+    })
 }
 
 #[cfg(test)]

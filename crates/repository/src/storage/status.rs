@@ -182,7 +182,7 @@ impl Session {
             kind: row.kind.clone(),
             state: row.state.clone(),
             location: row.location.clone(),
-            settings: crate::storage::provider::settings_from(row.settings.as_bytes(), &row.name)?,
+            settings: crate::storage::settings::settings_from(row.settings.as_bytes(), &row.name)?,
             has_secrets: row.secret.is_some(),
             encrypted,
             usage: None,

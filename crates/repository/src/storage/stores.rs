@@ -257,7 +257,7 @@ impl Session {
             kind: new.kind.clone(),
             state: StoreState::Active.as_str().to_owned(),
             location: new.location.clone(),
-            settings: crate::storage::provider::settings_text(&new.settings)?,
+            settings: crate::storage::settings::settings_text(&new.settings)?,
             secret,
         })
     }

@@ -76,6 +76,21 @@ impl Bits {
     }
 }
 
+/// A SHA-1 sum of a password.
+pub(super) type Sum = [u8; 20];
+
+/// The part of a list that a sum belongs to: its leading bits.
+pub(super) fn part_of(sum: &Sum, bits: u32) -> u64 {
+    number(sum, 0).checked_shr(64 - bits.min(MOST_BITS)).unwrap_or(0)
+}
+
+pub(super) fn number(sum: &Sum, from: usize) -> u64 {
+    sum[from..from + 8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// Most leading bits of a sum that say to which part it belongs.
+pub(super) const MOST_BITS: u32 = 20;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::{Error, Result};
 
-use super::{Sum, part_of};
+use super::coding::{Sum, part_of};
 
 /// Longest line: a sum, a colon and a count.
 const LONGEST_LINE: usize = 100;

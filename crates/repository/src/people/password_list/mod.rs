@@ -15,18 +15,14 @@ use database::configuration::{event, password_list};
 use metrics::counter;
 use model::{Error, Id, Result, Timestamp};
 
+use self::coding::{MOST_BITS, Sum, number, part_of};
 use self::file::SumFile;
 use crate::{Repository, Session};
 
 pub use database::configuration::password_list::PasswordList;
 
-/// A SHA-1 sum of a password.
-type Sum = [u8; 20];
-
 /// Entries that a part has on average.
 const PART_ENTRIES: u64 = 4_096;
-/// Most leading bits of a sum that say to which part it belongs.
-const MOST_BITS: u32 = 20;
 /// Parts that one transaction writes or deletes.
 const PARTS_AT_ONCE: usize = 64;
 /// Sums in one part beyond which the file holds no sums of passwords, which spread evenly.
@@ -234,18 +230,9 @@ fn sum_of(password: &str) -> Sum {
     sum
 }
 
-/// The part of a list that a sum belongs to: its leading bits.
-fn part_of(sum: &Sum, bits: u32) -> u64 {
-    number(sum, 0).checked_shr(64 - bits.min(MOST_BITS)).unwrap_or(0)
-}
-
 /// What stands for a sum within its part: other bits than those that tell the part.
 fn within_part(sum: &Sum) -> u64 {
     number(sum, 8)
-}
-
-fn number(sum: &Sum, from: usize) -> u64 {
-    sum[from..from + 8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {

@@ -16,8 +16,8 @@ use crate::documents::{checkout_required, library_of};
 use crate::session::guard::{Checked, Guard};
 use crate::{Lock, Session};
 
-use super::place::{leave, put_below};
-use super::transfer::{Onto, Transferred, Way};
+use super::moving::{leave, put_below};
+use super::transfer_plan::{Onto, Transferred, Way};
 
 /// For how long a document that was put aside may come back as the one that is saved.
 const ONE_SAVE: Duration = Duration::from_secs(60 * 60);

@@ -1,19 +1,16 @@
 //! Renaming and moving: an item keeps its identifier, versions and own permissions; no byte is copied.
 
 use database::Transaction;
-use database::content::node::{self, NodeRow};
-use database::content::{collection, lock, scope, tree};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, Versioning};
+use database::content::{collection, node};
+use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
-use crate::documents::library_of;
 use crate::items::item::Item;
+use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
-use crate::session::guard::{Checked, Child, Guard};
-use crate::session::locate::Located;
 use crate::session::refusals::explain;
 use crate::{Session, Target};
 
-use super::aside::refuse_litter;
+use super::save_sequence::refuse_litter;
 
 impl Session {
     /// Gives an item another name.
@@ -103,109 +100,5 @@ impl Session {
         };
         let outcome = located.content.database.write(write).await.map_err(explain);
         self.name_holder(&located, outcome).await
-    }
-}
-
-/// Refuses to take an item away from where it is while a lock is in the way, and ends the locks on it: they are for its place.
-pub(super) fn leave(transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked, row: &NodeRow) -> Result<()> {
-    if !checked.collection.has_locks {
-        return Ok(());
-    }
-    guard.require_tree_unlocked(transaction, checked, row)?;
-    let old = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
-    guard.require_unlocked(transaction, checked, &old)?;
-    lock::delete_below(transaction, row.id)
-}
-
-/// Puts an item with everything below it into another folder, unless that would publish what the caller may not publish.
-pub(super) fn put_below(
-    transaction: &mut Transaction<'_>,
-    checked: &Checked,
-    row: &NodeRow,
-    to: &NodeRow,
-    name: &Name,
-) -> Result<()> {
-    let owned = scope::of_node(transaction, row.id)?.is_some();
-    let scope_after = if owned { row.scope_id } else { to.scope_id };
-    if row.library_id != to.library_id || row.scope_id != scope_after {
-        refuse_publishing(transaction, checked, row, to, scope_after)?;
-    }
-    node::place(transaction, row.id, to.id, name.as_str(), &name.folded())?;
-    if !owned && row.scope_id != to.scope_id {
-        tree::set_scope(transaction, row.id, row.scope_id, to.scope_id)?;
-    }
-    if row.library_id != to.library_id {
-        tree::set_library(transaction, row.id, to.library_id)?;
-    }
-    if owned || row.kind != NodeKind::Document {
-        collection::change_tree(transaction, row.collection_id)?;
-    }
-    Ok(())
-}
-
-/// Refuses to bring published documents before other readers where drafts are kept and the caller may not publish. A copy
-/// arrives as a draft; an item that is moved keeps its versions, and those that are published are for all.
-fn refuse_publishing(
-    transaction: &mut Transaction<'_>,
-    checked: &Checked,
-    row: &NodeRow,
-    to: &NodeRow,
-    scope_after: Id,
-) -> Result<()> {
-    if library_of(transaction, to)?.versioning != Versioning::MajorMinor {
-        return Ok(());
-    }
-    for scope in tree::published_scopes(transaction, row.id)? {
-        let after = if scope == row.scope_id { scope_after } else { scope };
-        let is_seen_as_before = row.library_id == to.library_id && after == scope;
-        if !is_seen_as_before && !checked.access.rights(after).has(Right::Publish) {
-            return Err(Error::forbidden(format!(
-                "moving \"{}\" to \"{}\" would publish it there, for which you do not have the right \"publish\": copy it, \
-                 and the copy is a draft",
-                row.name, to.name
-            ))
-            .with_code("would_publish")
-            .naming(&[row.name.as_str(), to.name.as_str()]));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what cannot be moved or copied, and places that cannot take it.
-pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
-    let (node, to) = (located.node(), place.node());
-    if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
-        return Err(Error::conflict("only folders and documents can be moved and copied").with_code("wrong_kind"));
-    }
-    if !to.kind.holds_documents() {
-        return Err(Error::conflict(format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()))
-            .with_code("wrong_kind"));
-    }
-    if node.collection_id != to.collection_id {
-        return Err(Error::conflict(
-            "the two places are in different site collections: export from one and import into the other",
-        )
-        .with_code("other_collection"));
-    }
-    if place.chain.iter().any(|above| above.id == node.id) {
-        return Err(into_itself(&node.name));
-    }
-    Ok(())
-}
-
-fn into_itself(name: &str) -> Error {
-    Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code("into_itself")
-}
-
-pub(super) fn refuse_taken(
-    transaction: &mut Transaction<'_>,
-    checked: &Checked,
-    parent: Id,
-    name: &Name,
-    except: Id,
-) -> Result<()> {
-    match checked.child(transaction, parent, name)? {
-        Child::Known(present) if present.id == except => Ok(()),
-        found => found.require_free(name),
     }
 }

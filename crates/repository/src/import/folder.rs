@@ -1,0 +1,111 @@
+//! The folder that an import fills, and what the caller needs for it.
+
+use std::sync::Arc;
+
+use database::content::scope;
+use model::{Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
+
+use crate::farm::registry::{ContentDatabase, Map};
+use crate::session::guard::Guard;
+use crate::storage::placement::Placement;
+use crate::{Session, Target};
+
+/// Most documents of one transaction.
+pub const MAX_IMPORT_BATCH: usize = 500;
+
+/// A library or folder that takes what an import brings. Cheap to clone.
+#[derive(Clone)]
+pub struct ImportFolder {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) id: Id,
+    pub(super) path: String,
+    /// Items from the root site to this one, both included.
+    pub(super) depth: usize,
+    pub(super) guard: Guard,
+    /// The library that it is in, or is.
+    pub(super) library: Id,
+    pub(super) content: Arc<ContentDatabase>,
+    pub(super) map: Arc<Map>,
+}
+
+impl Session {
+    /// The library or folder at a place, ready to take documents with the authors and times that they had elsewhere.
+    ///
+    /// Errors: `Forbidden` without the rights to add documents and to manage the site; `Conflict` with code `wrong_kind`
+    /// for what holds no documents.
+    pub async fn import_folder(&self, target: &Target) -> Result<ImportFolder> {
+        let located = self.locate(target).await.map_err(|error| match target {
+            Target::Path(path) if error.kind() == ErrorKind::NotFound => Error::not_found(format!(
+                "there is no library or folder \"{path}\": make the folder first, or import into what is there"
+            )),
+            _ => error,
+        })?;
+        let node = located.node();
+        if !node.kind.holds_documents() {
+            return Err(Error::conflict(format!(
+                "\"{}\" is a {}: documents go into libraries; name one as SITE/LIBRARY",
+                located.path(),
+                node.kind.as_str()
+            ))
+            .with_code("wrong_kind"));
+        }
+        let guard = self.guard(NEEDS.map(|right| (&located, right)))?;
+        Ok(ImportFolder {
+            inner: Arc::new(Inner {
+                id: node.id,
+                path: located.path(),
+                library: node.library_id,
+                depth: located.chain.len(),
+                guard,
+                content: located.content.clone(),
+                map: located.map.clone(),
+            }),
+        })
+    }
+
+    /// What is granted on an item, inherited or its own: pairs of user or group and role, in ascending order.
+    pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
+        let (_, rows) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::ManagePermissions)?;
+                scope::grants(reader, located.node().scope_id)
+            })
+            .await?;
+        let mut grants: Vec<_> = rows.into_iter().map(|row| (row.principal_id, row.role_id)).collect();
+        grants.sort_unstable();
+        Ok(grants)
+    }
+}
+
+/// The rights that an import needs on each folder.
+pub(super) const NEEDS: [Right; 2] = [Right::Add, Right::ManageSite];
+
+impl ImportFolder {
+    /// The item's identifier.
+    pub fn id(&self) -> Id {
+        self.inner.id
+    }
+
+    /// Its path in the farm.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// Refuses a name that would make the path too deep.
+    pub fn check_depth(&self, name: &Name) -> Result<()> {
+        if self.inner.depth >= MAX_DEPTH {
+            return Err(Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels"))
+                .with_code("path_too_deep"));
+        }
+        Ok(())
+    }
+
+    /// Where the bytes of a document of this name go.
+    pub(super) fn placement(&self, name: &str) -> Result<Placement> {
+        let Inner { content, map, guard, library, .. } = &*self.inner;
+        Placement::decide(map, content, guard.collection(), *library, name)
+    }
+}

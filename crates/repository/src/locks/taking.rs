@@ -1,0 +1,271 @@
+//! Taking, renewing and ending locks.
+
+use database::content::node::NodeRow;
+use database::content::{lock, tree};
+use database::{Reader, Transaction};
+use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
+
+use crate::items::tree::{above, refuse_held, subtree_rights};
+use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
+use crate::locks::rules::covering;
+use crate::session::guard::Checked;
+use crate::session::locate::Located;
+use crate::session::refusals::require_free;
+use crate::{Session, Target};
+
+use super::rules;
+
+/// Most locks in one site collection, those that have ended and are still kept included.
+const MOST_LOCKS: i64 = 50_000;
+/// Most of them that one person has and that have not ended.
+const MOST_OF_PERSON: i64 = 2_000;
+/// Locks that have ended and make room for new ones at a time, when a site collection has no more.
+const ENDED_AT_ONCE: usize = 1_000;
+/// Locks on one item that are kept although they have ended: they are there again with a clock that was ahead and comes
+/// back.
+const ENDED_ON_ITEM: usize = 20;
+/// Most locks on one item: each is told to whoever lists it.
+const MOST_ON_ITEM: usize = 100;
+/// Most of them that one person has: each of their programs may have one.
+const MOST_OF_PERSON_ON_ITEM: usize = 10;
+
+impl Lock {
+    /// A lock on one of the items on the way to `located`, itself included.
+    pub(crate) fn on(located: &Located, row: lock::LockRow) -> Self {
+        let depth = located.chain.iter().position(|node| node.id == row.node_id);
+        let mut lock = Self::of(row);
+        if let Some(depth) = depth {
+            let mut above = located.clone();
+            above.chain.truncate(depth + 1);
+            lock.collection = above.node().kind != NodeKind::Document;
+            lock.path = Some(above.path());
+        }
+        lock
+    }
+
+    /// A lock on an item whose path is not known.
+    pub(crate) fn of(row: lock::LockRow) -> Self {
+        Self {
+            token: row.token,
+            item: row.node_id,
+            path: None,
+            collection: false,
+            holder: row.owner_id,
+            owner: row.owner,
+            exclusive: row.exclusive,
+            deep: row.deep,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+        }
+    }
+}
+
+impl Session {
+    /// This session for one request that shows these tokens of locks.
+    #[must_use]
+    pub fn with_lock_tokens(mut self, tokens: Vec<String>) -> Self {
+        self.tokens = tokens.into();
+        self
+    }
+
+    /// Locks on an item and those above that cover it; needs the right to open the item.
+    pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
+        let (_, locks) = self
+            .inspect(target, |reader, located| {
+                located.require(Right::View)?;
+                let locks = covering(reader, located)?;
+                Ok(locks.into_iter().map(|row| Lock::on(located, row)).collect())
+            })
+            .await?;
+        Ok(locks)
+    }
+
+    /// Returns whether something keeps an item from being taken out of its place: a check-out by somebody else, or a
+    /// lock whose token was not shown, on the item, on what it holds or on the folder that it is in.
+    ///
+    /// # Errors
+    /// `NotFound`; `Forbidden` for who may not open the item.
+    pub async fn is_held_in_place(&self, target: &Target) -> Result<bool> {
+        let located = self.locate(target).await?;
+        located.require(Right::View)?;
+        let (id, caller) = (located.node().id, self.principal.id);
+        let look = move |reader: &mut Reader<'_>| tree::held_by_another(reader, id, caller);
+        if located.content.database.read(look).await?.is_some() {
+            return Ok(true);
+        }
+        let unlocked = match located.parent().map(|parent| parent.id) {
+            Some(parent) => self.require_place_unlocked(&self.locate(&parent.into()).await?).await,
+            None => Ok(()),
+        };
+        let free = match unlocked {
+            Ok(()) => self.require_unlocked(&located).await,
+            locked => locked,
+        };
+        match free {
+            Ok(()) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Locked => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Locks a folder or document.
+    ///
+    /// # Errors
+    /// `Locked` when another lock, or a check-out by somebody else, is in the way, with the name of who has it.
+    pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
+        let located = self.locate(target).await?;
+        let guard = self.guard([(&located, Right::Edit)])?;
+        if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
+            return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
+        }
+        if wish.owner.len() > MAX_LOCK_OWNER {
+            return Err(Error::invalid(format!("the owner of a lock is described in at most {MAX_LOCK_OWNER} bytes")));
+        }
+        if let Some(holder) = located.node().holder_id {
+            let name = self.name_of(holder).await?;
+            require_free(located.node(), self.principal.id, name.as_deref())?;
+        }
+        self.refuse_conflicting(&located, wish.exclusive).await?;
+        let (id, path, place) = (located.node().id, located.path(), located.clone());
+        let (token, seconds) = (rules::new_token()?, wish.seconds);
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = guard.check_alone(transaction)?;
+            let now = Timestamp::now();
+            let row = guard.hold(transaction, id)?;
+            require_free(&row, guard.caller(), None)?;
+            if wish.deep {
+                subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
+            }
+            refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
+            make_room(transaction, &row, guard.caller(), now)?;
+            let given = lock::LockRow {
+                token: token.clone(),
+                collection_id: row.collection_id,
+                node_id: id,
+                owner_id: guard.caller(),
+                owner: wish.owner.clone(),
+                exclusive: wish.exclusive,
+                deep: wish.deep && row.kind != NodeKind::Document,
+                created_at: now,
+                expires_at: rules::end(now, seconds),
+            };
+            lock::insert(transaction, &given)?;
+            guard.record(transaction, id, "item.lock", path.as_str())?;
+            Ok(Lock::on(&place, given))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Gives a lock of the caller's on an item, or above it, more time.
+    ///
+    /// # Errors
+    /// `Conflict` with the code `lock_not_found` when none of the caller's with this token covers the item.
+    pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        let guard = self.guard([(&located, Right::Edit)])?;
+        let own = covering.into_iter().find(|lock| lock.token == token && lock.owner_id == self.principal.id);
+        let (mut own, place) = (own.ok_or_else(not_found)?, located.clone());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            let now = Timestamp::now();
+            lock::find(transaction, &own.token, now)?.ok_or_else(not_found)?;
+            own.expires_at = rules::end(now, seconds);
+            lock::extend(transaction, &own.token, own.expires_at)?;
+            Ok(Lock::on(&place, own.clone()))
+        };
+        located.content.database.write(write).await
+    }
+
+    /// Ends the lock with this token; somebody else's needs the right to override.
+    ///
+    /// # Errors
+    /// `Conflict` with the code `lock_not_found` when it does not cover the item.
+    pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        located.require(Right::View)?;
+        let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
+        self.end_locks(&located, vec![found]).await
+    }
+
+    /// Ends all locks on an item itself, whoever has them; somebody else's need the right to override.
+    pub async fn break_locks(&self, target: &Target) -> Result<()> {
+        let (located, covering) = self.inspect(target, covering).await?;
+        located.require(Right::View)?;
+        let id = located.node().id;
+        let here: Vec<_> = covering.into_iter().filter(|lock| lock.node_id == id).collect();
+        if here.is_empty() {
+            return Err(not_found());
+        }
+        self.end_locks(&located, here).await
+    }
+
+    async fn end_locks(&self, located: &Located, locks: Vec<lock::LockRow>) -> Result<()> {
+        let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
+        let guard = self.guard([(located, if own { Right::View } else { Right::Override })])?;
+        let action = if own { "item.unlock" } else { "item.break-lock" };
+        let (id, path) = (located.node().id, located.path());
+        let write = move |transaction: &mut Transaction<'_>| {
+            guard.check(transaction)?;
+            for lock in &locks {
+                lock::delete(transaction, &lock.token)?;
+            }
+            guard.record(transaction, id, action, path.as_str())
+        };
+        located.content.database.write_vital(write).await
+    }
+}
+
+/// Lets go of locks that ended longest ago where too many are kept; refuses where too many have not ended, of the caller
+/// or of all.
+fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: Timestamp) -> Result<()> {
+    if lock::count_of(transaction, row.collection_id, caller, now, MOST_OF_PERSON)? >= MOST_OF_PERSON {
+        return Err(Error::exhausted(format!(
+            "you have {MOST_OF_PERSON} locks in this site already: end some, or wait until some have ended"
+        ))
+        .with_code("too_many"));
+    }
+    lock::delete_ended_of(transaction, row.id, now, ENDED_ON_ITEM)?;
+    let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
+    if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
+        return Err(
+            Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already")).with_code("too_many")
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a lock beside others that do not allow it, or over a document that somebody else has checked out.
+fn refuse_conflicts(
+    transaction: &mut Transaction<'_>,
+    checked: &Checked,
+    row: &NodeRow,
+    wish: &NewLock,
+    caller: Id,
+    now: Timestamp,
+) -> Result<()> {
+    let above = above(transaction, row)?;
+    let mut others = lock::covering(transaction, row.id, &above, now)?;
+    if wish.deep && row.kind != NodeKind::Document {
+        others.extend(lock::below(transaction, row.id, now)?);
+        refuse_held(transaction, checked, row, caller)?;
+    }
+    let own = others.iter().filter(|other| other.node_id == row.id && other.owner_id == caller).count();
+    if own >= MOST_OF_PERSON_ON_ITEM {
+        return Err(Error::exhausted(format!("you have {own} locks on this item already: end one of them"))
+            .with_code("too_many"));
+    }
+    if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
+        return Err(Error::exhausted(format!(
+            "there are {MOST_ON_ITEM} locks on this item already: wait until one ends, or have them ended"
+        ))
+        .with_code("too_many"));
+    }
+    match others.iter().find(|other| wish.exclusive || other.exclusive) {
+        Some(_) => Err(rules::locked(&row.name, None)),
+        None => Ok(()),
+    }
+}
+
+fn not_found() -> Error {
+    Error::conflict("there is no such lock on this item: it may have ended").with_code("lock_not_found")
+}

@@ -8,7 +8,7 @@ use database::{Reader, Transaction};
 use model::{Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
 
 use crate::content::event_detail::Detail;
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
@@ -114,8 +114,8 @@ impl Session {
     /// and with code `fresh_sign_in_needed` for a role that lets its holder hand out roles or manage the site, and, for
     /// who administers the farm, for any role on a root site.
     pub async fn grant(&self, target: &Target, principal: Id, role: Id) -> Result<()> {
-        let map = self.map().await?;
-        let wanted = map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
+        let registry = self.registry().await?;
+        let wanted = registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?.clone();
         let name = self.name_of(principal).await?;
         let name = name.ok_or_else(|| Error::not_found("there is no such user or group"))?;
         let asking = self.clone();
@@ -174,7 +174,7 @@ impl Session {
 
     /// All roles of the farm.
     pub async fn role_list(&self) -> Result<Vec<Role>> {
-        let mut roles: Vec<Role> = self.map().await?.roles.values().cloned().collect();
+        let mut roles: Vec<Role> = self.registry().await?.roles.values().cloned().collect();
         roles.sort_by_key(|role| role.id);
         Ok(roles)
     }
@@ -223,7 +223,7 @@ fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> 
         own: from == node.id,
         from,
         from_path: path_of(located, from),
-        grants: named(scope::grants(reader, node.scope_id)?, &located.map.roles),
+        grants: named(scope::grants(reader, node.scope_id)?, &located.registry.roles),
     })
 }
 
@@ -233,7 +233,7 @@ fn explain(reader: &mut Reader<'_>, located: &Located, person: &Principal) -> Re
     let mut grants = table.grants;
     grants.retain(|grant| person.ids().any(|id| id == grant.principal));
     for grant in &grants {
-        rights = rights.union(Map::rights(&located.map.roles, grant.role));
+        rights = rights.union(Registry::rights(&located.registry.roles, grant.role));
     }
     Ok(Explanation { rights, farm_administrator: person.farm_administrator, grants, from_path: table.from_path })
 }

@@ -277,8 +277,8 @@ impl Repository {
 
     async fn live(&self, id: Id, secret: &str) -> Result<Live> {
         let digest = link_hash(secret).ok_or_else(ended)?;
-        let map = self.map_at(0).await?;
-        for content in &map.databases {
+        let registry = self.registry_at(0).await?;
+        for content in &registry.databases {
             let found = content.database.read(move |reader| {
                 let Some(row) = share_link::find(reader, id)? else { return Ok(None) };
                 let Some(node) = node::find(reader, row.node_id)? else { return Ok(None) };
@@ -300,7 +300,7 @@ impl Repository {
             let maker = self.as_caller(self.principal(row.created_by).await.map_err(hide)?);
             return Ok(Live { row, maker, content: content.clone(), number });
         }
-        if !map.absent.is_empty() {
+        if !registry.absent.is_empty() {
             let text =
                 "what this link leads to may be in a part of the site that is not there at the moment: try again later";
             return Err(Error::unavailable(text).with_code(DATABASE_AWAY));

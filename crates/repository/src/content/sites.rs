@@ -39,7 +39,7 @@ const RESERVED: [&str; 16] = [
     "welcome",
 ];
 
-/// A site collection is entered in the farm's map within this time from its creation, or not at all.
+/// A site collection is entered in the farm's registry within this time from its creation, or not at all.
 const ENTERED_WITHIN: Duration = Duration::from_secs(10 * 60);
 
 /// A site collection as an administrator or visitor sees it.
@@ -97,8 +97,8 @@ pub struct SiteUsage {
 
 /// Makes the root site collection with the library `Documents`, if the farm has none yet.
 pub(crate) async fn ensure_root(repository: &Repository) -> Result<()> {
-    let map = repository.map().await?;
-    if map.collections.iter().any(|collection| collection.folded.is_empty()) {
+    let registry = repository.registry().await?;
+    if registry.collections.iter().any(|collection| collection.folded.is_empty()) {
         return Ok(());
     }
     let administrator = repository.farm_administrator().await?;
@@ -112,7 +112,7 @@ impl Session {
     /// Creates a site collection at an address, in the named content database (the first one when absent), with full
     /// control for `owner` (the caller when absent). Returns its identifier.
     ///
-    /// It is made in its content database first and entered in the farm's map then; what is cut between the two is
+    /// It is made in its content database first and entered in the farm's registry then; what is cut between the two is
     /// removed by [`Session::clean_up`].
     pub async fn create_site_collection(
         &self,
@@ -131,13 +131,13 @@ impl Session {
         if let Some(created) = self.repository.inner.configuration.read(earlier).await? {
             return Ok(created);
         }
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         if let Some(first) = path.path().names().first()
             && RESERVED.contains(&first.folded().as_str())
         {
             return Err(Error::invalid(format!("\"{first}\" is part of the program's own addresses: choose another")));
         }
-        if map.collections.iter().any(|collection| collection.folded == path.folded()) {
+        if registry.collections.iter().any(|collection| collection.folded == path.folded()) {
             return Err(
                 Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code("name_taken")
             );
@@ -152,7 +152,7 @@ impl Session {
                 Err(_) => {}
             }
         }
-        let content = map.database_named(database)?;
+        let content = registry.database_named(database)?;
         let (id, scope_id) = (self.repository.next_id(), self.repository.next_id());
         let (title, address, caller) = (title.to_owned(), path.to_string(), self.principal.id);
         let owner = owner.unwrap_or(caller);
@@ -189,15 +189,15 @@ impl Session {
             })
             .await
             .map_err(explain)?;
-        self.repository.refresh_map().await?;
+        self.repository.refresh_registry().await?;
         Ok(id)
     }
 
     /// Site collections whose root site the caller may know of.
     pub async fn site_collections(&self) -> Result<Vec<SiteCollection>> {
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let mut found = Vec::new();
-        for row in &map.collections {
+        for row in &registry.collections {
             match self.site_collection(row.id).await {
                 Ok(collection) => found.push(collection),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -225,14 +225,14 @@ impl Session {
     /// and colour.
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
         let inspect = self.inspect_root(id, |reader, root| root.usage(reader));
-        let (root, usage) = match self.map().await?.collection(id).map(|row| row.database_id) {
+        let (root, usage) = match self.registry().await?.collection(id).map(|row| row.database_id) {
             Ok(database) => {
-                let content = self.map().await?.database(database)?.clone();
+                let content = self.registry().await?.database(database)?.clone();
                 inspect.await.map_err(|error| self.discreet(content.away(error)))?
             }
             Err(_) => inspect.await?,
         };
-        let row = root.map.collection(id)?;
+        let row = root.registry.collection(id)?;
         let rights = root.rights();
         Ok(SiteCollection {
             id,
@@ -256,8 +256,8 @@ impl Session {
     /// # Errors
     /// One that tells of something else than the database itself.
     pub async fn leave_out(&self, id: Id, error: Error, missing: &mut Missing) -> Result<()> {
-        let map = self.map().await?;
-        missing.add(map.database(map.collection(id)?.database_id)?.left_out(error)?);
+        let registry = self.registry().await?;
+        missing.add(registry.database(registry.collection(id)?.database_id)?.left_out(error)?);
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl Session {
     /// Changes a site collection: all that is asked for, or nothing. The quota is for administrators of the farm, the
     /// rest for who manages the root site.
     ///
-    /// Title and colour are also kept in the farm's map, which is written last: what is cut between the two is mended
+    /// Title and colour are also kept in the farm's registry, which is written last: what is cut between the two is mended
     /// by doing it again.
     pub async fn change_site_collection(&self, id: Id, change: SiteChange) -> Result<()> {
         if change.quota_bytes.is_some() {
@@ -291,7 +291,7 @@ impl Session {
             return Ok(());
         }
         let guard = self.guard([(&*root, Right::ManageSite)])?;
-        let row = root.map.collection(id)?;
+        let row = root.registry.collection(id)?;
         let look = if change.title.is_some() || change.accent.is_some() {
             let title = change.title.as_deref().unwrap_or(&row.title).trim().to_owned();
             check_title(&title)?;
@@ -329,7 +329,7 @@ impl Session {
             site_collection::set_look(transaction, id, &title, accent).map(drop)
         };
         self.repository.inner.configuration.write(write).await?;
-        self.repository.refresh_map().await
+        self.repository.refresh_registry().await
     }
 
     /// Creates a site below a site.
@@ -356,7 +356,7 @@ impl Session {
         check_depth(&located, 0, name)?;
         let path = located.path();
         let address = SitePath::parse(&crate::session::target::join(&path, name.as_str())).map(|path| path.folded());
-        if address.is_ok_and(|address| located.map.collections.iter().any(|row| row.folded == address)) {
+        if address.is_ok_and(|address| located.registry.collections.iter().any(|row| row.folded == address)) {
             // Who may not know of that site collection learns no more than that the name is taken.
             return Err(taken_unseen(name));
         }

@@ -57,8 +57,8 @@ struct Place {
 
 impl Place {
     async fn open(&self) -> Result<BlobReader> {
-        let map = self.session.map().await?;
-        let store = map.store(self.store, &self.content)?;
+        let registry = self.session.registry().await?;
+        let store = registry.store(self.store, &self.content)?;
         let locator = self.locator.as_deref().map(Locator::from_bytes).transpose()?;
         store.open(self.digest, self.size, locator.as_ref()).await
     }
@@ -90,7 +90,7 @@ impl Place {
         let Some(row) = row else { return Ok(false) };
         if row.store_id != self.store {
             // Another process may have added the store that it is in.
-            self.session.repository.refresh_map().await?;
+            self.session.repository.refresh_registry().await?;
         }
         (self.store, self.locator) = (row.store_id, row.locator);
         Ok(true)
@@ -217,7 +217,7 @@ impl Session {
         if located.collection.audit_reads {
             self.record_read(&located, &item).await?;
         }
-        self.repository.inner.accesses.note(&located.map, located.content.row.id, row.blob_id);
+        self.repository.inner.accesses.note(&located.registry, located.content.row.id, row.blob_id);
         metrics::counter!("strongroom_downloads_total").increment(1);
         Ok(Content { version: located.version(&row), item, reader, place })
     }

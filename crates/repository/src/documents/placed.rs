@@ -162,7 +162,7 @@ impl Placed {
 /// Whether the store that a reference leads to has the bytes. One that does not answer counts as not having them: nothing is deleted
 /// by it, and equal bytes are at hand.
 async fn is_there(guard: &Guard, content: &ContentDatabase, standing: &BlobRow) -> bool {
-    let Ok(store) = guard.map().store(standing.store_id, content) else { return false };
+    let Ok(store) = guard.registry().store(standing.store_id, content) else { return false };
     let size = u64::try_from(standing.size).unwrap_or_default();
     matches!(tokio::time::timeout(PATIENCE, store.confirm(standing.digest, size)).await, Ok(Ok(())))
 }

@@ -126,7 +126,7 @@ impl Session {
         located.content.database.require_room()?;
         let library = located.node().library_id;
         let placement =
-            Placement::decide(&located.map, &located.content, located.collection.id, library, name.as_str())?;
+            Placement::decide(&located.registry, &located.content, located.collection.id, library, name.as_str())?;
         let place = Place {
             guard,
             parent: located.node().id,

@@ -132,7 +132,7 @@ pub(crate) async fn require_unused(place: &Location) -> Result<()> {
 impl Repository {
     /// Tries to open content databases that are away, beside the requests that go on without them.
     pub(crate) fn look_for_absent(&self, absent: &[AbsentDatabase]) {
-        if absent.is_empty() || !self.inner.map.looking.begin() {
+        if absent.is_empty() || !self.inner.registry.looking.begin() {
             return;
         }
         let (repository, absent) = (self.clone(), absent.to_vec());
@@ -141,14 +141,14 @@ impl Repository {
             for one in absent {
                 if let Ok(database) = repository.inner.open_content(&one.row).await {
                     tracing::info!(database = one.row.name, "a content database is there again");
-                    repository.inner.map.looking.put(one.row.id, database);
+                    repository.inner.registry.looking.put(one.row.id, database);
                     found = true;
                 }
             }
-            if found && let Err(error) = repository.refresh_map().await {
+            if found && let Err(error) = repository.refresh_registry().await {
                 tracing::warn!(error = error.report(), "a content database that is there again cannot be used yet");
             }
-            repository.inner.map.looking.end();
+            repository.inner.registry.looking.end();
         });
     }
 }

@@ -18,7 +18,7 @@ pub const RECYCLE_DAYS: u32 = 93;
 /// Entries of one page of expired ones.
 const PAGE: usize = 100;
 
-/// What is not in the farm's map this long after its creation will not be entered any more, whatever the clocks of
+/// What is not in the farm's registry this long after its creation will not be entered any more, whatever the clocks of
 /// the farm's servers say.
 const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 
@@ -27,7 +27,7 @@ const UNLISTED_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 pub struct CleanedUp {
     /// Entries of recycle bins, whichever stage they were in.
     pub recycled: u64,
-    /// Site collections that never came into the farm's map, because their creation was cut short.
+    /// Site collections that never came into the farm's registry, because their creation was cut short.
     pub unlisted: u64,
 }
 
@@ -39,10 +39,10 @@ impl Session {
     /// `Forbidden` for others than farm administrators; else the first of a database, after all others were cleaned up.
     pub async fn clean_up(&self, recycle_kept: Duration) -> Result<CleanedUp> {
         self.require_farm_administrator("clean up")?;
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let mut cleaned = CleanedUp::default();
         let mut failed = None;
-        for content in &map.databases {
+        for content in &registry.databases {
             if let Err(error) = self.clean_up_database(content, recycle_kept, &mut cleaned).await {
                 let (database, text) = (&content.row.name, error.report());
                 tracing::warn!(database, error = text, "a content database could not be cleaned up");
@@ -64,13 +64,13 @@ impl Session {
         Ok(())
     }
 
-    /// Removes site collections that the farm's map does not name, if nobody can have put anything into them.
+    /// Removes site collections that the farm's registry does not name, if nobody can have put anything into them.
     async fn remove_unlisted(&self, content: &ContentDatabase) -> Result<u64> {
-        let (map, before) = (self.map().await?, self.repository.old_enough(UNLISTED_AFTER).await?);
+        let (registry, before) = (self.registry().await?, self.repository.old_enough(UNLISTED_AFTER).await?);
         let find = move |reader: &mut Reader<'_>| {
             let mut found = Vec::new();
             for id in collection::created_before(reader, before)? {
-                if map.collection(id).is_err() && holds_nothing(reader, id)? {
+                if registry.collection(id).is_err() && holds_nothing(reader, id)? {
                     found.push(id);
                 }
             }
@@ -80,7 +80,7 @@ impl Session {
         if found.is_empty() {
             return Ok(0);
         }
-        // The map in memory may be old. A creation that is under way comes before this, or finds that it is too late.
+        // The registry in memory may be old. A creation that is under way comes before this, or finds that it is too late.
         let listed = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
             site_collection::list(transaction)
@@ -166,7 +166,7 @@ impl Repository {
         let (limit, ended) = (self.old_enough(REMEMBERED).await?, self.old_enough(ENDED_LOCKS).await?);
         let forget = move |transaction: &mut Transaction<'_>| idempotency::purge(transaction, limit).map(drop);
         let mut done = self.inner.configuration.write_vital(forget).await;
-        for content in &self.map().await?.databases {
+        for content in &self.registry().await?.databases {
             let purge = move |transaction: &mut Transaction<'_>| {
                 lock::purge(transaction, ended)?;
                 displaced::purge(transaction, limit)?;

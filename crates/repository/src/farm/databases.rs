@@ -49,8 +49,8 @@ impl Session {
             active_store_id: FILES_STORE,
             minimum_size: DEFAULT_MINIMUM_SIZE,
         };
-        let map = self.map().await?;
-        refuse_known(&map.database_rows().cloned().collect::<Vec<_>>(), &row)?;
+        let registry = self.registry().await?;
+        refuse_known(&registry.database_rows().cloned().collect::<Vec<_>>(), &row)?;
         let alone = self.repository.inner.alone_to_delete("no content database can be added").await?;
         // Shows whether the place can be used, before the farm relies on it.
         self.repository.inner.make_content(&row).await?.close().await;
@@ -65,7 +65,7 @@ impl Session {
         alone.require().await?;
         self.repository.inner.configuration.write(insert).await?;
         alone.release().await;
-        self.repository.refresh_map().await
+        self.repository.refresh_registry().await
     }
 }
 
@@ -105,18 +105,18 @@ impl Repository {
     /// Asks all databases of the farm whether they work. Waits a moment for each that is silent, all at once.
     pub async fn readiness(&self) -> Readiness {
         let configuration = answers(self.inner.configuration.read_one(farm::find)).await;
-        let map = match configuration {
-            Ok(_) => self.map().await,
+        let registry = match configuration {
+            Ok(_) => self.registry().await,
             Err(error) => Err(error),
         };
-        let map = match map {
-            Ok(map) => map,
+        let registry = match registry {
+            Ok(registry) => registry,
             Err(error) => {
                 let trouble = format!("the configuration database: {}", absent::reason(error.kind(), error.code()));
                 return Readiness { is_ready: false, troubles: vec![trouble] };
             }
         };
-        let asked = map
+        let asked = registry
             .databases
             .iter()
             .map(|content| answers(content.database.read_one(|reader| collection::find(reader, Id::NONE))));
@@ -130,12 +130,12 @@ impl Repository {
         } else if is_failing {
             troubles.push(of_configuration(DISK_FAILS));
         }
-        troubles.extend(map.absent.iter().map(|one| named(one.name(), one.reason())));
+        troubles.extend(registry.absent.iter().map(|one| named(one.name(), one.reason())));
         let works = |(content, answer): (&Arc<ContentDatabase>, &Result<_>)| {
             answer.is_ok() && !content.database.is_disk_failing()
         };
-        let is_ready = !is_failing && map.databases.iter().zip(&asked).any(works);
-        for (content, answer) in map.databases.iter().zip(asked) {
+        let is_ready = !is_failing && registry.databases.iter().zip(&asked).any(works);
+        for (content, answer) in registry.databases.iter().zip(asked) {
             match answer {
                 Err(error) => troubles.push(named(&content.row.name, absent::reason(error.kind(), error.code()))),
                 Ok(_) => {

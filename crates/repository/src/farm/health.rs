@@ -132,8 +132,8 @@ impl Session {
         let (largest, free_percent) =
             (self.health_limit(&DATABASE_BYTES).await?, self.health_limit(&FREE_PERCENT).await?);
         let most_orphans = self.health_limit(&ORPHANS).await?;
-        let map = self.map().await?;
-        for absent in &map.absent {
+        let registry = self.registry().await?;
+        for absent in &registry.absent {
             let message = format!(
                 "It is not open: {}. Its sites cannot be used, and nothing is collected or backed up until it is there again. Mount its \
                  disk, start its server, or restore it with `strongroom restore BACKUP --content-database {}`.",
@@ -145,7 +145,7 @@ impl Session {
             findings.push(critical("database-away", &subject, message, told));
         }
         let limits = [largest, free_percent, most_orphans];
-        for content in &map.databases {
+        for content in &registry.databases {
             let looked = async {
                 look_at_database(content, limits, findings).await?;
                 self.look_for_forgotten_stores(content, findings).await
@@ -185,15 +185,15 @@ impl Session {
 
     async fn look_at_stores(&self, findings: &mut Vec<HealthFinding>) -> Result<()> {
         let percent = self.health_limit(&STORE_FREE_PERCENT).await?;
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         // All at once: each that is silent takes its time.
-        let readings = join_all(map.stores.iter().map(|(row, store)| async move {
+        let readings = join_all(registry.stores.iter().map(|(row, store)| async move {
             match row.kind.as_str() {
                 "database" => Reading::default(),
                 _ => self.reading(row, store.as_ref()).await,
             }
         }));
-        for ((row, store), reading) in map.stores.iter().zip(readings.await) {
+        for ((row, store), reading) in registry.stores.iter().zip(readings.await) {
             let subject = HealthSubject::Store(row.name.clone());
             if row.kind == "database" {
                 continue;

@@ -14,7 +14,7 @@ use crate::farm::activity::Activity;
 use crate::farm::advice::farm_from_backup;
 use crate::farm::attach;
 use crate::farm::busy::Busy;
-use crate::farm::registry::MapCell;
+use crate::farm::registry::RegistryCell;
 use crate::farm::repository::{GRANTED, Inner, LONG_WALKS, MOST_LONG_WALKS, Repository};
 use crate::locations::markers::{Sign, real_path, signs_around};
 use crate::people::identities::Identities;
@@ -285,7 +285,7 @@ impl Repository {
             holder,
             ids: Arc::new(IdSource::new(server, range)),
             configuration,
-            map: MapCell::default(),
+            registry: RegistryCell::default(),
             access: AccessCache::default(),
             ways: Ways::default(),
             identities: Identities::new()?,
@@ -308,7 +308,7 @@ impl Repository {
         repository.keep_looking_at_the_clock();
         let administrator_password = repository.create_administrator(options.administrator_password.clone()).await?;
         sites::ensure_root(&repository).await?;
-        repository.map().await?;
+        repository.registry().await?;
         // A first start that was cut short may have made the farm and left its administrator to this one.
         let created = fresh || administrator_password.is_some();
         Ok((repository, created.then_some(Created { administrator_password })))

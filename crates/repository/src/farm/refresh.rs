@@ -9,43 +9,43 @@ use futures_util::future::join_all;
 use model::Result;
 
 use crate::farm::absent::AbsentDatabase;
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::farm::repository::Repository;
 use crate::storage::built_in::FILES_STORE;
 use crate::storage::database_store::DatabaseStore;
 use crate::storage::policy::{Policies, Policy};
 
 impl Repository {
-    /// The map, at whatever version it was last read.
-    pub(crate) async fn map(&self) -> Result<Arc<Map>> {
-        self.map_at(0).await
+    /// The registry, at whatever version it was last read.
+    pub(crate) async fn registry(&self) -> Result<Arc<Registry>> {
+        self.registry_at(0).await
     }
 
-    /// The map, read again when it is older than `version`.
-    pub(crate) async fn map_at(&self, version: i64) -> Result<Arc<Map>> {
-        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
-            self.look_for_absent(&map.absent);
-            return Ok(map);
+    /// The registry, read again when it is older than `version`.
+    pub(crate) async fn registry_at(&self, version: i64) -> Result<Arc<Registry>> {
+        if let Some(registry) = self.current_registry().filter(|registry| registry.version >= version) {
+            self.look_for_absent(&registry.absent);
+            return Ok(registry);
         }
-        let _one_reader = self.inner.map.reading.lock().await;
-        if let Some(map) = self.current_map().filter(|map| map.version >= version) {
-            return Ok(map);
+        let _one_reader = self.inner.registry.reading.lock().await;
+        if let Some(registry) = self.current_registry().filter(|registry| registry.version >= version) {
+            return Ok(registry);
         }
-        self.read_map().await
+        self.read_registry().await
     }
 
-    /// Reads the map afresh, after this process has changed it.
-    pub(crate) async fn refresh_map(&self) -> Result<()> {
-        let _one_reader = self.inner.map.reading.lock().await;
-        self.read_map().await.map(drop)
+    /// Reads the registry afresh, after this process has changed it.
+    pub(crate) async fn refresh_registry(&self) -> Result<()> {
+        let _one_reader = self.inner.registry.reading.lock().await;
+        self.read_registry().await.map(drop)
     }
 
-    fn current_map(&self) -> Option<Arc<Map>> {
-        self.inner.map.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    fn current_registry(&self) -> Option<Arc<Registry>> {
+        self.inner.registry.current.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    async fn read_map(&self) -> Result<Arc<Map>> {
-        let previous = self.current_map();
+    async fn read_registry(&self) -> Result<Arc<Registry>> {
+        let previous = self.current_registry();
         let (farm_row, database_rows, store_rows, collections, roles, policy_rows) = self
             .inner
             .configuration
@@ -75,7 +75,7 @@ impl Repository {
         let wants_accesses = crate::storage::policy::are_wanted(&policies);
         let by_address = collections.iter().enumerate().map(|(index, row)| (row.folded.clone(), index)).collect();
         let roles = Arc::new(roles.into_iter().map(|role| (role.id, role)).collect());
-        let map = Arc::new(Map {
+        let registry = Arc::new(Registry {
             version,
             databases,
             absent,
@@ -86,14 +86,18 @@ impl Repository {
             policies,
             wants_accesses,
         });
-        *self.inner.map.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(map.clone());
-        Ok(map)
+        *self.inner.registry.current.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(registry.clone());
+        Ok(registry)
     }
 
     /// A store as it was, or as it is now. One that is elsewhere and does not answer leaves the rest of the farm at work: what lies in it
     /// is unavailable until it does.
-    async fn keep_or_attach(&self, previous: Option<&Map>, row: StoreRow) -> Result<(StoreRow, Option<BlobStore>)> {
-        let known = previous.and_then(|map| map.stores.iter().find(|(old, _)| same_place(old, &row)));
+    async fn keep_or_attach(
+        &self,
+        previous: Option<&Registry>,
+        row: StoreRow,
+    ) -> Result<(StoreRow, Option<BlobStore>)> {
+        let known = previous.and_then(|registry| registry.stores.iter().find(|(old, _)| same_place(old, &row)));
         let store = match known {
             Some((_, Some(store))) => Some(store.clone()),
             _ if row.kind == "database" => None,
@@ -124,18 +128,18 @@ impl Repository {
 
     async fn keep_or_open_database(
         &self,
-        previous: Option<&Map>,
+        previous: Option<&Registry>,
         row: ContentDatabaseRow,
     ) -> Result<std::result::Result<Arc<ContentDatabase>, AbsentDatabase>> {
-        let open = previous.and_then(|map| map.databases.iter().find(|database| database.row.id == row.id));
+        let open = previous.and_then(|registry| registry.databases.iter().find(|database| database.row.id == row.id));
         if let Some(open) = open
             && open.row.active_store_id == row.active_store_id
             && open.row.minimum_size == row.minimum_size
         {
             return Ok(Ok(open.clone()));
         }
-        let known = previous.and_then(|map| map.absent.iter().find(|absent| absent.row.id == row.id));
-        let opened = match (open, self.inner.map.looking.take(row.id), known) {
+        let known = previous.and_then(|registry| registry.absent.iter().find(|absent| absent.row.id == row.id));
+        let opened = match (open, self.inner.registry.looking.take(row.id), known) {
             (Some(open), ..) => Ok(open.database.clone()),
             (None, Some(found), _) => Ok(found),
             // It is looked for by itself, so that nobody waits for one that is away.

@@ -1,4 +1,4 @@
-//! The farm's map in memory: content databases, stores, site collections and roles, read again when their version in
+//! The farm's registry in memory: content databases, stores, site collections and roles, read again when their version in
 //! the configuration database has changed.
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ fn is_of_the_database(error: &Error) -> bool {
 }
 
 /// Everything that requests need to find their way, as of one version.
-pub(crate) struct Map {
+pub(crate) struct Registry {
     pub(super) version: i64,
     /// Content databases that are open, oldest first.
     pub(crate) databases: Vec<Arc<ContentDatabase>>,
@@ -77,13 +77,13 @@ pub(crate) struct Map {
 }
 
 #[derive(Default)]
-pub(crate) struct MapCell {
-    pub(super) current: RwLock<Option<Arc<Map>>>,
+pub(crate) struct RegistryCell {
+    pub(super) current: RwLock<Option<Arc<Registry>>>,
     pub(super) reading: Mutex<()>,
     pub(crate) looking: Looking,
 }
 
-impl Map {
+impl Registry {
     /// The site collection with the longest address that begins `path`, and the number of names it takes.
     pub(crate) fn collection_of(&self, path: &NodePath) -> Option<(&SiteCollectionRow, usize)> {
         let mut found = self.by_address.get("").map(|index| (&self.collections[*index], 0));

@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 
 use crate::farm::activity::Activity;
 use crate::farm::busy::Busy;
-use crate::farm::registry::MapCell;
+use crate::farm::registry::RegistryCell;
 use crate::farm::seal::KEY;
 use crate::people::identities::Identities;
 use crate::session::access::AccessCache;
@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     pub(crate) holder: Option<String>,
     pub(crate) ids: Arc<IdSource>,
     pub(crate) configuration: Database,
-    pub(crate) map: MapCell,
+    pub(crate) registry: RegistryCell,
     pub(crate) access: AccessCache,
     pub(crate) ways: Ways,
     pub(crate) identities: Identities,
@@ -88,8 +88,8 @@ impl Repository {
 
     /// Closes databases and stores; what was acknowledged is on disk before and after.
     pub async fn close(&self) {
-        if let Ok(map) = self.map().await {
-            map.close().await;
+        if let Ok(registry) = self.registry().await {
+            registry.close().await;
         }
         let (range, unused) = self.inner.ids.unused();
         let give_back =
@@ -102,8 +102,8 @@ impl Repository {
 
     /// Leaves all identifiers behind that the content databases hold: those of a farm whose clock was ahead once.
     pub(super) async fn go_beyond_identifiers(&self) -> Result<()> {
-        let (mut newest, map) = (0, self.map().await?);
-        for content in &map.databases {
+        let (mut newest, registry) = (0, self.registry().await?);
+        for content in &registry.databases {
             match content.database.read(version::newest_id).await {
                 Ok(id) => newest = newest.max(id.map_or(0, Id::time)),
                 // Whatever needs it says so.

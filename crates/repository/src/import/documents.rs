@@ -105,7 +105,7 @@ impl ImportFolder {
         if faults.iter().any(|fault| fault.store_id == row.store_id) {
             return Ok(None);
         }
-        let Ok(store) = self.inner.map.store(row.store_id, content) else { return Ok(None) };
+        let Ok(store) = self.inner.registry.store(row.store_id, content) else { return Ok(None) };
         let from = (row.store_id, store);
         if !matches!(is_whole(store, digest, size).await, Ok(true)) {
             if let Err(error) = note_unreadable(&content.database, from, (digest, size)).await {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use database::content::scope;
 use model::{Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
 
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::Guard;
 use crate::storage::placement::Placement;
 use crate::{Session, Target};
@@ -28,7 +28,7 @@ pub(super) struct Inner {
     /// The library that it is in, or is.
     pub(super) library: Id,
     pub(super) content: Arc<ContentDatabase>,
-    pub(super) map: Arc<Map>,
+    pub(super) registry: Arc<Registry>,
 }
 
 impl Session {
@@ -61,7 +61,7 @@ impl Session {
                 depth: located.chain.len(),
                 guard,
                 content: located.content.clone(),
-                map: located.map.clone(),
+                registry: located.registry.clone(),
             }),
         })
     }
@@ -105,7 +105,7 @@ impl ImportFolder {
 
     /// Where the bytes of a document of this name go.
     pub(super) fn placement(&self, name: &str) -> Result<Placement> {
-        let Inner { content, map, guard, library, .. } = &*self.inner;
-        Placement::decide(map, content, guard.collection(), *library, name)
+        let Inner { content, registry, guard, library, .. } = &*self.inner;
+        Placement::decide(registry, content, guard.collection(), *library, name)
     }
 }

@@ -58,7 +58,7 @@ impl Session {
             if !known.contains_key(&principal) {
                 return Err(Error::not_found("there is no such user or group"));
             }
-            let role = located.map.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
+            let role = located.registry.roles.get(&role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
                 return Err(crate::content::permissions::too_great(&role.name));
             }
@@ -118,7 +118,7 @@ impl Making {
                 guard: parent.guard.for_child(id, &NEEDS),
                 library: parent.library,
                 content: parent.content.clone(),
-                map: parent.map.clone(),
+                registry: parent.registry.clone(),
             }),
         }
     }

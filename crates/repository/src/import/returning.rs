@@ -111,7 +111,7 @@ impl Session {
         let located = self.locate(&folder.id().into()).await?;
         located.require(Right::ManagePermissions)?;
         for (_, role) in grants {
-            let role = located.map.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
+            let role = located.registry.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {
                 return Err(crate::content::permissions::too_great(&role.name));
             }

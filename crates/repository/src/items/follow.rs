@@ -75,10 +75,10 @@ impl Session {
     /// nothing says so here: [`Session::home`] names them.
     pub async fn happenings(&self, limit: usize) -> Result<Vec<Happening>> {
         self.repository.inner.activity.note();
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let mut all = Vec::new();
-        for content in &map.databases {
-            let mut eyes = Eyes::of(self, &map, content);
+        for content in &registry.databases {
+            let mut eyes = Eyes::of(self, &registry, content);
             let look = move |reader: &mut Reader<'_>| newest(reader, &mut eyes, limit);
             match content.database.read_long(look).await {
                 Ok(mut part) => all.append(&mut part),

@@ -70,10 +70,10 @@ impl Session {
 
     async fn gather(&self, limit: usize, documents: bool) -> Result<Home> {
         self.repository.inner.activity.note();
-        let map = self.map().await?;
-        let mut home = Home { missing: self.missing(map.away()), ..Home::default() };
-        for content in &map.databases {
-            let eyes = Eyes::of(self, &map, content);
+        let registry = self.registry().await?;
+        let mut home = Home { missing: self.missing(registry.away()), ..Home::default() };
+        for content in &registry.databases {
+            let eyes = Eyes::of(self, &registry, content);
             let visit = move |reader: &mut Reader<'_>| Visit { eyes, limit }.all(reader, documents);
             let mut part = match content.database.read_long(visit).await {
                 Ok(part) => part,
@@ -163,8 +163,8 @@ impl Visit {
 
     fn sites(&self, reader: &mut Reader<'_>) -> Result<Vec<KnownSite>> {
         let known = self.eyes.known_collections(reader)?;
-        let map = self.eyes.finder.map.clone();
-        let here = self.eyes.collections(&map);
+        let registry = self.eyes.finder.registry.clone();
+        let here = self.eyes.collections(&registry);
         let here = here.filter(|row| known.as_ref().is_none_or(|known| known.contains(&row.id)));
         let mut sites: Vec<KnownSite> =
             here.map(|row| KnownSite { id: row.id, path: row.path.clone(), title: row.title.clone() }).collect();

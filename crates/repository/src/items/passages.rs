@@ -10,19 +10,20 @@ impl Session {
     /// The names that come after a path in the addresses of site collections that the caller knows of, each once, in order. Where no
     /// address goes on, nothing is read.
     pub async fn passages(&self, path: &NodePath) -> Result<Vec<String>> {
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let above: Vec<String> = path.names().iter().map(Name::folded).collect();
-        if !map.collections.iter().any(|row| next(&row.path, &above).is_some()) {
+        if !registry.collections.iter().any(|row| next(&row.path, &above).is_some()) {
             return Ok(Vec::new());
         }
-        let home = self.home_of_sites(map.collections.len()).await?;
-        let away = map.away();
+        let home = self.home_of_sites(registry.collections.len()).await?;
+        let away = registry.away();
         // Whoever copies a listing deletes what is not in it.
         let fails = |id: Id| {
-            map.database(id)
+            registry
+                .database(id)
                 .is_ok_and(|content| home.missing.has(&content.row.name) && !away.contains(&content.row.name))
         };
-        if map.collections.iter().any(|row| fails(row.database_id) && next(&row.path, &above).is_some()) {
+        if registry.collections.iter().any(|row| fails(row.database_id) && next(&row.path, &above).is_some()) {
             let text = "a part of what is here cannot be read, so that not all of it can be listed: try again later";
             return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
         }

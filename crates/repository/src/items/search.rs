@@ -108,13 +108,13 @@ impl Session {
 
     async fn look_for(&self, query: Arc<Query>, limit: usize, bounds: Bounds) -> Result<Found> {
         self.repository.inner.activity.note();
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let (mut places, mut documents) = (Vec::new(), Vec::new());
-        let mut found = Found { whole: true, missing: self.missing(map.away()), ..Found::default() };
+        let mut found = Found { whole: true, missing: self.missing(registry.away()), ..Found::default() };
         let begun = Instant::now();
-        for content in &map.databases {
+        for content in &registry.databases {
             let look = Look {
-                eyes: Eyes::of(self, &map, content),
+                eyes: Eyes::of(self, &registry, content),
                 query: query.clone(),
                 end: begun + bounds.time,
                 stretch: bounds.stretch,
@@ -186,9 +186,9 @@ impl Look {
 
     /// Root sites of site collections, whose names are their titles.
     fn roots(&self, reader: &mut Reader<'_>) -> Result<Vec<Item>> {
-        let map = self.eyes.finder.map.clone();
+        let registry = self.eyes.finder.registry.clone();
         let mut found = Vec::new();
-        let here = self.eyes.collections(&map).filter(|row| self.query.matches(&fold(&row.title)));
+        let here = self.eyes.collections(&registry).filter(|row| self.query.matches(&fold(&row.title)));
         for row in here.take(MOST_PLACES) {
             match self.eyes.locate(reader, row.id)? {
                 Some(located) if located.rights().has(Right::View) => found.push(located.item(reader)?),

@@ -10,7 +10,7 @@ use database::content::search;
 use model::{ErrorKind, Id, NodeKind, Result, Right};
 
 use crate::Session;
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::items::item::Item;
 use crate::session::locate::{Finder, Located, locate_id};
 
@@ -22,11 +22,11 @@ pub(super) struct Eyes {
 }
 
 impl Eyes {
-    pub(super) fn of(session: &Session, map: &Arc<Map>, content: &Arc<ContentDatabase>) -> Self {
+    pub(super) fn of(session: &Session, registry: &Arc<Registry>, content: &Arc<ContentDatabase>) -> Self {
         let finder = Finder {
             repository: session.repository.clone(),
             principal: session.principal.clone(),
-            map: map.clone(),
+            registry: registry.clone(),
             content: content.clone(),
             keep: true,
         };
@@ -55,14 +55,17 @@ impl Eyes {
         }
         let ids: Vec<Id> = principal.ids().collect();
         let mut granted = search::granted(reader, &ids)?;
-        granted.retain(|granted| Map::rights(&self.finder.map.roles, granted.role_id).has(Right::View));
+        granted.retain(|granted| Registry::rights(&self.finder.registry.roles, granted.role_id).has(Right::View));
         Ok(Some(granted))
     }
 
     /// Site collections of this content database.
-    pub(super) fn collections<'a>(&self, map: &'a Map) -> impl Iterator<Item = &'a SiteCollectionRow> + use<'a> {
+    pub(super) fn collections<'a>(
+        &self,
+        registry: &'a Registry,
+    ) -> impl Iterator<Item = &'a SiteCollectionRow> + use<'a> {
         let database = self.finder.content.row.id;
-        map.collections.iter().filter(move |row| row.database_id == database)
+        registry.collections.iter().filter(move |row| row.database_id == database)
     }
 
     /// An item that the caller may know of; none for all others.

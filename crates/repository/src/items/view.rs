@@ -14,7 +14,7 @@ impl Located {
     pub(crate) fn item(&self, reader: &mut Reader<'_>) -> Result<Item> {
         let inherited = self.parent().map(|parent| parent.scope_id);
         let mut item = self.view(reader, self.node(), self.path(), inherited)?;
-        item.accent = self.map.collection(self.collection.id)?.accent;
+        item.accent = self.registry.collection(self.collection.id)?.accent;
         if item.rights.has(Right::View) {
             item.locked_by = covering(reader, self)?.first().map(|lock| lock.owner_id);
         }

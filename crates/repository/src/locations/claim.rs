@@ -100,12 +100,12 @@ impl Session {
                 "a store of the kind directory needs a directory: name one, such as stores/archive below the data directory",
             ));
         }
-        let (base, map) = (self.repository.inner.directory.clone(), self.map().await?);
+        let (base, registry) = (self.repository.inner.directory.clone(), self.registry().await?);
         let new = base.join(&row.location);
-        let stores = map.stores.iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
+        let stores = registry.stores.iter().map(|(row, _)| row).filter(|row| row.kind == "directory");
         let stores = stores.map(|row| (row.name.clone(), base.join(&row.location))).collect();
         let mut databases = Vec::new();
-        for row in map.database_rows() {
+        for row in registry.database_rows() {
             if let Location::Sqlite(file) = self.repository.inner.place_of(row)? {
                 databases.push((row.name.clone(), file));
             }
@@ -124,7 +124,7 @@ impl Session {
             Ok(settings.get("endpoint").map(|url| url.trim_end_matches('/').to_lowercase()).unwrap_or_default())
         };
         let new = endpoint(row).await?;
-        for (other, _) in &self.map().await?.stores {
+        for (other, _) in &self.registry().await?.stores {
             let near = other.id != row.id && other.kind == row.kind && are_nested(other, row);
             if near && endpoint(other).await? == new {
                 return Err(taken(row, other));
@@ -152,9 +152,9 @@ impl Session {
     /// Refuses a bucket that is a store of the farm already, by whatever address: moving BLOBs from one to the other would
     /// remove the only copy. One that does not answer is taken for another place unless bucket and prefix have the same names.
     pub(crate) async fn require_bucket_of_its_own(&self, row: &StoreRow, opened: &BlobStore) -> Result<()> {
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let remote = |other: &StoreRow| other.id != row.id && other.kind == row.kind && row.kind != "directory";
-        for (other, store) in map.stores.iter().filter(|(other, _)| remote(other)) {
+        for (other, store) in registry.stores.iter().filter(|(other, _)| remote(other)) {
             let leads = match store {
                 Some(store) => opened.leads_to(store).await?,
                 None => None,

@@ -94,9 +94,9 @@ impl Session {
     pub async fn role_uses(&self) -> Result<HashMap<Id, u64>> {
         self.require_farm_administrator("see where roles are used")?;
         let mut uses = HashMap::new();
-        let map = self.map().await?;
-        map.require_all()?;
-        for content in &map.databases {
+        let registry = self.registry().await?;
+        registry.require_all()?;
+        for content in &registry.databases {
             for (role, count) in content.database.read(scope::uses_of_roles).await? {
                 *uses.entry(role).or_default() += u64::try_from(count).unwrap_or(0);
             }

@@ -7,7 +7,7 @@ use database::Reader;
 use database::content::{node, scope};
 use model::{Id, Principal, Result, Right, Rights, Role, TokenScopes};
 
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 
 /// Cached sets of rights; when there are more, all are forgotten.
 const MOST_CACHED: usize = 10_000;
@@ -114,7 +114,7 @@ fn compute(
     for id in principal.ids() {
         for (scope, role, owner) in scope::granted_to(reader, id, collection)? {
             let rights = access.scopes.entry(scope).or_default();
-            *rights = rights.union(Map::rights(roles, role));
+            *rights = rights.union(Registry::rights(roles, role));
             owners.push((scope, owner));
         }
     }

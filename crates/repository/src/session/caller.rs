@@ -6,7 +6,7 @@ use database::Reader;
 use model::{Digest, Error, Id, Principal, Result, Right};
 
 use crate::farm::absent::{AbsentDatabase, DATABASE_AWAY};
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::{Guard, Need};
 use crate::session::idempotency::{Key, Repetition, key_of};
 use crate::session::locate::{Finder, Located, locate_id, locate_path};
@@ -47,8 +47,8 @@ impl Session {
         &self.repository
     }
 
-    pub(crate) async fn map(&self) -> Result<Arc<Map>> {
-        self.repository.map_at(self.principal.directory_version).await
+    pub(crate) async fn registry(&self) -> Result<Arc<Registry>> {
+        self.repository.registry_at(self.principal.directory_version).await
     }
 
     pub(crate) fn require_farm_administrator(&self, what: &str) -> Result<()> {
@@ -85,11 +85,11 @@ impl Session {
         f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
     ) -> Result<(Located, T)> {
         self.repository.inner.activity.note();
-        let map = self.map().await?;
-        let content = self.content_of(&map, target).await.map_err(|error| self.discreet(error))?;
+        let registry = self.registry().await?;
+        let content = self.content_of(&registry, target).await.map_err(|error| self.discreet(error))?;
         let (principal, repository, target) = (self.principal.clone(), self.repository.clone(), target.clone());
         let database = content.database.clone();
-        let finder = Finder { repository, principal, map, content, keep: true };
+        let finder = Finder { repository, principal, registry, content, keep: true };
         let look = move |reader: &mut Reader<'_>| {
             let located = match &target {
                 Target::Id(id) => locate_id(reader, &finder, *id)?,
@@ -120,24 +120,24 @@ impl Session {
     }
 
     /// The content database that holds (or would hold) the target.
-    async fn content_of(&self, map: &Arc<Map>, target: &Target) -> Result<Arc<ContentDatabase>> {
+    async fn content_of(&self, registry: &Arc<Registry>, target: &Target) -> Result<Arc<ContentDatabase>> {
         let id = match target {
             Target::Path(path) => {
-                let (collection, _) = map
+                let (collection, _) = registry
                     .collection_of(path)
                     .ok_or_else(|| Error::not_found(format!("there is nothing at \"{path}\"")))?;
-                return map.database(collection.database_id).cloned();
+                return registry.database(collection.database_id).cloned();
             }
             Target::Id(id) => *id,
         };
-        if let ([only], []) = (map.databases.as_slice(), map.absent.as_slice()) {
+        if let ([only], []) = (registry.databases.as_slice(), registry.absent.as_slice()) {
             return Ok(only.clone());
         }
-        if let Ok(collection) = map.collection(id) {
-            return map.database(collection.database_id).cloned();
+        if let Ok(collection) = registry.collection(id) {
+            return registry.database(collection.database_id).cloned();
         }
         let mut failed = None;
-        for content in &map.databases {
+        for content in &registry.databases {
             match content.database.read(move |reader| database::content::node::find(reader, id)).await {
                 Ok(Some(_)) => return Ok(content.clone()),
                 Ok(None) => {}
@@ -146,7 +146,7 @@ impl Session {
         }
         // It may be in one that nobody can ask.
         Err(failed
-            .or_else(|| map.absent.first().map(AbsentDatabase::error))
+            .or_else(|| registry.absent.first().map(AbsentDatabase::error))
             .unwrap_or_else(crate::session::refusals::no_item))
     }
 
@@ -175,7 +175,7 @@ impl Session {
         Guard {
             repository: self.repository.clone(),
             principal: self.principal.clone(),
-            map: located.map.clone(),
+            registry: located.registry.clone(),
             collection_id: located.collection.id,
             tree_version: located.collection.tree_version,
             access: located.access.clone(),

@@ -12,7 +12,7 @@ use model::{
 };
 
 use crate::content::event_detail::{AUDIT_ACTIONS, Detail};
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 use crate::farm::repository::Repository;
 use crate::items::item::Item;
 use crate::session::access::Access;
@@ -25,7 +25,7 @@ use crate::session::refusals::{no_item, require_free, taken, taken_unseen};
 pub(crate) struct Guard {
     pub(super) repository: Repository,
     pub(super) principal: Arc<Principal>,
-    pub(super) map: Arc<Map>,
+    pub(super) registry: Arc<Registry>,
     pub(super) collection_id: Id,
     pub(super) tree_version: i64,
     pub(super) access: Arc<Access>,
@@ -200,17 +200,17 @@ impl Guard {
     }
 
     /// The farm as it was when the place was found.
-    pub(crate) fn map(&self) -> &Map {
-        &self.map
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     fn finder(&self) -> Result<Finder> {
-        let database = self.map.collection(self.collection_id)?.database_id;
+        let database = self.registry.collection(self.collection_id)?.database_id;
         Ok(Finder {
             repository: self.repository.clone(),
             principal: self.principal.clone(),
-            map: self.map.clone(),
-            content: self.map.database(database)?.clone(),
+            registry: self.registry.clone(),
+            content: self.registry.database(database)?.clone(),
             keep: false,
         })
     }

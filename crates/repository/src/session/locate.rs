@@ -9,7 +9,7 @@ use database::content::version::{self, VersionRow};
 use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights, TokenScope};
 
 use crate::Repository;
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::access::Access;
 use crate::session::path_cache::{PathKey, Way};
 use crate::session::refusals::{no_item, nothing_at};
@@ -17,7 +17,7 @@ use crate::session::refusals::{no_item, nothing_at};
 /// An item that the caller may know of, and the way to it.
 #[derive(Clone)]
 pub(crate) struct Located {
-    pub(crate) map: Arc<Map>,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) content: Arc<ContentDatabase>,
     pub(crate) collection: CollectionRow,
     pub(crate) access: Arc<Access>,
@@ -142,7 +142,7 @@ impl Located {
 pub(crate) struct Finder {
     pub(crate) repository: Repository,
     pub(crate) principal: Arc<Principal>,
-    pub(crate) map: Arc<Map>,
+    pub(crate) registry: Arc<Registry>,
     pub(crate) content: Arc<ContentDatabase>,
     /// Set outside write transactions only.
     pub(crate) keep: bool,
@@ -154,7 +154,7 @@ pub(crate) struct Finder {
     reason = "what is found is asked for in the end, and nothing is told of it before"
 )]
 pub(crate) fn locate_path(reader: &mut Reader<'_>, finder: &Finder, path: &NodePath) -> Result<Located> {
-    let (collection, used) = finder.map.collection_of(path).ok_or_else(|| nothing_at(path))?;
+    let (collection, used) = finder.registry.collection_of(path).ok_or_else(|| nothing_at(path))?;
     let mut located = begin(reader, finder, collection.id)?;
     let (version, names) = (located.collection.tree_version, &path.names()[used..]);
     let (ways, key) = (&finder.repository.inner.ways, PathKey::new(collection.id, names));
@@ -234,10 +234,10 @@ fn begin(reader: &mut Reader<'_>, finder: &Finder, collection_id: Id) -> Result<
 
 fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) -> Result<Located> {
     let (cache, principal) = (&finder.repository.inner.access, &finder.principal);
-    let (version, roles) = (collection.tree_version, &finder.map.roles);
+    let (version, roles) = (collection.tree_version, &finder.registry.roles);
     let access = cache.get(reader, collection.id, version, principal, roles, finder.keep)?;
     Ok(Located {
-        map: finder.map.clone(),
+        registry: finder.registry.clone(),
         content: finder.content.clone(),
         collection,
         access,

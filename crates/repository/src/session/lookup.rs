@@ -21,8 +21,8 @@ pub(crate) struct Seen {
 impl Session {
     /// The folder in which the path ends and what it holds under the last name; nothing when that must be found step by step.
     pub(crate) async fn glance(&self, path: &NodePath) -> Result<Option<Seen>> {
-        let map = self.map().await?;
-        let Some((collection, used)) = map.collection_of(path) else { return Ok(None) };
+        let registry = self.registry().await?;
+        let Some((collection, used)) = registry.collection_of(path) else { return Ok(None) };
         let Some((name, above)) = path.names()[used..].split_last() else { return Ok(None) };
         let (inner, id) = (&self.repository.inner, collection.id);
         let key = PathKey::new(id, above);
@@ -30,11 +30,11 @@ impl Session {
         let Some(access) = inner.access.known(id, version, &self.principal) else { return Ok(None) };
         let Some(parent) = way.last().map(|folder| folder.id) else { return Ok(None) };
         inner.activity.note();
-        let (content, folded) = (map.database(collection.database_id)?.clone(), name.folded());
+        let (content, folded) = (registry.database(collection.database_id)?.clone(), name.folded());
         let found = content.database.read_one(move |reader| glance::look(reader, id, parent, &folded)).await?;
         let Some(glance) = found.filter(|glance| glance.collection.tree_version == version) else { return Ok(None) };
         let (collection, principal) = (glance.collection.clone(), self.principal.clone());
-        let folder = Located { map, content, collection, access, principal, chain: way };
+        let folder = Located { registry, content, collection, access, principal, chain: way };
         if !folder.is_within() {
             return Ok(None);
         }

@@ -229,8 +229,8 @@ impl Session {
         let (repository, content) = (self.repository.clone(), content.clone());
         tokio::spawn(async move {
             let look = async {
-                let map = repository.map().await?;
-                let from = (store, map.store(store, &content)?);
+                let registry = repository.registry().await?;
+                let from = (store, registry.store(store, &content)?);
                 match on_record {
                     true => settle_if_intact(&content.database, from, blob).await,
                     false => note_unreadable(&content.database, from, blob).await,

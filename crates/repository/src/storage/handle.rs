@@ -13,7 +13,7 @@ use model::{Error, Id, Result, Timestamp};
 
 use crate::Session;
 use crate::farm::activity::Watch;
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 use crate::locations::markers::SERVER_LOCK;
 use crate::storage::built_in::DATABASE_STORE;
 
@@ -39,7 +39,7 @@ pub struct StorageDatabase {
 /// The farm's databases and stores as of one moment. Cheap to clone.
 #[derive(Clone)]
 pub struct Storage {
-    map: Arc<Map>,
+    registry: Arc<Registry>,
     pub(crate) repository: crate::Repository,
     actor: Id,
 }
@@ -51,22 +51,22 @@ impl Session {
     pub async fn storage(&self) -> Result<Storage> {
         self.require_farm_administrator("maintain the farm's storage")?;
         let repository = self.repository.clone();
-        repository.refresh_map().await?;
-        Ok(Storage { map: repository.map().await?, repository, actor: self.principal.id })
+        repository.refresh_registry().await?;
+        Ok(Storage { registry: repository.registry().await?, repository, actor: self.principal.id })
     }
 }
 
 impl Storage {
     /// The same as of now.
     pub async fn refreshed(&self) -> Result<Self> {
-        self.repository.refresh_map().await?;
-        Ok(Self { map: self.repository.map().await?, ..self.clone() })
+        self.repository.refresh_registry().await?;
+        Ok(Self { registry: self.repository.registry().await?, ..self.clone() })
     }
 
     /// The same with all content databases that the farm has now, at the cost of one question where none was added.
     pub async fn with_new_databases(&self) -> Result<Self> {
         let rows = self.configuration().read(farm::databases).await?;
-        let is_known = |row: &ContentDatabaseRow| self.map.database_rows().any(|known| known.id == row.id);
+        let is_known = |row: &ContentDatabaseRow| self.registry.database_rows().any(|known| known.id == row.id);
         if rows.iter().all(is_known) { Ok(self.clone()) } else { self.refreshed().await }
     }
 
@@ -99,13 +99,13 @@ impl Storage {
     ///
     /// Errors: `Unavailable` with code `database_away`, naming those that are not open.
     pub fn all_databases(&self) -> Result<Vec<StorageDatabase>> {
-        self.map.require_all()?;
+        self.registry.require_all()?;
         self.databases()
     }
 
     /// Content databases that are not open.
     pub fn absent(&self) -> &[crate::AbsentDatabase] {
-        &self.map.absent
+        &self.registry.absent
     }
 
     /// All content databases that are open, oldest first.
@@ -121,14 +121,14 @@ impl Storage {
                 minimum_size: model::unsigned(content.row.minimum_size),
             })
         };
-        self.map.databases.iter().map(describe).collect()
+        self.registry.databases.iter().map(describe).collect()
     }
 
     /// The content database of this name.
     ///
     /// Errors: `NotFound`, with the names that there are.
     pub fn database(&self, name: &str) -> Result<StorageDatabase> {
-        let id = self.map.database_named(Some(name))?.row.id;
+        let id = self.registry.database_named(Some(name))?.row.id;
         let found = self.databases()?.into_iter().find(|database| database.id == id);
         found.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))
     }
@@ -137,7 +137,7 @@ impl Storage {
     ///
     /// Errors: `NotFound`.
     pub fn database_place(&self, name: &str) -> Result<(Id, Location)> {
-        let row = self.map.database_rows().find(|row| row.name == name);
+        let row = self.registry.database_rows().find(|row| row.name == name);
         let row = row.ok_or_else(|| Error::not_found(format!("there is no content database \"{name}\"")))?;
         Ok((row.id, self.repository.inner.place_of(row)?))
     }
@@ -145,7 +145,7 @@ impl Storage {
     /// All BLOB stores, oldest first. The store of the kind `database` has no provider of its own: each content database
     /// has one.
     pub fn stores(&self) -> &[(StoreRow, Option<BlobStore>)] {
-        &self.map.stores
+        &self.registry.stores
     }
 
     /// Identifiers of the BLOB stores that the farm has at this moment.
@@ -158,12 +158,12 @@ impl Storage {
     ///
     /// Errors: `NotFound`, with the names that there are.
     pub fn store_named(&self, name: &str) -> Result<&StoreRow> {
-        self.map.store_named(name)
+        self.registry.store_named(name)
     }
 
     /// The name of a store; its number when the farm does not know it.
     pub fn store_name(&self, id: Id) -> String {
-        self.map.store_name(id)
+        self.registry.store_name(id)
     }
 
     /// The store with this identifier as a content database sees it.
@@ -173,7 +173,7 @@ impl Storage {
         if id == DATABASE_STORE {
             return Ok(database.own_store.clone());
         }
-        match self.map.stores.iter().find(|(row, _)| row.id == id) {
+        match self.registry.stores.iter().find(|(row, _)| row.id == id) {
             Some((_, Some(store))) => Ok(store.clone()),
             Some((row, None)) => Err(Error::unavailable(format!(
                 "the BLOB store \"{}\" does not answer: `strongroom blobs stores test` says why",

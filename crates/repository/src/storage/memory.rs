@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use model::{Digest, Id};
 
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 
 /// More BLOBs are not kept in memory between two times of writing; what is left out is noted at its next read.
 const MOST: usize = 200_000;
@@ -17,8 +17,8 @@ pub(crate) struct Accesses(pub(super) Mutex<HashSet<(Id, Id)>>);
 
 impl Accesses {
     /// Notes that a BLOB was read, if a policy wants to know.
-    pub(crate) fn note(&self, map: &Map, database: Id, blob: Id) {
-        if map.wants_accesses {
+    pub(crate) fn note(&self, registry: &Registry, database: Id, blob: Id) {
+        if registry.wants_accesses {
             let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if read.len() < MOST {
                 read.insert((database, blob));

@@ -9,7 +9,7 @@ use database::content::reclaim;
 use database::{Reader, Transaction};
 use model::{Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigned};
 
-use crate::farm::registry::{ContentDatabase, Map};
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store::PART;
 
@@ -24,7 +24,7 @@ pub(crate) struct Effective {
     pub(crate) rules: StorageRules,
 }
 
-impl Map {
+impl Registry {
     /// What applies in a library of a site collection; [`Id::NONE`] for either asks what applies above it.
     pub(crate) fn effective_policy(&self, content: &ContentDatabase, collection: Id, library: Id) -> Effective {
         let row = &content.row;
@@ -59,14 +59,14 @@ impl Placement {
     ///
     /// Errors: `Unavailable` when the store is not attached, or takes no new BLOBs.
     pub(crate) fn decide(
-        map: &Map,
+        registry: &Registry,
         content: &ContentDatabase,
         collection: Id,
         library: Id,
         name: &str,
     ) -> Result<Placement> {
-        let effective = map.effective_policy(content, collection, library);
-        let store = map.writable_store(effective.store, content)?.clone();
+        let effective = registry.effective_policy(content, collection, library);
+        let store = registry.writable_store(effective.store, content)?.clone();
         let outside = effective.rules.goes_outside(name);
         Ok(Placement {
             store: (effective.store, store),

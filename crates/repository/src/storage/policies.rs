@@ -6,7 +6,7 @@ use database::configuration::policy::{self, PolicyRow};
 use database::configuration::{event, site_collection};
 use model::{Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
 
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 use crate::storage::placement::Effective;
 use crate::{Session, Target};
 
@@ -88,15 +88,17 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn storage_policies(&self) -> Result<Vec<StoragePolicy>> {
         self.require_farm_administrator("see storage policies")?;
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let mut found: Vec<Found> =
-            map.databases.iter().map(|content| in_database(content.row.id, &content.row.name)).collect();
-        let is_open = |row: &&site_collection::SiteCollectionRow| map.database(row.database_id).is_ok();
-        for collection in map.collections.iter().filter(|row| map.policies.contains_key(&row.id)).filter(is_open) {
+            registry.databases.iter().map(|content| in_database(content.row.id, &content.row.name)).collect();
+        let is_open = |row: &&site_collection::SiteCollectionRow| registry.database(row.database_id).is_ok();
+        for collection in
+            registry.collections.iter().filter(|row| registry.policies.contains_key(&row.id)).filter(is_open)
+        {
             found.push(in_collection(collection));
         }
-        let is_library = |id: &Id| map.collection(*id).is_err() && map.database(*id).is_err();
-        let mut libraries: Vec<Id> = map.policies.keys().copied().filter(is_library).collect();
+        let is_library = |id: &Id| registry.collection(*id).is_err() && registry.database(*id).is_err();
+        let mut libraries: Vec<Id> = registry.policies.keys().copied().filter(is_library).collect();
         libraries.sort_unstable();
         for id in libraries {
             // A library that was deleted has no place any more; its policy goes with its next change.
@@ -104,7 +106,7 @@ impl Session {
                 found.push(library);
             }
         }
-        found.iter().map(|found| describe(&map, found)).collect()
+        found.iter().map(|found| describe(&registry, found)).collect()
     }
 
     /// What applies to new BLOBs of a target, wherever it comes from.
@@ -113,7 +115,7 @@ impl Session {
     pub async fn storage_policy(&self, target: &PolicyTarget) -> Result<StoragePolicy> {
         self.require_farm_administrator("see storage policies")?;
         let found = self.policy_target(target).await?;
-        describe(&*self.map().await?, &found)
+        describe(&*self.registry().await?, &found)
     }
 
     /// What applies to new BLOBs of a library, for those who manage it.
@@ -122,7 +124,7 @@ impl Session {
     pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
         self.locate(target).await?.require(Right::ManageLibraries)?;
         let found = self.policy_library(target).await?;
-        describe(&*self.map().await?, &found)
+        describe(&*self.registry().await?, &found)
     }
 
     /// Changes a policy for the uploads that begin from now on; what is stored stays where it is.
@@ -174,21 +176,22 @@ impl Session {
             event::record(transaction, now, actor, "storage.policy", &format!("{kind} {name}"), &words(&change))
         };
         self.repository.inner.configuration.write(write).await?;
-        self.repository.refresh_map().await?;
-        describe(&*self.repository.map().await?, &found)
+        self.repository.refresh_registry().await?;
+        describe(&*self.repository.registry().await?, &found)
     }
 
     /// Asks the stores that a policy did not name before: uploads are not sent to one that gives no answer.
     async fn require_answers(&self, found: &Found, change: &PolicyChange) -> Result<()> {
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let own = describe(&map, found)?.own;
+        self.repository.refresh_registry().await?;
+        let registry = self.repository.registry().await?;
+        let own = describe(&registry, found)?.own;
         let tiers =
             |policy: &PolicyChange| policy.tiers.iter().flatten().map(|tier| tier.store.clone()).collect::<Vec<_>>();
         let known: Vec<String> = own.active_store.iter().cloned().chain(tiers(&own)).collect();
         let named = change.active_store.iter().cloned().chain(tiers(change));
         for name in named.filter(|name| !known.contains(name)) {
-            let Some((row, _)) = map.stores.iter().find(|(row, _)| row.name == name && row.kind != "database") else {
+            let Some((row, _)) = registry.stores.iter().find(|(row, _)| row.name == name && row.kind != "database")
+            else {
                 continue;
             };
             match self.repository.inner.open_store(row, false).await {
@@ -203,17 +206,17 @@ impl Session {
     }
 
     async fn policy_target(&self, target: &PolicyTarget) -> Result<Found> {
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         match target {
             PolicyTarget::Database(name) => {
-                let found = map.database_named(Some(name))?;
+                let found = registry.database_named(Some(name))?;
                 Ok(in_database(found.row.id, &found.row.name))
             }
-            PolicyTarget::SiteCollection(path) => match map.collection_of(path) {
+            PolicyTarget::SiteCollection(path) => match registry.collection_of(path) {
                 Some((collection, names)) if names == path.names().len() => Ok(in_collection(collection)),
                 _ => Err(Error::not_found(format!("there is no site collection at \"{path}\""))),
             },
-            PolicyTarget::SiteCollectionId(id) => map.collection(*id).map(in_collection),
+            PolicyTarget::SiteCollectionId(id) => registry.collection(*id).map(in_collection),
             PolicyTarget::Library(target) => self.policy_library(target).await,
         }
     }
@@ -247,23 +250,24 @@ fn in_collection(row: &site_collection::SiteCollectionRow) -> Found {
     }
 }
 
-fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
-    let content = map.database(found.database)?;
-    let Effective { store, minimum_size, rules } = map.effective_policy(content, found.collection, found.library);
+fn describe(registry: &Registry, found: &Found) -> Result<StoragePolicy> {
+    let content = registry.database(found.database)?;
+    let Effective { store, minimum_size, rules } = registry.effective_policy(content, found.collection, found.library);
     let named = |tiers: Vec<Tier>| {
-        let name = |tier: &Tier| NamedTier { basis: tier.basis, days: tier.days, store: map.store_name(tier.store) };
+        let name =
+            |tier: &Tier| NamedTier { basis: tier.basis, days: tier.days, store: registry.store_name(tier.store) };
         tiers.iter().map(name).collect::<Vec<_>>()
     };
-    let said = map.policies.get(&found.id);
+    let said = registry.policies.get(&found.id);
     let mut own = PolicyChange {
-        active_store: said.and_then(|policy| policy.store).map(|store| map.store_name(store)),
+        active_store: said.and_then(|policy| policy.store).map(|store| registry.store_name(store)),
         minimum_size: said.and_then(|policy| policy.minimum_size).map(model::unsigned),
         types: said.and_then(|policy| policy.rules.types.clone()),
         tiers: said.and_then(|policy| policy.rules.tiers.clone()).map(named),
         reset: false,
     };
     if found.kind == "database" {
-        own.active_store = Some(map.store_name(store));
+        own.active_store = Some(registry.store_name(store));
         own.minimum_size = Some(minimum_size);
     }
     Ok(StoragePolicy {
@@ -271,7 +275,7 @@ fn describe(map: &Map, found: &Found) -> Result<StoragePolicy> {
         target: found.id,
         name: found.name.clone(),
         database: content.row.name.clone(),
-        active_store: map.store_name(store),
+        active_store: registry.store_name(store),
         minimum_size,
         types: rules.types.unwrap_or_default(),
         tiers: named(rules.tiers.unwrap_or_default()),
@@ -324,16 +328,16 @@ fn words(change: &PolicyChange) -> String {
 }
 
 /// Names of what still relies on a store for new BLOBs, for whoever wants to close it.
-pub(crate) fn users_of(map: &Map, store: Id) -> Vec<String> {
+pub(crate) fn users_of(registry: &Registry, store: Id) -> Vec<String> {
     let mut users = Vec::new();
-    for row in map.database_rows().filter(|row| row.active_store_id == store) {
+    for row in registry.database_rows().filter(|row| row.active_store_id == store) {
         users.push(format!("the content database \"{}\"", row.name));
     }
-    for (id, policy) in &map.policies {
+    for (id, policy) in &registry.policies {
         let tiers = policy.rules.tiers.as_deref().unwrap_or_default();
         if policy.store == Some(store) || tiers.iter().any(|tier| tier.store == store) {
-            let collection = map.collection(*id).ok().map(|row| format!("the site collection \"{}\"", row.path));
-            let database = map.database_rows().find(|row| row.id == *id);
+            let collection = registry.collection(*id).ok().map(|row| format!("the site collection \"{}\"", row.path));
+            let database = registry.database_rows().find(|row| row.id == *id);
             let database = database.map(|row| format!("the tiers of \"{}\"", row.name));
             users.push(collection.or(database).unwrap_or_else(|| format!("the library {id}")));
         }

@@ -83,13 +83,13 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn storage_status(&self) -> Result<(Vec<DatabaseStatus>, Vec<StoreStatus>)> {
         let databases = self.database_status().await?;
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let ask = async |(row, store): &(StoreRow, Option<BlobStore>)| -> Result<StoreStatus> {
             let reading = self.reading(row, store.as_ref()).await;
             let (usage, counted_at) = reading.usage.unzip();
             Ok(StoreStatus { usage, counted_at, trouble: reading.trouble, ..self.described(row).await? })
         };
-        let stores = join_all(map.stores.iter().map(ask)).await.into_iter().collect::<Result<_>>()?;
+        let stores = join_all(registry.stores.iter().map(ask)).await.into_iter().collect::<Result<_>>()?;
         Ok((databases, stores))
     }
 
@@ -114,13 +114,13 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn database_status(&self) -> Result<Vec<DatabaseStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
-        let map = self.map().await?;
+        let registry = self.registry().await?;
         let name_of = |id: Id| {
-            let found = map.stores.iter().find(|(row, _)| row.id == id);
+            let found = registry.stores.iter().find(|(row, _)| row.id == id);
             found.map_or_else(|| id.to_string(), |(row, _)| row.name.clone())
         };
         let mut databases = Vec::new();
-        for content in &map.databases {
+        for content in &registry.databases {
             let totals = content.database.read_long(blob::totals).await;
             let bytes = content.database.size_bytes().await;
             let trouble = totals.as_ref().err().or(bytes.as_ref().err()).map(Error::report);
@@ -138,7 +138,7 @@ impl Session {
                     .collect(),
             });
         }
-        for absent in &map.absent {
+        for absent in &registry.absent {
             databases.push(DatabaseStatus {
                 name: absent.row.name.clone(),
                 engine: self.repository.inner.place_of(&absent.row)?.engine().as_str(),
@@ -166,9 +166,9 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators.
     pub async fn stores(&self) -> Result<Vec<StoreStatus>> {
         self.require_farm_administrator("see the farm's storage")?;
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        join_all(map.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()
+        self.repository.refresh_registry().await?;
+        let registry = self.repository.registry().await?;
+        join_all(registry.stores.iter().map(|(row, _)| self.described(row))).await.into_iter().collect()
     }
 
     /// A store that was not asked what it holds.
@@ -193,7 +193,7 @@ impl Session {
 
     async fn database_store_usage(&self) -> Result<Usage> {
         let mut sum = Usage::default();
-        for content in &self.map().await?.databases {
+        for content in &self.registry().await?.databases {
             let usage = content.own_store.usage().await?;
             sum.blobs += usage.blobs;
             sum.content_bytes += usage.content_bytes;
@@ -208,11 +208,11 @@ impl Repository {
     /// asked.
     ///
     /// # Errors
-    /// Those of reading the map of the farm for the first time.
+    /// Those of reading the registry of the farm for the first time.
     pub async fn databases_away(&self) -> Result<Vec<String>> {
-        let map = self.map().await?;
-        let damaged = map.databases.iter().filter(|content| content.database.damage().is_some());
-        let mut names = map.away();
+        let registry = self.registry().await?;
+        let damaged = registry.databases.iter().filter(|content| content.database.damage().is_some());
+        let mut names = registry.away();
         names.extend(damaged.map(|content| content.row.name.clone()));
         Ok(names)
     }

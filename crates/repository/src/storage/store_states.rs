@@ -15,7 +15,7 @@ use model::{Error, Id, Result, StorageRules, Timestamp, counted};
 use tracing::Instrument;
 
 use crate::Session;
-use crate::farm::registry::Map;
+use crate::farm::registry::Registry;
 use crate::storage::built_in::{DATABASE_STORE, FILES_STORE};
 use crate::storage::policies::users_of;
 
@@ -70,15 +70,15 @@ impl Session {
             let changed = session.change_state(&alone, &name, state).await;
             alone.release().await;
             changed?;
-            session.repository.refresh_map().await
+            session.repository.refresh_registry().await
         })
         .await
     }
 
     async fn change_state(&self, alone: &Alone, name: &str, state: StoreState) -> Result<()> {
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let row = map.store_named(name)?;
+        self.repository.refresh_registry().await?;
+        let registry = self.repository.registry().await?;
+        let row = registry.store_named(name)?;
         if state != StoreState::Active {
             if row.id == DATABASE_STORE {
                 return Err(Error::conflict(
@@ -87,7 +87,7 @@ impl Session {
                 )
                 .with_code("store_in_use"));
             }
-            let users = users_of(&map, row.id);
+            let users = users_of(&registry, row.id);
             if !users.is_empty() {
                 return Err(Error::conflict(format!(
                     "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
@@ -99,7 +99,7 @@ impl Session {
         let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
         if state == StoreState::Active {
             // One that is away would go on refusing what goes to the store.
-            map.require_all()?;
+            registry.require_all()?;
             let called = subject.clone();
             // A removal that was cut short closed it. Should that one live after all, it must not come to its end.
             let call_off = move |transaction: &mut Transaction<'_>| {
@@ -110,7 +110,7 @@ impl Session {
                 farm::end_removal(transaction, id)
             };
             self.repository.inner.configuration.write(call_off).await?;
-            reopen_store(alone, &map, id).await?;
+            reopen_store(alone, &registry, id).await?;
         }
         let change = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -138,7 +138,7 @@ impl Session {
             let removed = session.remove_alone(&alone, &name, force).await;
             alone.release().await;
             let store = removed?;
-            session.repository.refresh_map().await?;
+            session.repository.refresh_registry().await?;
             if let Some(store) = store {
                 store.close().await;
             }
@@ -148,9 +148,9 @@ impl Session {
     }
 
     async fn remove_alone(&self, alone: &Alone, name: &str, force: bool) -> Result<Option<BlobStore>> {
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let row = map.store_named(name)?.clone();
+        self.repository.refresh_registry().await?;
+        let registry = self.repository.registry().await?;
+        let row = registry.store_named(name)?.clone();
         if row.id == DATABASE_STORE || row.id == FILES_STORE {
             return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
                 .with_code("store_in_use"));
@@ -158,13 +158,13 @@ impl Session {
         if row.state == StoreState::Active.as_str() {
             return Err(still_active(name));
         }
-        map.require_all()?;
+        registry.require_all()?;
         let removal = self.begin_removal(row).await?;
-        match self.forget_store(alone, &map, &removal, force).await {
+        match self.forget_store(alone, &registry, &removal, force).await {
             // It may be gone.
             Err(error) if error.code() == "outcome_unknown" => Err(error),
             Err(error) => {
-                if let Err(closed) = self.give_up(alone, &map, &removal).await {
+                if let Err(closed) = self.give_up(alone, &registry, &removal).await {
                     let told = closed.report();
                     tracing::warn!(
                         store = name,
@@ -197,12 +197,12 @@ impl Session {
     async fn forget_store(
         &self,
         alone: &Alone,
-        map: &Map,
+        registry: &Registry,
         removal: &Removal,
         force: bool,
     ) -> Result<Option<BlobStore>> {
         let (id, name) = (removal.row.id, removal.row.name.clone());
-        for content in &map.databases {
+        for content in &registry.databases {
             alone.require().await?;
             content.database.write(move |transaction| reclaim::close_store(transaction, id)).await?;
             content.database.write(reclaim::wait_for_references).await?;
@@ -216,12 +216,12 @@ impl Session {
                 .with_code("store_in_use"));
             }
         }
-        let store = map.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
+        let store = registry.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
         if !force {
             let store = store.as_ref().ok_or_else(|| silent(&name))?;
             require_empty(store.enumerate(None, 1), &name, ANSWERS).await?;
         }
-        let asked: Vec<Id> = map.databases.iter().map(|content| content.row.id).collect();
+        let asked: Vec<Id> = registry.databases.iter().map(|content| content.row.id).collect();
         // Nobody deletes copies in it while the farm forgets it, and whoever deletes later finds that it is forgotten.
         let deleting = self.repository.inner.alone_to_delete("no BLOB store can be removed").await?;
         alone.require().await?;
@@ -236,7 +236,7 @@ impl Session {
         self.repository.inner.configuration.write(remove).await?;
         deleting.release().await;
         // What is left is forgotten when deletions are taken up.
-        for content in &map.databases {
+        for content in &registry.databases {
             if let Err(error) = content.database.write(move |transaction| reclaim::remove_store(transaction, id)).await
             {
                 let (database, error) = (&content.row.name, error.report());
@@ -247,7 +247,7 @@ impl Session {
     }
 
     /// Opens a store again that is not removed after all, unless somebody else has it in hand by now.
-    async fn give_up(&self, alone: &Alone, map: &Map, removal: &Removal) -> Result<()> {
+    async fn give_up(&self, alone: &Alone, registry: &Registry, removal: &Removal) -> Result<()> {
         let (number, id) = (removal.number, removal.row.id);
         let give_up = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -259,7 +259,7 @@ impl Session {
             Ok(ours)
         };
         match self.repository.inner.configuration.write_vital(give_up).await? {
-            true => reopen_store(alone, map, id).await,
+            true => reopen_store(alone, registry, id).await,
             false => Ok(()),
         }
     }
@@ -292,8 +292,8 @@ async fn to_its_end(work: impl Future<Output = Result<()>> + Send + 'static) -> 
 }
 
 /// Has the content databases take references to a store again.
-async fn reopen_store(alone: &Alone, map: &Map, id: Id) -> Result<()> {
-    for content in &map.databases {
+async fn reopen_store(alone: &Alone, registry: &Registry, id: Id) -> Result<()> {
+    for content in &registry.databases {
         alone.require().await?;
         content.database.write_vital(move |transaction| reclaim::reopen_store(transaction, id)).await?;
     }

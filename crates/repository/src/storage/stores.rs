@@ -55,7 +55,7 @@ impl Session {
         }
         let name = Name::new(new.name.clone())?;
         let row = self.store_row(self.repository.next_id(), &name, &new).await?;
-        refuse_known(&self.map().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
+        refuse_known(&self.registry().await?.stores.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>(), &row)?;
         match row.kind.as_str() {
             "directory" => self.require_place_of_its_own(&row).await?,
             _ => self.require_prefix_of_its_own(&row).await?,
@@ -84,7 +84,7 @@ impl Session {
             Ok(row.id)
         };
         let added = self.repository.inner.configuration.write(insert).await?;
-        self.repository.refresh_map().await?;
+        self.repository.refresh_registry().await?;
         Ok(added)
     }
 
@@ -102,7 +102,7 @@ impl Session {
         if !secrets.is_empty() {
             self.require_fresh("set secrets of a store")?;
         }
-        let old = self.map().await?.store_named(name)?.clone();
+        let old = self.registry().await?.store_named(name)?.clone();
         if old.id == DATABASE_STORE {
             return Err(Error::conflict(format!(
                 "the BLOB store \"{name}\" keeps BLOBs in the content databases and has no settings"
@@ -154,7 +154,7 @@ impl Session {
             event::record(transaction, Timestamp::now(), actor, "store.change", &row.name, &detail)
         };
         self.repository.inner.configuration.write(change).await?;
-        self.repository.refresh_map().await
+        self.repository.refresh_registry().await
     }
 
     /// Gives a store a new encryption key for the BLOBs that come from now on. Those that are there stay readable by the keys
@@ -163,7 +163,7 @@ impl Session {
     /// Errors: those of [`Self::change_store`]; `Conflict` for a store without encryption.
     pub async fn rotate_store_key(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
-        let row = self.map().await?.store_named(name)?.clone();
+        let row = self.registry().await?.store_named(name)?.clone();
         let (_, secrets) = self.repository.inner.store_settings(&row).await?;
         let keys = secrets.get(KEYS).ok_or_else(|| {
             Error::conflict(format!(
@@ -180,11 +180,11 @@ impl Session {
     /// What goes wrong with the probe is in the report.
     pub async fn test_store(&self, name: &str) -> Result<ProbeReport> {
         self.require_farm_administrator("test BLOB stores")?;
-        self.repository.refresh_map().await?;
-        let map = self.repository.map().await?;
-        let row = map.store_named(name)?;
+        self.repository.refresh_registry().await?;
+        let registry = self.repository.registry().await?;
+        let row = registry.store_named(name)?;
         if row.id == DATABASE_STORE {
-            return Ok(map.database_named(None)?.own_store.test().await);
+            return Ok(registry.database_named(None)?.own_store.test().await);
         }
         // Opened here, so that what prevents it is told.
         let store = self.repository.inner.open_store(row, false).await?;
@@ -199,7 +199,7 @@ impl Session {
     /// themselves.
     pub async fn make_store_anew(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("change BLOB stores")?;
-        let row = self.map().await?.store_named(name)?.clone();
+        let row = self.registry().await?.store_named(name)?.clone();
         if row.id == DATABASE_STORE {
             return Err(Error::conflict(format!(
                 "the store \"{name}\" is the content databases: they are restored, not made anew"
@@ -220,7 +220,7 @@ impl Session {
             event::record(transaction, Timestamp::now(), actor, "store.make_anew", &subject, &row.location)
         };
         self.repository.inner.configuration.write(note).await?;
-        self.repository.refresh_map().await
+        self.repository.refresh_registry().await
     }
 
     /// Takes a store back that another restoration of this farm holds, which can write to it no more when this answers, after six seconds.
@@ -228,7 +228,7 @@ impl Session {
     /// Errors: `Forbidden` for others than farm administrators; `NotFound`; `Conflict` when nobody else holds it; why it does not answer.
     pub async fn take_store_over(&self, name: &str) -> Result<()> {
         self.require_farm_administrator("take BLOB stores over")?;
-        let row = self.map().await?.store_named(name)?.clone();
+        let row = self.registry().await?.store_named(name)?.clone();
         let store = self.repository.inner.open_store(&row, false).await?;
         let holder = self.repository.inner.holder.clone();
         let before = store.hand_over(holder.clone()).await;

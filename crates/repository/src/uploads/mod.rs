@@ -272,11 +272,11 @@ impl Repository {
     async fn upload_database(&self, id: &str) -> Result<Option<Arc<ContentDatabase>>> {
         let well_formed = id.len() <= 60 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
         let Some((database, _)) = id.split_once('-').filter(|_| well_formed) else { return Ok(None) };
-        let map = self.map().await?;
-        if let Some(absent) = map.absent.iter().find(|absent| absent.row.id.to_string() == database) {
+        let registry = self.registry().await?;
+        if let Some(absent) = registry.absent.iter().find(|absent| absent.row.id.to_string() == database) {
             return Err(absent.error());
         }
-        Ok(map.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
+        Ok(registry.databases.iter().find(|content| content.row.id.to_string() == database).cloned())
     }
 
     /// Opens the file of an upload. Requests that only look hold it for a moment: they are waited for.

@@ -28,7 +28,7 @@ impl Repository {
     /// Removes what expired before `now`, and files without a row that nobody wrote to since `untouched`.
     pub(super) async fn tidy_uploads_at(&self, now: Timestamp, untouched: Timestamp) -> Result<u64> {
         let mut done = Ok(0);
-        for content in &self.map().await?.databases {
+        for content in &self.registry().await?.databases {
             done = both(done, self.remove_expired(content, now).await);
         }
         both(done, self.remove_unknown(untouched).await)

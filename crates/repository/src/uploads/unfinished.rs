@@ -45,7 +45,7 @@ impl Repository {
     /// nothing: no upload goes on there.
     async fn bytes_in_parts(&self, user: Id) -> Result<u64> {
         let mut bytes = 0u64;
-        for content in &self.map().await?.databases {
+        for content in &self.registry().await?.databases {
             let there = content.database.read(move |reader| upload::announced(reader, user)).await?;
             bytes = bytes.saturating_add(model::unsigned(there));
         }

@@ -21,7 +21,7 @@ async fn open(place: &std::path::Path, create: bool) -> Session {
 async fn add_passing(session: &Session) -> Id {
     let (name, kind) = ("passing".to_owned(), "directory".to_owned());
     session.add_store(NewStore { name: name.clone(), kind, location: name, ..NewStore::default() }).await.unwrap();
-    session.repository.map().await.unwrap().store_named("passing").unwrap().id
+    session.repository.registry().await.unwrap().store_named("passing").unwrap().id
 }
 
 /// Whether a content database refuses references to a store.
@@ -37,8 +37,8 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
     let session = open(place.path(), true).await;
     let id = add_passing(&session).await;
     session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
-    let map = session.repository.map().await.unwrap();
-    let database = map.databases[0].database.clone();
+    let registry = session.repository.registry().await.unwrap();
+    let database = registry.databases[0].database.clone();
     let (digest, since) = (blobs::digest_of(b"on its way out"), Timestamp::now());
     let row = ReclaimRow { store_id: id, digest, size: 1, reason: reason::DELETED.to_owned(), deleting: true, since };
     database.write(move |transaction| reclaim::begin(transaction, &row)).await.unwrap();
@@ -47,9 +47,9 @@ async fn a_store_is_not_forgotten_while_copies_in_it_are_deleted() {
     for called_off in [true, false] {
         let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
         let (other, alone) = (session.clone(), session.alone_with_stores("passing").await.unwrap());
-        let row = map.store_named("passing").unwrap().clone();
+        let row = registry.store_named("passing").unwrap().clone();
         let removal = session.begin_removal(row.clone()).await.unwrap();
-        let known = map.clone();
+        let known = registry.clone();
         let removing = tokio::spawn(async move { other.forget_store(&alone, &known, &removal, true).await.map(drop) });
         while !is_closed(&database, id).await {
             tokio::task::yield_now().await;
@@ -75,7 +75,7 @@ async fn a_caller_that_goes_away_leaves_no_removal_half_done() {
     let session = open(place.path(), true).await;
     let id = add_passing(&session).await;
     session.set_store_state("passing", StoreState::ReadOnly).await.unwrap();
-    let database = session.repository.map().await.unwrap().databases[0].database.clone();
+    let database = session.repository.registry().await.unwrap().databases[0].database.clone();
     let deleting = session.repository.inner.configuration.alone(DELETING).await.unwrap().unwrap();
     let caller = session.clone();
     let request = tokio::spawn(async move { caller.remove_store("passing", true).await });
@@ -112,8 +112,8 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     std::fs::rename(&away, &file).unwrap();
 
     let session = open(place.path(), false).await;
-    let (inner, map) = (session.repository.inner.clone(), session.repository.map().await.unwrap());
-    let second = map.databases[1].database.clone();
+    let (inner, registry) = (session.repository.inner.clone(), session.repository.registry().await.unwrap());
+    let second = registry.databases[1].database.clone();
     let close = async || second.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
     let storage = session.storage().await.unwrap();
     for under_way in [true, false] {
@@ -123,7 +123,7 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
             storage.reopen_kept_stores().await.unwrap();
             assert!(is_closed(&second, id).await, "somebody has stores in hand");
             alone.release().await;
-            let row = map.store_named("passing").unwrap().clone();
+            let row = registry.store_named("passing").unwrap().clone();
             session.begin_removal(row).await.unwrap();
             storage.reopen_kept_stores().await.unwrap();
             assert!(is_closed(&second, id).await, "a removal goes on later");
@@ -135,11 +135,11 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     }
     // And one that is attached.
     close().await;
-    drop((second, storage, map));
+    drop((second, storage, registry));
     session.repository.close().await;
     let session = open(place.path(), false).await;
-    let map = session.repository.map().await.unwrap();
-    assert!(!is_closed(&map.databases[1].database, id).await);
+    let registry = session.repository.registry().await.unwrap();
+    assert!(!is_closed(&registry.databases[1].database, id).await);
     session.repository.close().await;
 }
 
@@ -154,16 +154,16 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
     let place = tempfile::tempdir().unwrap();
     let session = open(place.path(), true).await;
     add_passing(&session).await;
-    let map = async || session.repository.map().await.unwrap();
+    let registry = async || session.repository.registry().await.unwrap();
     let alone = session.alone_with_stores("passing").await.unwrap();
 
     for meanwhile in ["activate", "activate and close", "remove", "set a policy"] {
         session.change_state(&alone, "passing", StoreState::ReadOnly).await.unwrap();
-        session.repository.refresh_map().await.unwrap();
-        let row = map().await.store_named("passing").unwrap().clone();
+        session.repository.refresh_registry().await.unwrap();
+        let row = registry().await.store_named("passing").unwrap().clone();
         // Its right is lost here, and another process goes on.
         let removal = session.begin_removal(row.clone()).await.unwrap();
-        let database = &map().await.databases[0].database;
+        let database = &registry().await.databases[0].database;
         let id = row.id;
         database.write(move |transaction| reclaim::close_store(transaction, id)).await.unwrap();
         match meanwhile {
@@ -181,12 +181,12 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
             }
             _ => {}
         }
-        let refused = session.forget_store(&alone, &*map().await, &removal, true).await.map(drop).unwrap_err();
+        let refused = session.forget_store(&alone, &*registry().await, &removal, true).await.map(drop).unwrap_err();
         assert!(matches!(refused.code(), "store_busy" | "store_in_use"), "{meanwhile}: {refused:?}");
-        session.repository.refresh_map().await.unwrap();
-        assert!(map().await.store_named("passing").is_ok(), "{meanwhile}");
+        session.repository.refresh_registry().await.unwrap();
+        assert!(registry().await.store_named("passing").is_ok(), "{meanwhile}");
         // What it closed it leaves to the other one.
-        session.give_up(&alone, &*map().await, &removal).await.unwrap();
+        session.give_up(&alone, &*registry().await, &removal).await.unwrap();
         let digest = blobs::digest_of(meanwhile.as_bytes());
         let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, id, &digest);
         assert_eq!(database.write(look).await.unwrap_err().code(), "store_removed", "{meanwhile}");

@@ -5,6 +5,7 @@ use database::content::{collection, node};
 use database::{Reader, Transaction};
 use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
+use crate::session::guard::{Checked, Guard};
 use crate::session::refusals::explain;
 use crate::{Session, Target};
 
@@ -195,10 +196,9 @@ impl Session {
         self.require_not_held(&located).await?;
         self.require_people(&values).await?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             refuse_overtaken(transaction, id, &expected)?;
             let before = column::values(transaction, id)?;
             let stands = |(column, value): &(Id, Option<ColumnValue>)| {
@@ -231,7 +231,7 @@ impl Session {
             }
             guard.record(transaction, id, "item.columns", path.as_str())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Whether the farm knows everybody whom the values name.
@@ -264,8 +264,7 @@ impl Session {
         let located = self.library(library).await?;
         let guard = self.guard([(&*located, Right::ManageLibraries)])?;
         let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return Ok(created);
             }
@@ -275,7 +274,7 @@ impl Session {
             guard.record(transaction, library, action, detail.as_str())?;
             Ok(id)
         };
-        located.content.database.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(explain)
     }
 }
 

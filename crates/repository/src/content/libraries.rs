@@ -6,6 +6,7 @@ use database::Transaction;
 use database::content::library;
 use model::{Error, LibrarySettings, NodeKind, Result, Right};
 
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::session::refusals::no_item;
 use crate::{Session, Target};
@@ -75,12 +76,11 @@ impl Session {
         let located = self.library(target).await?;
         let guard = self.guard([(&*located, Right::ManageLibraries)])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             library::put(transaction, id, &settings)?;
             let how = settings.versioning.as_str();
             guard.record(transaction, id, "library.settings", format!("{path} versioning {how}"))
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 }

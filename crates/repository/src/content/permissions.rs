@@ -9,6 +9,7 @@ use model::{Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
 
 use crate::content::event_detail::Detail;
 use crate::farm::registry::Registry;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
@@ -186,16 +187,15 @@ impl Session {
     ) -> Result<()> {
         let found = self.locate(target).await?;
         let guard = self.guard([(&found, Right::ManagePermissions)])?;
-        let (id, content) = (found.node().id, found.content.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check_alone(transaction)?;
+        let (id, _content) = (found.node().id, found.content.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             // What the caller may grant is compared with what they may do now, where the item is now.
             let located = guard.find(transaction, id)?;
             located.require(Right::ManagePermissions)?;
-            change(transaction, &guard, &located)?;
+            change(transaction, guard, &located)?;
             collection::change_tree(transaction, located.collection.id)
         };
-        content.database.write_vital(write).await
+        guard.alone().vital().write(write).await
     }
 }
 

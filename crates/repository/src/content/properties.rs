@@ -4,6 +4,7 @@ use database::Transaction;
 use database::content::property::{self, PropertyRow};
 use model::{Error, NodeKind, Result, Right};
 
+use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 /// Most properties of one item.
@@ -59,10 +60,9 @@ impl Session {
         }
         self.require_not_held(&located).await?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             for change in &changes {
                 match change {
                     PropertyChange::Set(Property { namespace, name, value }) => {
@@ -78,7 +78,7 @@ impl Session {
             }
             guard.record(transaction, id, "item.properties", path.as_str())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 }
 

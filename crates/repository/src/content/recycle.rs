@@ -109,12 +109,11 @@ impl Session {
             NodeKind::Folder | NodeKind::Document => Right::Add,
         };
         let guard = self.guard([(&parent, right)])?;
-        let (to, content) = (parent.node().id, parent.content.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_alone(transaction)?;
-            let (row, _) = decide(transaction, &guard, &checked, entry)?;
+        let (to, _content) = (parent.node().id, parent.content.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let (row, _) = decide(transaction, guard, checked, entry)?;
             let parent = held_parent(transaction, to)?;
-            guard.require_unlocked(transaction, &checked, &parent)?;
+            guard.require_unlocked(transaction, checked, &parent)?;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, row.node_id)?;
             let name = free_name(transaction, to, &Name::new(row.name.clone())?)?;
@@ -128,16 +127,15 @@ impl Session {
             guard.record(transaction, item.id, "item.restore", row.path)?;
             guard.item(transaction, item.id)
         };
-        content.database.write(write).await.map_err(explain)
+        guard.alone().write(write).await.map_err(explain)
     }
 
     /// Takes an entry out of a bin. Out of the site's, it is gone for good; out of one's own, what oneself deleted goes on to the site's.
     pub async fn purge(&self, collection: Id, entry: Id, bin: Bin) -> Result<()> {
         let (root, _) = self.entry(collection, entry).await?;
         let guard = self.undecided(&root);
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_alone(transaction)?;
-            let (row, manages) = decide(transaction, &guard, &checked, entry)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            let (row, manages) = decide(transaction, guard, checked, entry)?;
             let is_final =
                 row.stage == Stage::Site || manages && (bin == Bin::Site || row.deleted_by != guard.caller());
             if !is_final {
@@ -153,7 +151,7 @@ impl Session {
             guard.record(transaction, item.id, "recycle.purge", row.path)?;
             Ok(Some(item.id))
         };
-        match root.content.database.write_vital(write).await? {
+        match guard.alone().vital().write(write).await? {
             Some(item) => shred::shred(self, &root.content, item).await,
             None => Ok(()),
         }

@@ -6,7 +6,7 @@ use database::content::saved_view::{self, SavedViewRow};
 use model::{Error, Id, Name, Result, Right};
 
 use crate::content::libraries::Library;
-use crate::session::guard::Guard;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
@@ -76,8 +76,7 @@ impl Session {
         if library.is_none() {
             return Err(Error::conflict("views belong to libraries").with_code("wrong_kind"));
         }
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             let owner_id = if view.shared { Id::NONE } else { guard.caller() };
             let folded = view.name.folded();
             let present = saved_view::list(transaction, library, guard.caller())?;
@@ -102,7 +101,7 @@ impl Session {
             }
             Ok(row.id)
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// The guard for a change of a view: everybody's is decided on the library, one's own on the item that is at hand.
@@ -125,14 +124,13 @@ impl Session {
             return Err(gone());
         }
         let guard = self.view_guard(&located, shared)?;
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             saved_view::delete(transaction, id)?;
             if shared {
                 guard.record(transaction, row.library_id, "view.delete", row.name.as_str())?;
             }
             Ok(())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 }

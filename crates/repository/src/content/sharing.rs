@@ -14,6 +14,7 @@ use crate::content::event_detail::Detail;
 use crate::documents::{Content, VersionChoice, discreet};
 use crate::farm::registry::ContentDatabase;
 use crate::people::{Client, link_hash};
+use crate::session::guard::{Checked, Guard};
 use crate::{DATABASE_AWAY, Repository, Session, Target};
 
 /// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
@@ -117,14 +118,13 @@ impl Session {
         }
         let root = self.root(collection).await?;
         let guard = self.guard([(&*root, Right::ManageSite)])?;
-        let content = root.content.clone();
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let _content = root.content.clone();
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             root.set_link_rule(transaction, rule.map(|rule| i64::from(rule.most_days)))?;
             let said = rule.map_or("not allowed".to_owned(), |rule| model::counted(rule.most_days.into(), "day"));
             guard.record(transaction, collection, "site.links", said)
         };
-        content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Makes a link to a document and returns it with its secret, which is not stored and cannot be shown again.
@@ -170,8 +170,7 @@ impl Session {
         };
         let guard = self.guard([(&located, Right::Edit)])?;
         let (stored, path) = (row.clone(), located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             guard.hold(transaction, stored.node_id)?;
             let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
             if links.len() >= MOST_LINKS {
@@ -181,7 +180,7 @@ impl Session {
             share_link::insert(transaction, &stored)?;
             guard.record(transaction, stored.node_id, "link.create", path.as_str())
         };
-        located.content.database.write(write).await?;
+        guard.write(write).await?;
         Ok((row.into(), secret))
     }
 
@@ -205,13 +204,12 @@ impl Session {
         }
         let guard = self.guard([(&located, Right::Edit)])?;
         let (node, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             guard.hold(transaction, node)?;
             share_link::delete(transaction, id)?;
             guard.record(transaction, node, "link.revoke", path.as_str())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 }
 

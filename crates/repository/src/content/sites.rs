@@ -15,6 +15,7 @@ use model::{
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
 use crate::session::refusals::{explain, taken_unseen};
 use crate::{DATABASE_AWAY, Missing, Repository, Session, Target};
@@ -304,9 +305,8 @@ impl Session {
                 .map_err(|_| Error::invalid("a quota is less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
         };
         let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
-        let (content, new_look) = (root.content.clone(), look.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let (_content, new_look) = (root.content.clone(), look.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if let Some(bytes) = quota {
                 root.set_quota(transaction, bytes)?;
                 let said = bytes.map_or("none".to_owned(), |bytes| bytes.to_string());
@@ -322,7 +322,7 @@ impl Session {
             }
             Ok(())
         };
-        content.database.write(write).await?;
+        guard.write(write).await?;
         let Some((title, accent)) = look else { return Ok(()) };
         let write = move |transaction: &mut Transaction<'_>| {
             farm::change_directory(transaction)?;
@@ -361,8 +361,7 @@ impl Session {
             return Err(taken_unseen(name));
         }
         let (site, name) = (located.node().id, name.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
             }
@@ -382,7 +381,7 @@ impl Session {
             guard.repetition.keep(transaction, row.id)?;
             guard.item(transaction, row.id)
         };
-        located.content.database.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(explain)
     }
 }
 

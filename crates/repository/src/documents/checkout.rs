@@ -1,9 +1,11 @@
 //! Check-out, check-in, discard: an exclusive edit whose result nobody else sees before it is checked in.
 
+use database::Transaction;
 use database::content::{column, node, tree, version};
 use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::session::refusals::{CHECKED_OUT, held_by, require_free};
 use crate::{Session, Target};
@@ -63,17 +65,16 @@ impl Session {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([(&located, Right::Edit)])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_some() {
                 return Ok(());
             }
             node::check_out(transaction, id, guard.caller(), Timestamp::now())?;
             guard.record(transaction, id, "document.check-out", path.as_str())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Checks a document in: the working copy becomes the next version. Without a working copy the check-out just ends.
@@ -82,10 +83,9 @@ impl Session {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([(&located, Right::Edit)])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }
@@ -114,7 +114,7 @@ impl Session {
                     freed += version::find(transaction, previous)?.map_or(0, |version| version.size);
                     version::delete(transaction, previous)?;
                 }
-                charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+                charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
             }
             node::release(transaction, id)?;
             if how.keep {
@@ -123,7 +123,7 @@ impl Session {
             guard.record(transaction, id, "document.check-in", Detail::from(path.as_str()).fact(row.number))?;
             Ok(row.number)
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Ends a check-out and throws the working copy away. Another's needs the right to override.
@@ -139,8 +139,7 @@ impl Session {
         }
         let guard = self.guard([(&located, right)])?;
         let (id, path) = (node.id, located.path());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
@@ -151,10 +150,10 @@ impl Session {
             }
             let freed = discard_working(transaction, &row)?;
             node::release(transaction, id)?;
-            charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+            charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
             guard.record(transaction, id, "document.discard", path.as_str())
         };
-        located.content.database.write_vital(write).await
+        guard.vital().write(write).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! The transaction that makes stored bytes a document or a new version of one.
 
 use database::Transaction;
+use database::content::glance::ShelfRow;
 use database::content::idempotency;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
@@ -142,8 +143,7 @@ impl Tally {
 
 impl Plan {
     /// Makes the document or version.
-    pub(crate) fn run(&self, transaction: &mut Transaction<'_>) -> Result<Saved> {
-        let (checked, seen) = self.guard.check_shelf(transaction, self.parent, &self.name.folded())?;
+    pub(crate) fn run(&self, transaction: &mut Transaction<'_>, checked: Checked, seen: ShelfRow) -> Result<Saved> {
         if let Some(saved) = self.repeated(transaction)? {
             return Ok(saved);
         }

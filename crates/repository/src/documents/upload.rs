@@ -382,7 +382,10 @@ impl Upload {
         let mut attempt = 1;
         let saved = loop {
             let (plan, held) = (Arc::clone(&plan), &plan);
-            match self.content.database.write(move |transaction| plan.run(transaction)).await {
+            let (guard, parent, name) = (plan.guard.clone(), plan.parent, plan.name.folded());
+            let write = guard
+                .write_on_shelf(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
+            match write.await {
                 // Somebody else made the same folder or document at the same moment: it is there now, so look again.
                 Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
                 Err(error) if is_unsure(&error) && attempt < MOST_ATTEMPTS => {

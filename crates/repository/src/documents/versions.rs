@@ -1,11 +1,13 @@
 //! Versions: listing, restoring, publishing, deleting.
 
+use database::Transaction;
 use database::content::{library, node, version};
 use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use crate::content::event_detail::Detail;
 use crate::items::item::Version;
 use crate::items::page::Page;
+use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::open::require_draft;
@@ -51,10 +53,9 @@ impl Session {
         let located = self.document_to_change(target, Right::Edit).await?;
         let guard = self.guard([(&located, Right::Edit), (&located, Right::ViewVersions)])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             if row.holder_id.is_some() {
                 return Err(Error::conflict(
                     "check the document in, or discard the check-out, before restoring a version",
@@ -90,12 +91,12 @@ impl Session {
             node::update_content(transaction, &row)?;
             let freed = trim(transaction, &row, &settings)?;
             let quota = checked.collection.quota_bytes;
-            charge(transaction, &guard, quota, checked.collection.id, new.size - freed, 0)?;
+            charge(transaction, guard, quota, checked.collection.id, new.size - freed, 0)?;
             let detail = Detail::from(path.as_str()).fact(format!("{number} → {}", new.number));
             guard.record(transaction, id, "version.restore", detail)?;
             Ok(new.number)
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Publishes the latest draft as the next major version.
@@ -104,10 +105,9 @@ impl Session {
         let located = self.document_to_change(target, Right::Publish).await?;
         let guard = self.guard([(&located, Right::Publish)])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
-            guard.require_free(transaction, &checked, &row)?;
+            guard.require_free(transaction, checked, &row)?;
             let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
             let latest = latest.ok_or_else(|| {
                 Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code("no_draft")
@@ -118,11 +118,11 @@ impl Session {
             version::renumber(transaction, latest, row.number, &comment)?;
             node::update_content(transaction, &row)?;
             let freed = trim(transaction, &row, &settings)?;
-            charge(transaction, &guard, None, checked.collection.id, -freed, 0)?;
+            charge(transaction, guard, None, checked.collection.id, -freed, 0)?;
             guard.record(transaction, id, "version.publish", Detail::from(path.as_str()).fact(row.number))?;
             Ok(row.number)
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Deletes an earlier version for good; the present and the published one stay.
@@ -130,10 +130,9 @@ impl Session {
         let located = self.document_to_change(target, Right::Override).await?;
         let guard = self.guard([(&located, Right::Override), (&located, Right::ViewVersions)])?;
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut database::Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
-            guard.require_unlocked(transaction, &checked, &row)?;
+            guard.require_unlocked(transaction, checked, &row)?;
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
             if [row.version_id, row.published_id, row.working_id].contains(&Some(old.id)) {
@@ -141,10 +140,10 @@ impl Session {
                     .with_code("version_in_use"));
             }
             version::delete(transaction, old.id)?;
-            charge(transaction, &guard, None, checked.collection.id, -old.size, 0)?;
+            charge(transaction, guard, None, checked.collection.id, -old.size, 0)?;
             guard.record(transaction, id, "version.delete", Detail::from(path.as_str()).fact(number))
         };
-        located.content.database.write_vital(write).await
+        guard.vital().write(write).await
     }
 
     /// Whether the library of an item that the caller may open keeps drafts, so that publishing means something there.

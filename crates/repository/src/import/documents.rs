@@ -217,9 +217,10 @@ fn concerns_one(error: &Error) -> bool {
 
 /// Makes all in one transaction, once more when it was not sure of the bytes of some. The outer error is about making sure.
 async fn write(content: &ContentDatabase, plans: &Arc<Vec<Plan>>) -> Result<Result<Vec<Saved>>> {
+    let Some(first) = plans.first() else { return Ok(Ok(Vec::new())) };
     let once = || {
         let plans = plans.clone();
-        content.database.write(move |transaction| run(transaction, &plans))
+        first.guard.clone().write(move |transaction, _, _| run(transaction, &plans))
     };
     let outcome = once().await;
     if !outcome.as_ref().is_err_and(is_unsure) {

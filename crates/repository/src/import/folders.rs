@@ -36,9 +36,12 @@ impl Session {
         folders: Vec<NewFolder>,
     ) -> Result<Vec<Result<ImportFolder>>> {
         self.check_grants(parent, &folders).await?;
+        let closes = folders.iter().any(|folder| folder.grants.is_some());
         let making = Making { parent: parent.inner.clone(), folders };
-        let write = move |transaction: &mut Transaction<'_>| making.run(transaction);
-        parent.inner.content.database.write(write).await.map_err(explain)
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
+            making.run(transaction, guard, checked)
+        };
+        parent.inner.guard.clone().alone_if(closes).write(write).await.map_err(explain)
     }
 
     /// Roles must exist and allow no more than the caller may do; users and groups must exist.
@@ -73,16 +76,18 @@ struct Making {
 }
 
 impl Making {
-    fn run(&self, transaction: &mut Transaction<'_>) -> Result<Vec<Result<ImportFolder>>> {
-        let guard = &self.parent.guard;
-        let closes = self.folders.iter().any(|folder| folder.grants.is_some());
-        let checked = if closes { guard.check_alone(transaction)? } else { guard.check(transaction)? };
+    fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        guard: &Guard,
+        checked: &Checked,
+    ) -> Result<Vec<Result<ImportFolder>>> {
         let parent = held_parent(transaction, self.parent.id)?;
         let mut made = Vec::with_capacity(self.folders.len());
         let mut changes_tree = false;
         for folder in &self.folders {
             let id = match checked.child(transaction, parent.id, &folder.name)? {
-                Child::Known(present) if present.kind == NodeKind::Folder => self.enter(&checked, &present),
+                Child::Known(present) if present.kind == NodeKind::Folder => self.enter(checked, &present),
                 taken @ (Child::Known(_) | Child::Hidden) => {
                     made.extend(taken.require_free(&folder.name).err().map(Err));
                     continue;

@@ -16,7 +16,7 @@ use model::{
 use crate::Session;
 use crate::documents::{Placed, charge, is_unsure, library_of, next_number, release_versions, trim};
 use crate::items::tree::{free_name, held_parent};
-use crate::session::guard::Child;
+use crate::session::guard::{Checked, Child, Guard};
 use crate::session::refusals::{explain, require_free};
 use crate::storage::database_store::DatabaseStore;
 
@@ -95,7 +95,8 @@ impl Session {
         let document = Arc::new(document);
         let write = || {
             let document = document.clone();
-            content.database.write(move |transaction| document.run(transaction))
+            let guard = document.folder.inner.guard.clone().alone_if(document.grants.is_some());
+            guard.write(move |transaction, guard, checked| document.run(transaction, guard, checked))
         };
         let mut outcome = write().await;
         if outcome.as_ref().is_err_and(is_unsure) {
@@ -130,10 +131,8 @@ impl Session {
 }
 
 impl ReturningDocument {
-    fn run(&self, transaction: &mut Transaction<'_>) -> Result<Returned> {
+    fn run(&self, transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked) -> Result<Returned> {
         let inner = &self.folder.inner;
-        let guard = &inner.guard;
-        let checked = if self.grants.is_some() { guard.check_alone(transaction)? } else { guard.check(transaction)? };
         let parent = held_parent(transaction, inner.id)?;
         let settings = library_of(transaction, &parent)?;
         let (returned, bytes, documents) = match checked.child(transaction, parent.id, &self.name)? {

@@ -10,7 +10,7 @@ use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp, VersionNumber, 
 use crate::documents::{charge, library_of};
 use crate::items::item::Item;
 use crate::items::tree::{above, held_parent, refuse_depth};
-use crate::session::guard::Guard;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::session::refusals::explain;
 use crate::{Session, Target};
@@ -32,33 +32,32 @@ impl Session {
             None => Name::new(located.node().name.clone())?,
         };
         let detail = format!("{} → {}/{name}", located.path(), place.path());
-        let (to, source, content) = (place.node().id, located.clone(), located.content.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let (to, source, _content) = (place.node().id, located.clone(), located.content.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
             }
             let mut source = source.clone();
             source.access = checked.access.clone();
             let parent = held_parent(transaction, to)?;
-            guard.require_unlocked(transaction, &checked, &parent)?;
+            guard.require_unlocked(transaction, checked, &parent)?;
             let id = source.node().id;
             let above = above(transaction, &parent)?;
             refuse_depth(transaction, &above, id)?;
             let name = super::tree::free_name(transaction, to, &name)?;
-            let mut copier = Copier::new(transaction, &guard, &source, &parent)?;
+            let mut copier = Copier::new(transaction, guard, &source, &parent)?;
             for row in tree::subtree(transaction, id)? {
                 let top = (row.id == id).then_some(&name);
                 copier.copy(transaction, &row, top)?;
             }
             let quota = checked.collection.quota_bytes;
-            charge(transaction, &guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
+            charge(transaction, guard, quota, checked.collection.id, copier.bytes, copier.documents)?;
             let top = copier.top.ok_or_else(crate::session::refusals::no_item)?;
             guard.record(transaction, top, "item.copy", detail.as_str())?;
             guard.repetition.keep(transaction, top)?;
             guard.item(transaction, top)
         };
-        content.database.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(explain)
     }
 }
 

@@ -6,6 +6,7 @@ use model::{Error, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
 use crate::session::refusals::explain;
 use crate::{Session, Target};
@@ -20,13 +21,12 @@ impl Session {
         }
         check_depth(&located, 0, name)?;
         let (parent, name, path) = (located.node().id, name.clone(), located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);
             }
             let parent = held_parent(transaction, parent)?;
-            guard.require_unlocked(transaction, &checked, &parent)?;
+            guard.require_unlocked(transaction, checked, &parent)?;
             checked.child(transaction, parent.id, &name)?.require_free(&name)?;
             let now = Timestamp::now();
             let folder = NodeRow::new(guard.next_id(), &parent, NodeKind::Folder, &name, guard.caller(), now);
@@ -35,6 +35,6 @@ impl Session {
             guard.repetition.keep(transaction, folder.id)?;
             guard.item(transaction, folder.id)
         };
-        located.content.database.write(write).await.map_err(explain)
+        guard.write(write).await.map_err(explain)
     }
 }

@@ -9,6 +9,7 @@ use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::content::events::{self, has_drafts, is_for_all};
 use crate::items::item::Item;
+use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::seen::Eyes;
@@ -41,8 +42,7 @@ impl Session {
         let guard = self.guard([(&located, Right::View)])?;
         located.require_kind(NodeKind::Document)?;
         let id = located.node().id;
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if !follow {
                 return followed::remove(transaction, guard.caller(), id);
             }
@@ -56,7 +56,7 @@ impl Session {
             guard.hold(transaction, id)?;
             followed::put(transaction, guard.caller(), id, Timestamp::now())
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Whether the caller follows a document.

@@ -8,7 +8,7 @@ use model::{Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
-use crate::session::guard::Guard;
+use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
 
 use super::moving::leave;
@@ -47,24 +47,23 @@ impl Session {
         };
         self.require_not_held(&located).await?;
         let (id, kind) = (located.node().id, located.node().kind);
-        let (path, content, found) = (located.path(), located.content.clone(), located.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_for(transaction, kind)?;
+        let (path, _content, found) = (located.path(), located.content.clone(), located.clone());
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
             preconditions.check(located.visible_version(&row))?;
             subtree_rights(transaction, &checked.access, &row, right)?;
-            refuse_held(transaction, &checked, &row, guard.caller())?;
-            leave(transaction, &guard, &checked, &row)?;
-            if by_file_manager && is_nothing_of_its_own(transaction, &guard, &row)? {
-                erase(transaction, &guard, &row)?;
+            refuse_held(transaction, checked, &row, guard.caller())?;
+            leave(transaction, guard, checked, &row)?;
+            if by_file_manager && is_nothing_of_its_own(transaction, guard, &row)? {
+                erase(transaction, guard, &row)?;
                 guard.record(transaction, id, "item.delete", path.as_str())?;
                 return Ok(None);
             }
-            let entry = recycle(transaction, &guard, &row, &path)?;
+            let entry = recycle(transaction, guard, &row, &path)?;
             guard.record(transaction, id, "item.delete", path.as_str())?;
             Ok(Some(entry))
         };
-        let outcome = content.database.write_vital(write).await;
+        let outcome = guard.alone_unless_document(kind).vital().write(write).await;
         self.name_holder(&found, outcome).await
     }
 }

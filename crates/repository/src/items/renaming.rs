@@ -7,6 +7,7 @@ use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
 use crate::items::item::Item;
 use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
 use crate::items::tree::{above, held_parent, lock_in, refuse_depth, refuse_held, subtree_rights};
+use crate::session::guard::{Checked, Guard};
 use crate::session::refusals::explain;
 use crate::{Session, Target};
 
@@ -38,16 +39,15 @@ impl Session {
         self.require_not_held(&located).await?;
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
         let seen = seen.map(ToOwned::to_owned);
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_for(transaction, kind)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
             if seen.as_ref().is_some_and(|seen| row.name != *seen && row.name != name.as_str()) {
                 return Err(Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code("overtaken"));
             }
             crate::session::refusals::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;
-            leave(transaction, &guard, &checked, &row)?;
-            refuse_taken(transaction, &checked, parent, &name, id)?;
+            leave(transaction, guard, checked, &row)?;
+            refuse_taken(transaction, checked, parent, &name, id)?;
             node::place(transaction, id, parent, name.as_str(), &name.folded())?;
             if row.kind != NodeKind::Document {
                 collection::change_tree(transaction, row.collection_id)?;
@@ -57,7 +57,7 @@ impl Session {
             guard.record(transaction, id, "item.rename", format!("{path} → {name}"))?;
             guard.item(transaction, id)
         };
-        located.content.database.write(write).await.map_err(explain)
+        guard.alone_unless_document(kind).write(write).await.map_err(explain)
     }
 
     /// Moves a folder or document into another library or folder of the same site collection, under `name` if given.
@@ -79,8 +79,7 @@ impl Session {
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
         let (id, to) = (located.node().id, place.node().id);
         let detail = format!("{} → {}/{name}", located.path(), place.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_alone(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, old_parent)?;
             let parent = held_parent(transaction, to)?;
             let above = above(transaction, &parent)?;
@@ -88,17 +87,17 @@ impl Session {
                 return Err(into_itself(&row.name));
             }
             subtree_rights(transaction, &checked.access, &row, Right::Delete)?;
-            refuse_held(transaction, &checked, &row, guard.caller())?;
+            refuse_held(transaction, checked, &row, guard.caller())?;
             refuse_depth(transaction, &above, id)?;
-            refuse_taken(transaction, &checked, to, &name, id)?;
+            refuse_taken(transaction, checked, to, &name, id)?;
             refuse_litter(&row, &name)?;
-            leave(transaction, &guard, &checked, &row)?;
-            guard.require_unlocked(transaction, &checked, &parent)?;
-            put_below(transaction, &checked, &row, &parent, &name)?;
+            leave(transaction, guard, checked, &row)?;
+            guard.require_unlocked(transaction, checked, &parent)?;
+            put_below(transaction, checked, &row, &parent, &name)?;
             guard.record(transaction, id, "item.move", detail.as_str())?;
             guard.item(transaction, id)
         };
-        let outcome = located.content.database.write(write).await.map_err(explain);
+        let outcome = guard.alone().write(write).await.map_err(explain);
         self.name_holder(&located, outcome).await
     }
 }

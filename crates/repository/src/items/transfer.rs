@@ -35,8 +35,8 @@ impl Session {
         let guard = self.guard([(&source, Right::View), (&place, Right::Add)])?;
         self.require_place_unlocked(&place).await?;
         let way = Way::new(guard, source, &place, name, how);
-        let content = place.content.clone();
-        content.database.write(move |transaction| way.clone().copy(transaction)).await.map_err(explain)
+        let guard = way.guard.clone().alone();
+        guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(explain)
     }
 
     /// Moves a folder or document to exactly this name in a library or folder of the same site collection, in one transaction.
@@ -51,8 +51,8 @@ impl Session {
         self.require_not_held(&source).await?;
         self.require_place_unlocked(&place).await?;
         let way = Way::new(guard, source.clone(), &place, name, how);
-        let content = place.content.clone();
-        let outcome = content.database.write(move |transaction| way.clone().shift(transaction, right)).await;
+        let guard = way.guard.clone().alone();
+        let outcome = guard.write(move |transaction, _, checked| way.clone().shift(transaction, checked, right)).await;
         self.name_holder(&source, outcome.map_err(explain)).await
     }
 }
@@ -62,23 +62,22 @@ impl Way {
         Self { guard, source, to: place.node().id, to_path: place.path(), name: name.clone(), how }
     }
 
-    fn copy(mut self, transaction: &mut Transaction<'_>) -> Result<Transferred> {
-        let checked = self.guard.check_alone(transaction)?;
+    fn copy(mut self, transaction: &mut Transaction<'_>, checked: &Checked) -> Result<Transferred> {
         self.source.access = checked.access.clone();
         let parent = held_parent(transaction, self.to)?;
-        self.guard.require_unlocked(transaction, &checked, &parent)?;
+        self.guard.require_unlocked(transaction, checked, &parent)?;
         let source = self.guard.hold(transaction, self.source.node().id)?;
         self.how.preconditions.check(self.source.visible_version(&source))?;
-        let present = self.present(transaction, &checked, &source)?;
+        let present = self.present(transaction, checked, &source)?;
         let replaced = present.is_some();
         if let Some(present) = present {
             if present.kind == NodeKind::Document && source.kind == NodeKind::Document {
                 let visible = self.visible(transaction, &source)?;
-                self.overwrite(transaction, &checked, present.id, &visible, Onto::Document)?;
+                self.overwrite(transaction, checked, present.id, &visible, Onto::Document)?;
                 property::replace(transaction, source.id, present.id)?;
                 return self.done(transaction, "item.copy", present.id, true);
             }
-            self.clear(transaction, &checked, &present)?;
+            self.clear(transaction, checked, &present)?;
         }
         let above = above(transaction, &parent)?;
         refuse_depth(transaction, &above, source.id)?;
@@ -94,8 +93,7 @@ impl Way {
         self.done(transaction, "item.copy", top, replaced)
     }
 
-    fn shift(self, transaction: &mut Transaction<'_>, right: Right) -> Result<Transferred> {
-        let checked = self.guard.check_alone(transaction)?;
+    fn shift(self, transaction: &mut Transaction<'_>, checked: &Checked, right: Right) -> Result<Transferred> {
         let old_parent = self.source.parent().map_or(Id::NONE, |parent| parent.id);
         let row = lock_in(transaction, self.source.node().id, old_parent)?;
         self.how.preconditions.check(self.source.visible_version(&row))?;
@@ -107,32 +105,32 @@ impl Way {
         if right == Right::Delete {
             subtree_rights(transaction, &checked.access, &row, right)?;
         }
-        refuse_held(transaction, &checked, &row, self.guard.caller())?;
+        refuse_held(transaction, checked, &row, self.guard.caller())?;
         refuse_depth(transaction, &above, row.id)?;
-        self.guard.require_unlocked(transaction, &checked, &parent)?;
+        self.guard.require_unlocked(transaction, checked, &parent)?;
         let same_name = row.parent_id == parent.id && row.folded == self.name.folded();
         if same_name && row.name == self.name.as_str() {
             return Err(same_place());
         }
         refuse_litter(&row, &self.name)?;
-        let present = if same_name { None } else { self.present(transaction, &checked, &row)? };
+        let present = if same_name { None } else { self.present(transaction, checked, &row)? };
         let replaced = present.is_some();
         let aside = self.puts_aside(transaction, &row)?;
         if let Some(present) = present {
             if present.kind == NodeKind::Document && row.kind == NodeKind::Document && !aside {
-                return self.absorb(transaction, &checked, &row, &present);
+                return self.absorb(transaction, checked, &row, &present);
             }
-            self.clear(transaction, &checked, &present)?;
+            self.clear(transaction, checked, &present)?;
         } else if let Some(original) = self.find_aside(transaction, &row)? {
-            return self.bring_back(transaction, &checked, &row, &original);
+            return self.bring_back(transaction, checked, &row, &original);
         }
         if aside {
-            self.put_aside(transaction, &checked, &row)?;
+            self.put_aside(transaction, checked, &row)?;
         } else {
-            leave(transaction, &self.guard, &checked, &row)?;
+            leave(transaction, &self.guard, checked, &row)?;
             displaced::remove(transaction, row.id)?;
         }
-        put_below(transaction, &checked, &row, &parent, &self.name)?;
+        put_below(transaction, checked, &row, &parent, &self.name)?;
         self.done(transaction, "item.move", row.id, replaced)
     }
 

@@ -8,7 +8,7 @@ use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 use crate::items::tree::{above, refuse_held, subtree_rights};
 use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
 use crate::locks::rules::covering;
-use crate::session::guard::Checked;
+use crate::session::guard::{Checked, Guard};
 use crate::session::locate::Located;
 use crate::session::refusals::require_free;
 use crate::{Session, Target};
@@ -128,15 +128,14 @@ impl Session {
         self.refuse_conflicting(&located, wish.exclusive).await?;
         let (id, path, place) = (located.node().id, located.path(), located.clone());
         let (token, seconds) = (rules::new_token()?, wish.seconds);
-        let write = move |transaction: &mut Transaction<'_>| {
-            let checked = guard.check_alone(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let now = Timestamp::now();
             let row = guard.hold(transaction, id)?;
             require_free(&row, guard.caller(), None)?;
             if wish.deep {
                 subtree_rights(transaction, &checked.access, &row, Right::Edit)?;
             }
-            refuse_conflicts(transaction, &checked, &row, &wish, guard.caller(), now)?;
+            refuse_conflicts(transaction, checked, &row, &wish, guard.caller(), now)?;
             make_room(transaction, &row, guard.caller(), now)?;
             let given = lock::LockRow {
                 token: token.clone(),
@@ -153,7 +152,7 @@ impl Session {
             guard.record(transaction, id, "item.lock", path.as_str())?;
             Ok(Lock::on(&place, given))
         };
-        located.content.database.write(write).await
+        guard.alone().write(write).await
     }
 
     /// Gives a lock of the caller's on an item, or above it, more time.
@@ -165,15 +164,14 @@ impl Session {
         let guard = self.guard([(&located, Right::Edit)])?;
         let own = covering.into_iter().find(|lock| lock.token == token && lock.owner_id == self.principal.id);
         let (mut own, place) = (own.ok_or_else(not_found)?, located.clone());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, _guard: &Guard, _: &Checked| {
             let now = Timestamp::now();
             lock::find(transaction, &own.token, now)?.ok_or_else(not_found)?;
             own.expires_at = rules::end(now, seconds);
             lock::extend(transaction, &own.token, own.expires_at)?;
             Ok(Lock::on(&place, own.clone()))
         };
-        located.content.database.write(write).await
+        guard.write(write).await
     }
 
     /// Ends the lock with this token; somebody else's needs the right to override.
@@ -204,14 +202,13 @@ impl Session {
         let guard = self.guard([(located, if own { Right::View } else { Right::Override })])?;
         let action = if own { "item.unlock" } else { "item.break-lock" };
         let (id, path) = (located.node().id, located.path());
-        let write = move |transaction: &mut Transaction<'_>| {
-            guard.check(transaction)?;
+        let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             for lock in &locks {
                 lock::delete(transaction, &lock.token)?;
             }
             guard.record(transaction, id, action, path.as_str())
         };
-        located.content.database.write_vital(write).await
+        guard.vital().write(write).await
     }
 }
 

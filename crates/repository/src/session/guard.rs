@@ -12,7 +12,7 @@ use model::{
 };
 
 use crate::content::event_detail::{AUDIT_ACTIONS, Detail};
-use crate::farm::registry::Registry;
+use crate::farm::registry::{ContentDatabase, Registry};
 use crate::farm::repository::Repository;
 use crate::items::item::Item;
 use crate::session::access::Access;
@@ -26,10 +26,15 @@ pub(crate) struct Guard {
     pub(super) repository: Repository,
     pub(super) principal: Arc<Principal>,
     pub(super) registry: Arc<Registry>,
+    pub(super) content: Arc<ContentDatabase>,
     pub(super) collection_id: Id,
     pub(super) tree_version: i64,
     pub(super) access: Arc<Access>,
     pub(super) needs: Vec<Need>,
+    /// Whether nothing else may change the site collection meanwhile.
+    pub(super) alone: bool,
+    /// Whether a full disk does not stop the change.
+    pub(super) vital: bool,
     /// Set when the caller may know what the whole site collection holds.
     pub(crate) knows_totals: bool,
     pub(crate) repetition: Repetition,
@@ -135,39 +140,70 @@ impl Guard {
         locate_id(transaction, &self.finder()?, id)
     }
 
-    /// Decides again, inside the transaction; cheap while nobody changed permissions or moved folders meanwhile. Until the
-    /// transaction ends, nobody does.
+    /// Keeps others from changing the site collection until the transaction ends, for a change of where items are or who
+    /// may do what with them: whatever it decides for a whole subtree then holds for all of it.
+    pub(crate) fn alone(self) -> Self {
+        self.alone_if(true)
+    }
+
+    /// The same on a condition.
+    pub(crate) fn alone_if(self, alone: bool) -> Self {
+        Self { alone, ..self }
+    }
+
+    /// Keeps others away unless the item is a document, below which nothing is.
+    pub(crate) fn alone_unless_document(self, kind: NodeKind) -> Self {
+        self.alone_if(kind != NodeKind::Document)
+    }
+
+    /// Makes the change where the disk is full as well: it frees room, or people need it to get at that.
+    pub(crate) fn vital(self) -> Self {
+        Self { vital: true, ..self }
+    }
+
+    /// Runs a transaction, once what the caller may do was decided again in it. `f` may run several times.
+    ///
+    /// # Errors
+    /// Those of the rights that the guard was made for, when they are gone; those of `f` and of the database.
+    pub(crate) async fn write<T, F>(self, mut f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>, &Self, &Checked) -> Result<T> + Send + 'static,
+    {
+        let (content, vital) = (self.content.clone(), self.vital);
+        let write = move |transaction: &mut Transaction<'_>| {
+            let checked = self.check(transaction)?;
+            f(transaction, &self, &checked)
+        };
+        if vital { content.database.write_vital(write).await } else { content.database.write(write).await }
+    }
+
+    /// Runs a transaction as [`Guard::write`] does, for a document in the folder `parent`: with what is there under its
+    /// folded name.
+    pub(crate) async fn write_on_shelf<T, F>(self, parent: Id, folded: String, mut f: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Transaction<'_>, Checked, ShelfRow) -> Result<T> + Send + 'static,
+    {
+        let content = self.content.clone();
+        let write = move |transaction: &mut Transaction<'_>| {
+            transaction.enter(self.collection_id)?;
+            let shelf = glance::shelf(transaction, self.collection_id, parent, &folded)?.ok_or_else(no_collection)?;
+            let checked = self.decide_on(transaction, shelf.collection.clone())?;
+            f(transaction, checked, shelf)
+        };
+        content.database.write(write).await
+    }
+
+    /// Decides again, inside the transaction of another guard; cheap while nobody changed permissions or moved folders
+    /// meanwhile. Until the transaction ends, nobody does.
     pub(crate) fn check(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
-        transaction.enter(self.collection_id)?;
-        self.decide(transaction)
-    }
-
-    /// The same for a document in a folder: with what is there under its name.
-    pub(crate) fn check_shelf(
-        &self,
-        transaction: &mut Transaction<'_>,
-        parent: Id,
-        folded: &str,
-    ) -> Result<(Checked, ShelfRow)> {
-        transaction.enter(self.collection_id)?;
-        let shelf = glance::shelf(transaction, self.collection_id, parent, folded)?.ok_or_else(no_collection)?;
-        let checked = self.decide_on(transaction, shelf.collection.clone())?;
-        Ok((checked, shelf))
-    }
-
-    /// The same for a transaction that changes where items are or who may do what with them: nothing else changes the site
-    /// collection until it ends, so that whatever it decides for a whole subtree holds for all of it.
-    pub(crate) fn check_alone(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {
-        transaction.enter_alone(self.collection_id)?;
-        self.decide(transaction)
-    }
-
-    /// The one of the two that a change of the name or place of such an item needs: nothing is below a document.
-    pub(crate) fn check_for(&self, transaction: &mut Transaction<'_>, kind: NodeKind) -> Result<Checked> {
-        match kind {
-            NodeKind::Document => self.check(transaction),
-            NodeKind::Site | NodeKind::Library | NodeKind::Folder => self.check_alone(transaction),
+        if self.alone {
+            transaction.enter_alone(self.collection_id)?;
+        } else {
+            transaction.enter(self.collection_id)?;
         }
+        self.decide(transaction)
     }
 
     fn decide(&self, transaction: &mut Transaction<'_>) -> Result<Checked> {

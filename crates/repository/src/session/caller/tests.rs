@@ -1,8 +1,8 @@
 //! What a transaction decides anew, on both engines.
 
 use bytes::Bytes;
+use database::Engine;
 use database::testing::fresh_database;
-use database::{Engine, Transaction};
 use model::{ErrorKind, Id, NodePath, Right, Role};
 
 use crate::{Destination, NewAccount, Options, Repository, Session, Target, UploadOptions};
@@ -50,14 +50,7 @@ async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
                 _ => {}
             }
             assert_eq!(admin.locate(&at("")).await.unwrap().collection.tree_version, version, "{how}");
-            let held = located
-                .content
-                .database
-                .write(move |transaction: &mut Transaction<'_>| {
-                    guard.check(transaction)?;
-                    guard.hold(transaction, id).map(drop)
-                })
-                .await;
+            let held = guard.write(move |transaction, guard, _| guard.hold(transaction, id).map(drop)).await;
             assert_eq!(
                 held.map_err(|error| error.kind()),
                 if how == "left" { Ok(()) } else { Err(ErrorKind::NotFound) },

@@ -78,8 +78,7 @@ impl Session {
     /// Columns and content types of the library that an item is in (or is).
     pub async fn columns(&self, target: &Target) -> Result<(Vec<Column>, Vec<ContentType>)> {
         let (_, found) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
+            .view(target, |reader, located| {
                 let library = located.node().library_id;
                 Ok((column::list(reader, library)?, column::content_types(reader, library)?))
             })
@@ -170,8 +169,7 @@ impl Session {
     /// What a document or folder has in its columns.
     pub async fn values(&self, target: &Target) -> Result<Vec<(Id, ColumnValue)>> {
         let (_, found) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
+            .view(target, |reader, located| {
                 let columns = column::list(reader, located.node().library_id)?;
                 let mut values = column::values(reader, located.node().id)?;
                 // What came along from another library shows again when the item goes back there.
@@ -188,8 +186,8 @@ impl Session {
     /// Conflict with code `value_changed` when a column holds something else than was expected.
     pub async fn set_values(&self, target: &Target, change: ValuesChange) -> Result<()> {
         let ValuesChange { values, expected, content_type } = change;
-        let located = self.locate(target).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let located = self.locate(target).await?.to(Right::Edit)?;
+        let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
             return Err(Error::conflict("columns belong to documents and folders").with_code("wrong_kind"));
         }
@@ -262,7 +260,7 @@ impl Session {
         mut change: impl FnMut(&mut Transaction<'_>, Id, Id) -> Result<()> + Send + 'static,
     ) -> Result<Id> {
         let located = self.library(library).await?;
-        let guard = self.guard([(&*located, Right::ManageLibraries)])?;
+        let guard = self.guard([&*located])?;
         let (library, detail) = (located.node().id, format!("{}: {detail}", located.path()));
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {

@@ -96,8 +96,7 @@ impl Session {
     pub async fn activity(&self, target: &Target, before: Option<i64>, limit: usize) -> Result<Page<Event, i64>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
-            .inspect(target, move |reader, located| {
-                located.require(Right::ViewVersions)?;
+            .view_to(Right::ViewVersions, target, move |reader, located| {
                 let (node, rights) = (located.node(), located.rights());
                 let (sees_drafts, drafts) = (located.sees_drafts(node), has_drafts(reader, node)?);
                 let reads_of = if rights.has(Right::ManageSite) { None } else { Some(located.principal.id) };
@@ -134,7 +133,7 @@ impl Session {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, listed) = self
             .inspect_root(collection, move |reader, root| {
-                root.require(Right::ManageSite)?;
+                let root = root.managed()?;
                 let end = match before {
                     Some(before) => before,
                     None => event::last(reader)?.saturating_add(1),

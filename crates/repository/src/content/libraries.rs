@@ -7,18 +7,19 @@ use database::content::library;
 use model::{Error, LibrarySettings, NodeKind, Result, Right};
 
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
 use crate::session::refusals::no_item;
 use crate::{Session, Target};
 
 /// A library that the caller manages. What reaches all of it is decided on the library itself, whatever item in it was
 /// named: full control of a folder is none of its library.
-pub(crate) struct Library(Located);
+pub(crate) struct Library(Permitted);
 
 impl Deref for Library {
-    type Target = Located;
+    type Target = Permitted;
 
-    fn deref(&self) -> &Located {
+    fn deref(&self) -> &Permitted {
         &self.0
     }
 }
@@ -29,42 +30,36 @@ impl Library {
     /// # Errors
     /// `NotFound` when the caller may not open the item; `Conflict` with code `wrong_kind` outside of libraries;
     /// `Forbidden` when the caller does not manage the library.
-    pub(crate) fn around(item: &Located) -> Result<Self> {
-        item.require(Right::View)?;
+    pub(crate) fn around(item: &Viewed) -> Result<Self> {
         let id = item.node().library_id;
         let depth = item.chain.iter().position(|node| !id.is_none() && node.id == id);
         let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code("wrong_kind"))?;
-        let library = Located { chain: item.chain[..=depth].to_vec(), ..item.clone() };
+        let library = Located { chain: item.chain[..=depth].to_vec(), ..Located::clone(item) };
         if !library.is_within() || !library.rights().has(Right::ManageLibraries) {
             return Err(Error::lacking(Right::ManageLibraries, &library.node().name));
         }
-        Ok(Self(library))
+        library.to(Right::ManageLibraries).map(Self)
     }
 }
 
 impl Session {
     /// The settings of the library that an item is in.
     pub async fn library_settings(&self, target: &Target) -> Result<LibrarySettings> {
-        let (_, settings) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
-                library::find(reader, located.node().library_id)
-            })
-            .await?;
+        let (_, settings) =
+            self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
         settings.ok_or_else(no_item)
     }
 
     /// Finds a library that the caller manages.
     pub(crate) async fn library(&self, target: &Target) -> Result<Library> {
-        let located = self.locate(target).await?;
-        located.require(Right::ManageLibraries)?;
-        located.require_kind(NodeKind::Library)?;
-        Library::around(&located)
+        let known = self.locate(target).await?;
+        known.clone().to(Right::ManageLibraries)?.require_kind(NodeKind::Library)?;
+        Library::around(&known.viewed()?)
     }
 
     /// Returns whether the caller may change for everybody how the library that an item is in (or is) is seen.
     pub async fn manages_library(&self, target: &Target) -> Result<bool> {
-        Ok(Library::around(&self.locate(target).await?).is_ok())
+        Ok(self.locate(target).await?.viewed().and_then(|item| Library::around(&item)).is_ok())
     }
 
     /// Changes how a library keeps versions. What is stored already stays until the next change of each document.
@@ -74,7 +69,7 @@ impl Session {
             return Err(Error::invalid(format!("at most {MOST} versions can be asked for; 0 keeps all")));
         }
         let located = self.library(target).await?;
-        let guard = self.guard([(&*located, Right::ManageLibraries)])?;
+        let guard = self.guard([&*located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             library::put(transaction, id, &settings)?;

@@ -57,12 +57,8 @@ pub struct Explanation {
 impl Session {
     /// The permissions of an item; needs the right to manage them.
     pub async fn permissions(&self, target: &Target) -> Result<PermissionTable> {
-        let (_, table) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::ManagePermissions)?;
-                table(reader, located)
-            })
-            .await?;
+        let (_, table) =
+            self.view_to(Right::ManagePermissions, target, |reader, located| table(reader, located)).await?;
         Ok(table)
     }
 
@@ -165,8 +161,7 @@ impl Session {
         let principal = self.repository.principal(person).await?;
         let own = person == self.principal.id;
         let (_, explanation) = self
-            .inspect(target, move |reader, located| {
-                located.require(if own { Right::View } else { Right::ManagePermissions })?;
+            .view_to(if own { Right::View } else { Right::ManagePermissions }, target, move |reader, located| {
                 explain(reader, located, &principal)
             })
             .await?;
@@ -185,9 +180,9 @@ impl Session {
         target: &Target,
         mut change: impl FnMut(&mut Transaction<'_>, &crate::session::guard::Guard, &Located) -> Result<()> + Send + 'static,
     ) -> Result<()> {
-        let found = self.locate(target).await?;
-        let guard = self.guard([(&found, Right::ManagePermissions)])?;
-        let (id, _content) = (found.node().id, found.content.clone());
+        let found = self.locate(target).await?.to(Right::ManagePermissions)?;
+        let guard = self.guard([&found])?;
+        let id = found.node().id;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             // What the caller may grant is compared with what they may do now, where the item is now.
             let located = guard.find(transaction, id)?;

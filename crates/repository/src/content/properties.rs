@@ -46,8 +46,8 @@ impl Session {
     /// # Errors
     /// `Exhausted` with the code `too_many_properties` beyond 500 properties or 262,144 characters on one item.
     pub async fn change_properties(&self, target: &Target, changes: Vec<PropertyChange>) -> Result<()> {
-        let located = self.locate(target).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let located = self.locate(target).await?.to(Right::Edit)?;
+        let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
             return Err(Error::forbidden("properties are kept with documents and folders only").with_code("wrong_kind"));
         }

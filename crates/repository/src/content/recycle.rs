@@ -79,10 +79,7 @@ impl Session {
         let (_, mut rows) = self
             .inspect_root(collection, move |reader, root| match bin {
                 Bin::Mine => recycle::of_person(reader, root.id(), caller, before, limit + 1),
-                Bin::Site => {
-                    root.require(Right::ManageSite)?;
-                    root.recycled(reader, before, limit + 1)
-                }
+                Bin::Site => root.managed()?.recycled(reader, before, limit + 1),
             })
             .await?;
         let next = (rows.len() > limit).then(|| rows[limit - 1].id);
@@ -108,8 +105,9 @@ impl Session {
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Add,
         };
-        let guard = self.guard([(&parent, right)])?;
-        let (to, _content) = (parent.node().id, parent.content.clone());
+        let parent = parent.to(right)?;
+        let guard = self.guard([&parent])?;
+        let to = parent.node().id;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let (row, _) = decide(transaction, guard, checked, entry)?;
             let parent = held_parent(transaction, to)?;

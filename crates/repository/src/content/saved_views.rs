@@ -3,11 +3,11 @@
 
 use database::Transaction;
 use database::content::saved_view::{self, SavedViewRow};
-use model::{Error, Id, Name, Result, Right};
+use model::{Error, Id, Name, Result};
 
 use crate::content::libraries::Library;
 use crate::session::guard::{Checked, Guard};
-use crate::session::locate::Located;
+use crate::session::known::Viewed;
 use crate::{Session, Target};
 
 /// Most views of one library, of everybody together or of one person.
@@ -54,10 +54,7 @@ impl Session {
     pub async fn views(&self, target: &Target) -> Result<Vec<SavedView>> {
         let caller = self.principal.id;
         let (_, rows) = self
-            .inspect(target, move |reader, located| {
-                located.require(Right::View)?;
-                saved_view::list(reader, located.node().library_id, caller)
-            })
+            .view(target, move |reader, located| saved_view::list(reader, located.node().library_id, caller))
             .await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -70,7 +67,7 @@ impl Session {
         if view.query.len() > LONGEST || view.query.chars().any(char::is_control) {
             return Err(Error::invalid("a view has at most 4,000 characters: choose fewer columns or conditions"));
         }
-        let located = self.locate(target).await?;
+        let located = self.locate(target).await?.viewed()?;
         let guard = self.view_guard(&located, view.shared)?;
         let library = located.node().library_id;
         if library.is_none() {
@@ -105,19 +102,18 @@ impl Session {
     }
 
     /// The guard for a change of a view: everybody's is decided on the library, one's own on the item that is at hand.
-    fn view_guard(&self, located: &Located, shared: bool) -> Result<Guard> {
+    fn view_guard(&self, item: &Viewed, shared: bool) -> Result<Guard> {
         if shared {
-            return self.guard([(&*Library::around(located)?, Right::ManageLibraries)]);
+            return self.guard([&*Library::around(item)?]);
         }
-        self.guard([(located, Right::View)])
+        self.guard([&**item])
     }
 
     /// Removes a view of the library that an item is in (or is).
     pub async fn delete_view(&self, target: &Target, id: Id) -> Result<()> {
         let gone = || Error::not_found("there is no such view");
         let caller = self.principal.id;
-        let (located, row) = self.inspect(target, move |reader, _| saved_view::find(reader, id)).await?;
-        located.require(Right::View)?;
+        let (located, row) = self.view(target, move |reader, _| saved_view::find(reader, id)).await?;
         let row = row.filter(|row| row.library_id == located.node().library_id).ok_or_else(gone)?;
         let shared = row.owner_id.is_none();
         if !shared && row.owner_id != caller {

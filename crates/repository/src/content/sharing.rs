@@ -15,6 +15,7 @@ use crate::documents::{Content, VersionChoice, discreet};
 use crate::farm::registry::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::Known;
 use crate::{DATABASE_AWAY, Repository, Session, Target};
 
 /// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
@@ -102,12 +103,7 @@ pub struct OpenedLink {
 impl Session {
     /// What the site collection of an item allows; none when it allows no links.
     pub async fn link_rule(&self, target: &Target) -> Result<Option<LinkRule>> {
-        let (_, days) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
-                share_link::rule(reader, located.collection.id)
-            })
-            .await?;
+        let (_, days) = self.view(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
         Ok(days.and_then(|days| u32::try_from(days).ok()).map(|most_days| LinkRule { most_days }))
     }
 
@@ -116,9 +112,8 @@ impl Session {
         if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
             return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code("invalid_days"));
         }
-        let root = self.root(collection).await?;
-        let guard = self.guard([(&*root, Right::ManageSite)])?;
-        let _content = root.content.clone();
+        let root = self.root(collection).await?.managed()?;
+        let guard = self.guard([&*root])?;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             root.set_link_rule(transaction, rule.map(|rule| i64::from(rule.most_days)))?;
             let said = rule.map_or("not allowed".to_owned(), |rule| model::counted(rule.most_days.into(), "day"));
@@ -133,9 +128,9 @@ impl Session {
     /// Forbidden with code `links_not_allowed` where the site collection allows none, and with code
     /// `fresh_sign_in_needed` for more than [`UNPROVED_DAYS`] without a fresh proof; Conflict when nothing is published.
     pub async fn share(&self, target: &Target, new: NewLink) -> Result<(ShareLink, String)> {
-        let (located, days) =
-            self.inspect(target, |reader, located| share_link::rule(reader, located.collection.id)).await?;
-        located.require(Right::Edit)?;
+        let (located, days) = self
+            .view_to(Right::Edit, target, |reader, located| share_link::rule(reader, located.collection.id))
+            .await?;
         located.require_kind(NodeKind::Document)?;
         let most = days.ok_or_else(not_allowed)?;
         if new.days == 0 || i64::from(new.days) > most || new.most_downloads == Some(0) {
@@ -168,7 +163,7 @@ impl Session {
             most_downloads: new.most_downloads.map(i64::from),
             downloads: 0,
         };
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let guard = self.guard([&located])?;
         let (stored, path) = (row.clone(), located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             guard.hold(transaction, stored.node_id)?;
@@ -187,22 +182,18 @@ impl Session {
     /// The links of a document, the newest first; needs the right to edit it.
     pub async fn links(&self, target: &Target) -> Result<Vec<ShareLink>> {
         let (_, rows) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::Edit)?;
-                share_link::of_node(reader, located.node().id, MOST_LINKS)
-            })
+            .view_to(Right::Edit, target, |reader, located| share_link::of_node(reader, located.node().id, MOST_LINKS))
             .await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     /// Ends a link of a document, with effect on the next use.
     pub async fn revoke_link(&self, target: &Target, id: Id) -> Result<()> {
-        let (located, row) = self.inspect(target, move |reader, _| share_link::find(reader, id)).await?;
-        located.require(Right::Edit)?;
+        let (located, row) = self.view_to(Right::Edit, target, move |reader, _| share_link::find(reader, id)).await?;
         if row.is_none_or(|row| row.node_id != located.node().id) {
             return Err(Error::not_found("there is no such link"));
         }
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let guard = self.guard([&located])?;
         let (node, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             guard.hold(transaction, node)?;
@@ -260,8 +251,8 @@ impl Repository {
         opened.for_strangers();
         // Before the use is counted: nothing comes of it.
         opened.refuse_known_fault().await.map_err(|error| discreet(hide(error), false))?;
-        let located = live.maker.locate(&target).await.map_err(hide)?;
-        let guard = live.maker.guard([(&located, Right::View)]).map_err(hide)?;
+        let located = live.maker.locate(&target).await.and_then(Known::viewed).map_err(hide)?;
+        let guard = live.maker.guard([&*located]).map_err(hide)?;
         let (node, detail) = (live.row.node_id, Detail::from(located.path()).address(client.address.to_canonical()));
         let write = move |transaction: &mut Transaction<'_>| {
             if !share_link::count_use(transaction, id, Timestamp::now())? {

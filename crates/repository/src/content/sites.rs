@@ -225,7 +225,10 @@ impl Session {
     /// One site collection. Who may not open its root site sees of it what leads to what they may open: address, title
     /// and colour.
     pub async fn site_collection(&self, id: Id) -> Result<SiteCollection> {
-        let inspect = self.inspect_root(id, |reader, root| root.usage(reader));
+        let inspect = self.inspect_root(id, |reader, root| {
+            // Who does not manage it learns nothing of what it holds.
+            root.managed().ok().map(|root| root.usage(reader)).transpose()
+        });
         let (root, usage) = match self.registry().await?.collection(id).map(|row| row.database_id) {
             Ok(database) => {
                 let content = self.registry().await?.database(database)?.clone();
@@ -239,10 +242,10 @@ impl Session {
             id,
             path: row.path.clone(),
             title: row.title.clone(),
-            usage: rights.has(Right::ManageSite).then(|| SiteUsage {
+            usage: usage.map(|(bytes, documents)| SiteUsage {
                 database: root.content.row.name.clone(),
-                used_bytes: unsigned(usage.0),
-                documents: unsigned(usage.1),
+                used_bytes: unsigned(bytes),
+                documents: unsigned(documents),
                 quota_bytes: root.collection.quota_bytes.map(unsigned),
             }),
             audit_reads: rights.has(Right::View) && root.collection.audit_reads,
@@ -291,7 +294,8 @@ impl Session {
         if change.is_empty() {
             return Ok(());
         }
-        let guard = self.guard([(&*root, Right::ManageSite)])?;
+        let root = root.managed()?;
+        let guard = self.guard([&*root])?;
         let row = root.registry.collection(id)?;
         let look = if change.title.is_some() || change.accent.is_some() {
             let title = change.title.as_deref().unwrap_or(&row.title).trim().to_owned();
@@ -305,7 +309,7 @@ impl Session {
                 .map_err(|_| Error::invalid("a quota is less than 8 EiB (9,223,372,036,854,775,808 bytes)"))
         };
         let quota = change.quota_bytes.map(|bytes| bytes.map(most).transpose()).transpose()?;
-        let (_content, new_look) = (root.content.clone(), look.clone());
+        let new_look = look.clone();
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             if let Some(bytes) = quota {
                 root.set_quota(transaction, bytes)?;
@@ -350,8 +354,8 @@ impl Session {
         right: Right,
         settings: Option<LibrarySettings>,
     ) -> Result<Item> {
-        let located = self.locate(parent).await?;
-        let guard = self.guard([(&located, right)])?;
+        let located = self.locate(parent).await?.to(right)?;
+        let guard = self.guard([&located])?;
         located.require_kind(NodeKind::Site)?;
         check_depth(&located, 0, name)?;
         let path = located.path();

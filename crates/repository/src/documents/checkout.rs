@@ -6,6 +6,7 @@ use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::Permitted;
 use crate::session::locate::Located;
 use crate::session::refusals::{CHECKED_OUT, held_by, require_free};
 use crate::{Session, Target};
@@ -26,9 +27,8 @@ pub struct CheckIn {
 
 impl Session {
     /// Finds a document that the caller may change, and refuses with the holder's name when another has it.
-    pub(crate) async fn document_to_change(&self, target: &Target, right: Right) -> Result<Located> {
-        let located = self.locate(target).await?;
-        located.require(right)?;
+    pub(crate) async fn document_to_change(&self, target: &Target, right: Right) -> Result<Permitted> {
+        let located = self.locate(target).await?.to(right)?;
         located.require_kind(NodeKind::Document)?;
         self.require_not_held(&located).await?;
         Ok(located)
@@ -63,7 +63,7 @@ impl Session {
     /// Checks a document out to the caller. Doing it again changes nothing.
     pub async fn check_out(&self, target: &Target) -> Result<()> {
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let guard = self.guard([&located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
@@ -81,7 +81,7 @@ impl Session {
     pub async fn check_in(&self, target: &Target, how: CheckIn) -> Result<VersionNumber> {
         require_comment(&how.comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let guard = self.guard([&located])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
@@ -128,24 +128,22 @@ impl Session {
 
     /// Ends a check-out and throws the working copy away. Another's needs the right to override.
     pub async fn discard_check_out(&self, target: &Target) -> Result<()> {
-        let located = self.locate(target).await?;
-        located.require_kind(NodeKind::Document)?;
-        let node = located.node();
-        let own = node.holder_id == Some(self.principal.id);
-        let right = if own { Right::Edit } else { Right::Override };
-        if !own && !located.rights().has(Right::Override) {
-            located.require(Right::View)?;
-            self.require_not_held(&located).await?;
+        let known = self.locate(target).await?;
+        known.unasked().require_kind(NodeKind::Document)?;
+        let own = known.unasked().node().holder_id == Some(self.principal.id);
+        if !own && !known.rights().has(Right::Override) {
+            self.require_not_held(&*known.clone().viewed()?).await?;
         }
-        let guard = self.guard([(&located, right)])?;
-        let (id, path) = (node.id, located.path());
+        let located = known.to(if own { Right::Edit } else { Right::Override })?;
+        let guard = self.guard([&located])?;
+        let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
             if row.holder_id.is_none() {
                 return Err(not_checked_out(&row.name));
             }
             // What others see stays as it is, so no lock is in the way.
-            if right != Right::Override {
+            if own {
                 require_free(&row, guard.caller(), None)?;
             }
             let freed = discard_working(transaction, &row)?;

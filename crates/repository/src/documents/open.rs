@@ -10,6 +10,7 @@ use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, VersionNumber
 
 use crate::farm::registry::ContentDatabase;
 use crate::items::item::{Item, Version, etag};
+use crate::session::known::Viewed;
 use crate::session::locate::Located;
 use crate::session::lookup::Seen;
 use crate::session::refusals::no_item;
@@ -187,14 +188,13 @@ impl Session {
         };
         let (located, item, row) = match seen {
             Some((located, row)) => {
-                located.require(Right::View)?;
+                let located = located.viewed()?;
                 let item = located.latest();
                 (located, item, row)
             }
             None => {
                 let (located, (item, row)) = self
-                    .inspect(target, move |reader, located| {
-                        located.require(Right::View)?;
+                    .view(target, move |reader, located| {
                         located.require_kind(NodeKind::Document)?;
                         let row = choose(reader, located, choice)?;
                         Ok((located.item(reader)?, row))
@@ -222,8 +222,8 @@ impl Session {
         Ok(Content { version: located.version(&row), item, reader, place })
     }
 
-    async fn record_read(&self, located: &Located, item: &Item) -> Result<()> {
-        let guard = self.guard([(located, Right::View)])?;
+    async fn record_read(&self, located: &Viewed, item: &Item) -> Result<()> {
+        let guard = self.guard([&**located])?;
         let (id, path) = (item.id, item.path.clone());
         let write = move |transaction: &mut database::Transaction<'_>| {
             guard.record(transaction, id, "document.read", path.as_str())

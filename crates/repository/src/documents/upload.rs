@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use blobs::BlobWriter;
 use bytes::{Bytes, BytesMut};
+use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency, library};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use crate::farm::registry::ContentDatabase;
+use crate::session::caller::Time;
 use crate::session::guard::Guard;
 use crate::session::idempotency::key_of;
+use crate::session::known::Known;
 use crate::session::locate::{Located, check_depth};
 use crate::session::lookup::Seen;
 use crate::session::refusals::{explain, nothing_at, require_free, taken, taken_unseen};
@@ -95,7 +98,7 @@ impl Session {
         require_comment(&options.comment)?;
         let Found { located, name, folders, present } = match destination {
             Destination::Path(path) => self.deepest(path, options.create_parents).await?,
-            Destination::Child { parent, name } => self.look(&(*parent).into(), name.clone()).await?,
+            Destination::Child { parent, name } => self.look_into(&(*parent).into(), name.clone()).await?,
             Destination::Document(id) => self.present(*id).await?,
         };
         let node = located.node();
@@ -166,7 +169,7 @@ impl Session {
         let mut missing = Vec::new();
         let mut way = parent;
         loop {
-            match self.look(&Target::Path(way.clone()), name.clone()).await {
+            match self.look_into(&Target::Path(way.clone()), name.clone()).await {
                 Ok(found) if missing.is_empty() => return Ok(found),
                 Ok(found) if create_parents => {
                     missing.reverse();
@@ -191,16 +194,16 @@ impl Session {
 
     /// A folder, and what it holds under the name.
     #[expect(clippy::disallowed_methods, reason = "`check_place` sorts out what it found")]
-    async fn look(&self, folder: &Target, name: Name) -> Result<Found> {
+    async fn look_into(&self, folder: &Target, name: Name) -> Result<Found> {
         let folded = name.folded();
-        let (located, present) =
-            self.inspect(folder, move |reader, located| node::find_child(reader, located.node().id, &folded)).await?;
-        Ok(Found { located, name, folders: Vec::new(), present })
+        let find = move |reader: &mut Reader<'_>, known: &Known| node::find_child(reader, known.id(), &folded);
+        let (known, present) = self.look(Time::Short, folder, find).await?;
+        Ok(Found { located: known.unasked().clone(), name, folders: Vec::new(), present })
     }
 
     /// A document that is there, as what its folder holds under its name.
     async fn present(&self, id: Id) -> Result<Found> {
-        let mut located = self.locate(&id.into()).await?;
+        let mut located = self.locate(&id.into()).await?.unasked().clone();
         located.require_kind(NodeKind::Document)?;
         let present = located.chain.pop().map(Arc::unwrap_or_clone);
         let name = present.as_ref().map(|node| Name::new(node.name.clone())).transpose()?;
@@ -222,7 +225,7 @@ impl Session {
     ) -> Result<Guard> {
         let known = present.as_ref().filter(|row| located.may_know(row));
         let Some(present) = known.filter(|_| options.on_conflict != OnConflict::KeepBoth) else {
-            let guard = self.guard([(located, Right::Add)])?;
+            let guard = self.guard([&located.to(Right::Add)?])?;
             self.require_publish(located, options).await?;
             if !repeats {
                 options.preconditions.check(None)?;
@@ -239,7 +242,7 @@ impl Session {
         }
         let mut item = located.clone();
         item.chain.push(Arc::new(present.clone()));
-        let guard = self.guard([(&item, Right::Edit)])?;
+        let guard = self.guard([&item.to(Right::Edit)?])?;
         self.require_publish(&item, options).await?;
         if let Some(holder) = present.holder_id {
             let name = self.name_of(holder).await?;

@@ -18,8 +18,7 @@ impl Session {
     pub async fn versions(&self, target: &Target, before: Option<Id>, limit: usize) -> Result<Page<Version, Id>> {
         let limit = limit.clamp(1, MAX_PAGE);
         let (_, page) = self
-            .inspect(target, move |reader, located| {
-                located.require(Right::ViewVersions)?;
+            .view_to(Right::ViewVersions, target, move |reader, located| {
                 located.require_kind(NodeKind::Document)?;
                 let visible = |row: &version::VersionRow| require_draft(located, row.number).is_ok();
                 // The page ends with a version that the caller sees: where the others are, it does not tell.
@@ -51,7 +50,7 @@ impl Session {
     ) -> Result<VersionNumber> {
         require_comment(&comment)?;
         let located = self.document_to_change(target, Right::Edit).await?;
-        let guard = self.guard([(&located, Right::Edit), (&located, Right::ViewVersions)])?;
+        let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
@@ -103,7 +102,7 @@ impl Session {
     pub async fn publish(&self, target: &Target, comment: &str) -> Result<VersionNumber> {
         require_comment(comment)?;
         let located = self.document_to_change(target, Right::Publish).await?;
-        let guard = self.guard([(&located, Right::Publish)])?;
+        let guard = self.guard([&located])?;
         let (id, path, comment) = (located.node().id, located.path(), comment.to_owned());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let mut row = guard.hold(transaction, id)?;
@@ -128,7 +127,7 @@ impl Session {
     /// Deletes an earlier version for good; the present and the published one stay.
     pub async fn delete_version(&self, target: &Target, number: VersionNumber) -> Result<()> {
         let located = self.document_to_change(target, Right::Override).await?;
-        let guard = self.guard([(&located, Right::Override), (&located, Right::ViewVersions)])?;
+        let guard = self.guard([&located, &located.to(Right::ViewVersions)?])?;
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = guard.hold(transaction, id)?;
@@ -148,12 +147,8 @@ impl Session {
 
     /// Whether the library of an item that the caller may open keeps drafts, so that publishing means something there.
     pub async fn keeps_drafts(&self, target: &Target) -> Result<bool> {
-        let (_, settings) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
-                library::find(reader, located.node().library_id)
-            })
-            .await?;
+        let (_, settings) =
+            self.view(target, |reader, located| library::find(reader, located.node().library_id)).await?;
         Ok(settings.is_some_and(|settings| settings.versioning == Versioning::MajorMinor))
     }
 }

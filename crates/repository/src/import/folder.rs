@@ -43,6 +43,7 @@ impl Session {
             )),
             _ => error,
         })?;
+        let located = located.unasked();
         let node = located.node();
         if !node.kind.holds_documents() {
             return Err(Error::conflict(format!(
@@ -52,7 +53,9 @@ impl Session {
             ))
             .with_code("wrong_kind"));
         }
-        let guard = self.guard(NEEDS.map(|right| (&located, right)))?;
+        let permitted = NEEDS.map(|right| located.to(right));
+        let permitted = permitted.into_iter().collect::<Result<Vec<_>>>()?;
+        let guard = self.guard(&permitted)?;
         Ok(ImportFolder {
             inner: Arc::new(Inner {
                 id: node.id,
@@ -69,10 +72,7 @@ impl Session {
     /// What is granted on an item, inherited or its own: pairs of user or group and role, in ascending order.
     pub async fn granted(&self, target: &Target) -> Result<Vec<(Id, Id)>> {
         let (_, rows) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::ManagePermissions)?;
-                scope::grants(reader, located.node().scope_id)
-            })
+            .view_to(Right::ManagePermissions, target, |reader, located| scope::grants(reader, located.node().scope_id))
             .await?;
         let mut grants: Vec<_> = rows.into_iter().map(|row| (row.principal_id, row.role_id)).collect();
         grants.sort_unstable();

@@ -51,8 +51,7 @@ impl Session {
         if folders.iter().all(|folder| folder.grants.is_none()) {
             return Ok(());
         }
-        let located = self.locate(&parent.id().into()).await?;
-        located.require(Right::ManagePermissions)?;
+        let located = self.locate(&parent.id().into()).await?.to(Right::ManagePermissions)?;
         grants.sort_unstable();
         grants.dedup();
         let principals: Vec<Id> = grants.iter().map(|(principal, _)| *principal).collect();

@@ -109,8 +109,7 @@ impl Session {
     }
 
     async fn check_returning(&self, folder: &ImportFolder, grants: &[(Id, Id)]) -> Result<()> {
-        let located = self.locate(&folder.id().into()).await?;
-        located.require(Right::ManagePermissions)?;
+        let located = self.locate(&folder.id().into()).await?.to(Right::ManagePermissions)?;
         for (_, role) in grants {
             let role = located.registry.roles.get(role).ok_or_else(|| Error::not_found("there is no such role"))?;
             if !located.rights().contains(role.rights) {

@@ -22,17 +22,17 @@ impl Session {
     /// that is taken gets a number. The copy has the version that the caller sees, inherits the permissions of its
     /// place, and leaves out what the caller may not open.
     pub async fn copy_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
-        let located = self.locate(target).await?;
-        located.require(Right::View)?;
+        let located = self.locate(target).await?.viewed()?;
         let place = self.locate(to).await?;
-        check_places(&located, &place)?;
-        let guard = self.guard([(&located, Right::View), (&place, Right::Add)])?;
+        check_places(&located, place.unasked())?;
+        let place = place.to(Right::Add)?;
+        let guard = self.guard([&*located, &place])?;
         let name = match name {
             Some(name) => name.clone(),
             None => Name::new(located.node().name.clone())?,
         };
         let detail = format!("{} → {}/{name}", located.path(), place.path());
-        let (to, source, _content) = (place.node().id, located.clone(), located.content.clone());
+        let (to, source) = (place.node().id, Located::clone(&located));
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             if let Some(created) = guard.repetition.find(transaction)? {
                 return guard.item(transaction, created);

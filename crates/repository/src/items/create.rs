@@ -14,8 +14,8 @@ use crate::{Session, Target};
 impl Session {
     /// Creates a folder in a library or folder.
     pub async fn create_folder(&self, parent: &Target, name: &Name) -> Result<Item> {
-        let located = self.locate(parent).await?;
-        let guard = self.guard([(&located, Right::Add)])?;
+        let located = self.locate(parent).await?.to(Right::Add)?;
+        let guard = self.guard([&located])?;
         if !located.node().kind.holds_documents() {
             return Err(Error::conflict("folders are made in libraries and folders").with_code("wrong_kind"));
         }

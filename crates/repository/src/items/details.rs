@@ -54,7 +54,8 @@ impl Session {
     /// An item with what belongs to it.
     pub async fn details(&self, target: &Target, wanted: Wanted) -> Result<Details> {
         let (_, found) = self
-            .inspect(target, move |reader, located| {
+            .look(Time::Short, target, move |reader, known| {
+                let located = known.unasked();
                 let above = locks_above(reader, located, wanted, false)?;
                 let item = located.item(reader)?;
                 let mut found = complete(reader, located, vec![item], wanted, &above)?;
@@ -97,8 +98,7 @@ impl Session {
     /// its root site.
     pub async fn space(&self, target: &Target) -> Result<Space> {
         let (located, (used, _)) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
+            .view(target, |reader, located| {
                 if !located.knows_totals() {
                     return Err(Error::lacking(Right::ManageSite, &located.collection.path));
                 }

@@ -38,8 +38,8 @@ pub struct Happening {
 impl Session {
     /// Follows a document, or follows it no more.
     pub async fn set_followed(&self, target: &Target, follow: bool) -> Result<()> {
-        let located = self.locate(target).await?;
-        let guard = self.guard([(&located, Right::View)])?;
+        let located = self.locate(target).await?.to(Right::View)?;
+        let guard = self.guard([&located])?;
         located.require_kind(NodeKind::Document)?;
         let id = located.node().id;
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
@@ -62,11 +62,7 @@ impl Session {
     /// Whether the caller follows a document.
     pub async fn follows(&self, target: &Target) -> Result<bool> {
         let caller = self.principal.id;
-        let look = move |reader: &mut Reader<'_>, located: &crate::session::locate::Located| {
-            located.require(Right::View)?;
-            followed::has(reader, caller, located.node().id)
-        };
-        Ok(self.inspect(target, look).await?.1)
+        Ok(self.view(target, move |reader, item| followed::has(reader, caller, item.node().id)).await?.1)
     }
 
     /// What happened last to documents that the caller may open, newest first, at most `limit`. What others read is not told,

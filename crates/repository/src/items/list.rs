@@ -46,15 +46,15 @@ pub struct Listed {
 impl Session {
     /// An item as the caller sees it.
     pub async fn item(&self, target: &Target) -> Result<Item> {
-        Ok(self.inspect(target, |reader, located| located.item(reader)).await?.1)
+        Ok(self.look(Time::Short, target, |reader, known| known.unasked().item(reader)).await?.1)
     }
 
     /// An item and everything above it that exists for the caller's credential, from the root site of its collection on.
     pub async fn item_with_ancestors(&self, target: &Target) -> Result<Vec<Item>> {
         let (_, items) = self
-            .inspect(target, |reader, located| {
-                let mut above = located.clone();
-                let mut items = Vec::with_capacity(located.chain.len());
+            .look(Time::Short, target, |reader, known| {
+                let mut above = known.unasked().clone();
+                let mut items = Vec::with_capacity(above.chain.len());
                 while !above.chain.is_empty() && above.is_within() {
                     items.push(above.item(reader)?);
                     above.chain.pop();
@@ -130,8 +130,8 @@ impl Session {
             return Ok(Order::Plain);
         }
         let (_, order) = self
-            .inspect(target, move |reader, located| {
-                let parent = located.node().id;
+            .look(Time::Short, target, move |reader, known| {
+                let parent = known.id();
                 match sort {
                     Sort::Person => Ok(Order::People(sorted::people(reader, parent, MOST_GROUPS)?)),
                     Sort::Type => {
@@ -140,7 +140,7 @@ impl Session {
                         types.push(String::new());
                         Ok(Order::Types(types))
                     }
-                    Sort::Column(column) => order_of_column(reader, located, column),
+                    Sort::Column(column) => order_of_column(reader, known.unasked(), column),
                     Sort::Name | Sort::Modified | Sort::Size => Ok(Order::Plain),
                 }
             })

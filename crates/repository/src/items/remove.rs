@@ -32,13 +32,14 @@ impl Session {
     }
 
     async fn remove(&self, target: &Target, preconditions: Preconditions, by_file_manager: bool) -> Result<Option<Id>> {
-        let located = self.locate(target).await?;
-        let right = match located.node().kind {
+        let known = self.locate(target).await?;
+        let right = match known.kind() {
             NodeKind::Site => Right::ManageSite,
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Delete,
         };
-        let guard = self.guard([(&located, right)])?;
+        let located = known.to(right)?;
+        let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(Error::conflict(
                 "the root site goes with its site collection: an administrator of the farm removes that",
@@ -47,7 +48,7 @@ impl Session {
         };
         self.require_not_held(&located).await?;
         let (id, kind) = (located.node().id, located.node().kind);
-        let (path, _content, found) = (located.path(), located.content.clone(), located.clone());
+        let (path, found) = (located.path(), located.clone());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
             preconditions.check(located.visible_version(&row))?;

@@ -24,13 +24,14 @@ impl Session {
     /// # Errors
     /// Those of [`Session::rename`]; conflict with code `overtaken` when it has neither that name nor the new one.
     pub async fn rename_from(&self, target: &Target, seen: Option<&str>, name: &Name) -> Result<Item> {
-        let located = self.locate(target).await?;
-        let right = match located.node().kind {
+        let known = self.locate(target).await?;
+        let right = match known.kind() {
             NodeKind::Site => Right::ManageSite,
             NodeKind::Library => Right::ManageLibraries,
             NodeKind::Folder | NodeKind::Document => Right::Edit,
         };
-        let guard = self.guard([(&located, right)])?;
+        let located = known.to(right)?;
+        let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
             return Err(
                 Error::conflict("the root site of a site collection has a title, not a name").with_code("wrong_kind")
@@ -64,17 +65,18 @@ impl Session {
     ///
     /// What inherits its permissions takes those of its new place; what has its own keeps them.
     pub async fn move_to(&self, target: &Target, to: &Target, name: Option<&Name>) -> Result<Item> {
-        let located = self.locate(target).await?;
-        let place = self.locate(to).await?;
+        let (known, place) = (self.locate(target).await?, self.locate(to).await?);
+        let (source, to) = (known.unasked(), place.unasked());
         let name = match name {
             Some(name) => name.clone(),
-            None => Name::new(located.node().name.clone())?,
+            None => Name::new(source.node().name.clone())?,
         };
-        if located.parent().is_some_and(|parent| parent.id == place.node().id) {
+        if source.parent().is_some_and(|parent| parent.id == place.id()) {
             return self.rename(target, &name).await;
         }
-        check_places(&located, &place)?;
-        let guard = self.guard([(&located, Right::Delete), (&place, Right::Add)])?;
+        check_places(source, to)?;
+        let (located, place) = (known.to(Right::Delete)?, place.to(Right::Add)?);
+        let guard = self.guard([&located, &place])?;
         self.require_not_held(&located).await?;
         let old_parent = located.parent().map_or(Id::NONE, |parent| parent.id);
         let (id, to) = (located.node().id, place.node().id);

@@ -13,6 +13,7 @@ use model::{
 };
 
 use crate::documents::{checkout_required, library_of};
+use crate::session::caller::Time;
 use crate::session::guard::{Checked, Guard};
 use crate::{Lock, Session};
 
@@ -37,10 +38,10 @@ impl Session {
         let Some((parent, name)) = path.split_last() else { return Ok(Vec::new()) };
         let (folded, caller) = (name.folded(), self.principal().id);
         let (_, locks) = self
-            .inspect(&parent.into(), move |reader, located| {
+            .look(Time::Short, &parent.into(), move |reader, folder| {
                 let now = Timestamp::now();
                 let since = now.before(ONE_SAVE);
-                match displaced::find(reader, located.node().id, &folded, caller, since)? {
+                match displaced::find(reader, folder.id(), &folded, caller, since)? {
                     Some((id, _)) => lock::on_items(reader, &[id], now),
                     None => Ok(Vec::new()),
                 }

@@ -12,6 +12,7 @@ use crate::items::item::Item;
 use crate::items::page::Page;
 use crate::items::walk::End;
 use crate::session::caller::Time;
+use crate::session::known::Known;
 use crate::session::locate::Located;
 use crate::{Session, Target};
 
@@ -62,11 +63,11 @@ impl Session {
                 turn = Some(self.turn_to_walk().await?);
             }
             let (go_on, from, caller) = (slice.clone(), before.take(), Arc::downgrade(&caller));
-            let look = move |reader: &mut Reader<'_>, located: &Located| {
+            let look = move |reader: &mut Reader<'_>, known: &Known| {
                 let at = Instant::now() + if time == Time::Short { SHORT } else { LONG };
-                go_on(reader, located, from, End { at, caller })
+                go_on(reader, known.unasked(), from, End { at, caller })
             };
-            match self.inspect_for(time, target, look).await?.1 {
+            match self.look(time, target, look).await?.1 {
                 Slice::Done(done) => return Ok(done),
                 Slice::Unfinished(begun) => before = Some(begun),
             }

@@ -30,11 +30,12 @@ impl Session {
     /// the item itself.
     pub async fn copy_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
-        source.require(Right::View)?;
-        check_places(&source, &place)?;
-        let guard = self.guard([(&source, Right::View), (&place, Right::Add)])?;
+        let source = source.viewed()?;
+        check_places(&source, place.unasked())?;
+        let place = place.to(Right::Add)?;
+        let guard = self.guard([&*source, &place])?;
         self.require_place_unlocked(&place).await?;
-        let way = Way::new(guard, source, &place, name, how);
+        let way = Way::new(guard, Located::clone(&source), &place, name, how);
         let guard = way.guard.clone().alone();
         guard.write(move |transaction, _, checked| way.clone().copy(transaction, checked)).await.map_err(explain)
     }
@@ -44,13 +45,17 @@ impl Session {
     /// Errors: those of [`Session::copy_onto`].
     pub async fn move_onto(&self, target: &Target, to: &Target, name: &Name, how: Transfer) -> Result<Transferred> {
         let (source, place) = (self.locate(target).await?, self.locate(to).await?);
-        check_places(&source, &place)?;
-        let stays = source.parent().is_some_and(|parent| parent.id == place.node().id);
+        check_places(source.unasked(), place.unasked())?;
+        let stays = source.unasked().parent().is_some_and(|parent| parent.id == place.id());
         let right = if stays { Right::Edit } else { Right::Delete };
-        let guard = self.guard([(&source, right)].into_iter().chain((!stays).then_some((&place, Right::Add))))?;
+        let source = source.to(right)?;
+        // Under another name in its folder nothing is added.
+        let added = if stays { None } else { Some(place.clone().to(Right::Add)?) };
+        let guard = self.guard([&source].into_iter().chain(&added))?;
+        let place = place.unasked();
         self.require_not_held(&source).await?;
-        self.require_place_unlocked(&place).await?;
-        let way = Way::new(guard, source.clone(), &place, name, how);
+        self.require_place_unlocked(place).await?;
+        let way = Way::new(guard, Located::clone(&source), place, name, how);
         let guard = way.guard.clone().alone();
         let outcome = guard.write(move |transaction, _, checked| way.clone().shift(transaction, checked, right)).await;
         self.name_holder(&source, outcome.map_err(explain)).await

@@ -9,6 +9,7 @@ use crate::items::tree::{above, refuse_held, subtree_rights};
 use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
 use crate::locks::rules::covering;
 use crate::session::guard::{Checked, Guard};
+use crate::session::known::{Permitted, Viewed};
 use crate::session::locate::Located;
 use crate::session::refusals::require_free;
 use crate::{Session, Target};
@@ -71,8 +72,7 @@ impl Session {
     /// Locks on an item and those above that cover it; needs the right to open the item.
     pub async fn locks(&self, target: &Target) -> Result<Vec<Lock>> {
         let (_, locks) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
+            .view(target, |reader, located| {
                 let locks = covering(reader, located)?;
                 Ok(locks.into_iter().map(|row| Lock::on(located, row)).collect())
             })
@@ -86,15 +86,14 @@ impl Session {
     /// # Errors
     /// `NotFound`; `Forbidden` for who may not open the item.
     pub async fn is_held_in_place(&self, target: &Target) -> Result<bool> {
-        let located = self.locate(target).await?;
-        located.require(Right::View)?;
+        let located = self.locate(target).await?.viewed()?;
         let (id, caller) = (located.node().id, self.principal.id);
         let look = move |reader: &mut Reader<'_>| tree::held_by_another(reader, id, caller);
         if located.content.database.read(look).await?.is_some() {
             return Ok(true);
         }
         let unlocked = match located.parent().map(|parent| parent.id) {
-            Some(parent) => self.require_place_unlocked(&self.locate(&parent.into()).await?).await,
+            Some(parent) => self.require_place_unlocked(self.locate(&parent.into()).await?.unasked()).await,
             None => Ok(()),
         };
         let free = match unlocked {
@@ -113,8 +112,8 @@ impl Session {
     /// # Errors
     /// `Locked` when another lock, or a check-out by somebody else, is in the way, with the name of who has it.
     pub async fn lock(&self, target: &Target, wish: NewLock) -> Result<Lock> {
-        let located = self.locate(target).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let located = self.locate(target).await?.to(Right::Edit)?;
+        let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
             return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
         }
@@ -160,8 +159,9 @@ impl Session {
     /// # Errors
     /// `Conflict` with the code `lock_not_found` when none of the caller's with this token covers the item.
     pub async fn refresh_lock(&self, target: &Target, token: &str, seconds: u64) -> Result<Lock> {
-        let (located, covering) = self.inspect(target, covering).await?;
-        let guard = self.guard([(&located, Right::Edit)])?;
+        let look = |reader: &mut Reader<'_>, item: &Permitted| covering(reader, item);
+        let (located, covering) = self.view_to(Right::Edit, target, look).await?;
+        let guard = self.guard([&located])?;
         let own = covering.into_iter().find(|lock| lock.token == token && lock.owner_id == self.principal.id);
         let (mut own, place) = (own.ok_or_else(not_found)?, located.clone());
         let write = move |transaction: &mut Transaction<'_>, _guard: &Guard, _: &Checked| {
@@ -179,27 +179,26 @@ impl Session {
     /// # Errors
     /// `Conflict` with the code `lock_not_found` when it does not cover the item.
     pub async fn unlock(&self, target: &Target, token: &str) -> Result<()> {
-        let (located, covering) = self.inspect(target, covering).await?;
-        located.require(Right::View)?;
+        let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let found = covering.into_iter().find(|lock| lock.token == token).ok_or_else(not_found)?;
-        self.end_locks(&located, vec![found]).await
+        self.end_locks(located, vec![found]).await
     }
 
     /// Ends all locks on an item itself, whoever has them; somebody else's need the right to override.
     pub async fn break_locks(&self, target: &Target) -> Result<()> {
-        let (located, covering) = self.inspect(target, covering).await?;
-        located.require(Right::View)?;
+        let (located, covering) = self.view(target, |reader, item| covering(reader, item)).await?;
         let id = located.node().id;
         let here: Vec<_> = covering.into_iter().filter(|lock| lock.node_id == id).collect();
         if here.is_empty() {
             return Err(not_found());
         }
-        self.end_locks(&located, here).await
+        self.end_locks(located, here).await
     }
 
-    async fn end_locks(&self, located: &Located, locks: Vec<lock::LockRow>) -> Result<()> {
+    async fn end_locks(&self, item: Viewed, locks: Vec<lock::LockRow>) -> Result<()> {
         let own = locks.iter().all(|lock| lock.owner_id == self.principal.id);
-        let guard = self.guard([(located, if own { Right::View } else { Right::Override })])?;
+        let located = item.to(if own { Right::View } else { Right::Override })?;
+        let guard = self.guard([&located])?;
         let action = if own { "item.unlock" } else { "item.break-lock" };
         let (id, path) = (located.node().id, located.path());
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {

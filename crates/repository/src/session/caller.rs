@@ -9,6 +9,7 @@ use crate::farm::absent::{AbsentDatabase, DATABASE_AWAY};
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::{Guard, Need};
 use crate::session::idempotency::{Key, Repetition, key_of};
+use crate::session::known::{Known, Permitted, Viewed};
 use crate::session::locate::{Finder, Located, locate_id, locate_path};
 use crate::session::refusals::no_item;
 use crate::{Repository, Target};
@@ -67,23 +68,49 @@ impl Session {
         Ok(self.principal_names(&[id]).await?.remove(&id).map(|found| found.name))
     }
 
-    /// Finds an item and runs `f` on the same snapshot. The caller may know of the item; what else they may do with
-    /// it, `f` or the code behind it must ask.
-    pub(crate) async fn inspect<T: Send + 'static>(
+    /// Finds an item that the caller may open and runs `f` on the same snapshot.
+    ///
+    /// # Errors
+    /// `NotFound` for all others; those of `f`.
+    pub(crate) async fn view<T: Send + 'static>(
         &self,
         target: &Target,
-        f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
-    ) -> Result<(Located, T)> {
-        self.inspect_for(Time::Short, target, f).await
+        f: impl FnOnce(&mut Reader<'_>, &Viewed) -> Result<T> + Send + 'static,
+    ) -> Result<(Viewed, T)> {
+        self.inspect(Time::Short, target, |known| known.viewed(), f).await
     }
 
-    /// The same for `f` that may take long.
-    pub(crate) async fn inspect_for<T: Send + 'static>(
+    /// Finds an item on which the caller has a right and runs `f` on the same snapshot.
+    ///
+    /// # Errors
+    /// Those of [`Known::to`]; those of `f`.
+    pub(crate) async fn view_to<T: Send + 'static>(
+        &self,
+        right: Right,
+        target: &Target,
+        f: impl FnOnce(&mut Reader<'_>, &Permitted) -> Result<T> + Send + 'static,
+    ) -> Result<(Permitted, T)> {
+        self.inspect(Time::Short, target, move |known| known.to(right), f).await
+    }
+
+    /// Finds an item that the caller may know of and runs `f`, which may take long, on the same snapshot. Nothing was asked
+    /// beyond that: `f` leaves out what the caller may not know.
+    pub(crate) async fn look<T: Send + 'static>(
         &self,
         time: Time,
         target: &Target,
-        f: impl FnOnce(&mut Reader<'_>, &Located) -> Result<T> + Send + 'static,
-    ) -> Result<(Located, T)> {
+        f: impl FnOnce(&mut Reader<'_>, &Known) -> Result<T> + Send + 'static,
+    ) -> Result<(Known, T)> {
+        self.inspect(time, target, Ok, f).await
+    }
+
+    async fn inspect<A: Send + 'static, T: Send + 'static>(
+        &self,
+        time: Time,
+        target: &Target,
+        ask: impl FnOnce(Known) -> Result<A> + Send + 'static,
+        f: impl FnOnce(&mut Reader<'_>, &A) -> Result<T> + Send + 'static,
+    ) -> Result<(A, T)> {
         self.repository.inner.activity.note();
         let registry = self.registry().await?;
         let content = self.content_of(&registry, target).await.map_err(|error| self.discreet(error))?;
@@ -95,8 +122,9 @@ impl Session {
                 Target::Id(id) => locate_id(reader, &finder, *id)?,
                 Target::Path(path) => locate_path(reader, &finder, path)?,
             };
-            let result = f(reader, &located)?;
-            Ok((located, result))
+            let asked = ask(Known::of(located))?;
+            let result = f(reader, &asked)?;
+            Ok((asked, result))
         };
         match time {
             Time::Short => database.read(look).await,
@@ -115,8 +143,9 @@ impl Session {
         Error::unavailable(text).with_code(DATABASE_AWAY).with_source(error)
     }
 
-    pub(crate) async fn locate(&self, target: &Target) -> Result<Located> {
-        Ok(self.inspect(target, |_, _| Ok(())).await?.0)
+    /// An item that the caller may know of.
+    pub(crate) async fn locate(&self, target: &Target) -> Result<Known> {
+        Ok(self.look(Time::Short, target, |_, _| Ok(())).await?.0)
     }
 
     /// The content database that holds (or would hold) the target.
@@ -150,22 +179,21 @@ impl Session {
             .unwrap_or_else(crate::session::refusals::no_item))
     }
 
-    /// Asks for these rights, and makes the guard by which a transaction asks again: that the items are still there, and
-    /// that the caller still has the rights on them. All items are in the site collection of the first.
+    /// Makes the guard by which a transaction asks again: that the items are still there, and that the caller still has the
+    /// rights on them. All items are in the site collection of the first.
     ///
     /// # Errors
-    /// Those of [`Located::require`], for a right that the caller does not have even now.
-    pub(crate) fn guard<'a>(&self, needs: impl IntoIterator<Item = (&'a Located, Right)>) -> Result<Guard> {
+    /// Conflict with code `other_collection`.
+    pub(crate) fn guard<'a>(&self, items: impl IntoIterator<Item = &'a Permitted>) -> Result<Guard> {
         let (mut first, mut found) = (None, Vec::new());
-        for (located, right) in needs {
-            located.require(right)?;
-            if located.collection.id != first.get_or_insert(located).collection.id {
+        for item in items {
+            if item.collection.id != first.get_or_insert(item).collection.id {
                 return Err(
                     Error::conflict("the items are in different site collections").with_code("other_collection")
                 );
             }
-            let node = located.node();
-            found.push(Need { node: node.id, right, place: Some((node.parent_id, node.scope_id)) });
+            let node = item.node();
+            found.push(Need { node: node.id, right: item.right(), place: Some((node.parent_id, node.scope_id)) });
         }
         Ok(Guard { needs: found, ..self.undecided(first.ok_or_else(no_item)?) })
     }

@@ -7,6 +7,7 @@ use database::content::glance::{self, Glance};
 use model::{NodeKind, NodePath, Result};
 
 use crate::Session;
+use crate::session::known::Known;
 use crate::session::locate::Located;
 use crate::session::path_cache::PathKey;
 
@@ -44,11 +45,11 @@ impl Session {
 
 impl Seen {
     /// The document with its latest version, when that is what the caller sees there.
-    pub(crate) fn document(self) -> Option<(Located, database::content::version::VersionRow)> {
+    pub(crate) fn document(self) -> Option<(Known, database::content::version::VersionRow)> {
         let (mut located, version) = (self.folder, self.glance.version?);
         let item = self.glance.item.filter(|item| item.kind == NodeKind::Document)?;
         located.chain.push(item.into());
         let sees_it = located.may_know(located.node()) && located.visible_version(located.node()) == Some(version.id);
-        sees_it.then_some((located, version))
+        sees_it.then(|| (Known::of(located), version))
     }
 }

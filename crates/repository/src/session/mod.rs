@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod caller;
 pub(crate) mod guard;
 pub(crate) mod idempotency;
+pub(crate) mod known;
 pub(crate) mod locate;
 pub(crate) mod lookup;
 pub(crate) mod path_cache;

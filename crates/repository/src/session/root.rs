@@ -10,9 +10,11 @@ use database::content::event::{self, EventRow};
 use database::content::recycle::{self, RecycledRow};
 use database::content::{collection, node, share_link};
 use database::{Reader, Transaction};
-use model::{Id, Result};
+use model::{Id, Result, Right};
 
 use crate::Session;
+use crate::session::caller::Time;
+use crate::session::known::{Known, Permitted};
 use crate::session::locate::Located;
 use crate::session::refusals::no_item;
 
@@ -41,12 +43,12 @@ impl Session {
         collection: Id,
         f: impl FnOnce(&mut Reader<'_>, &Root) -> Result<T> + Send + 'static,
     ) -> Result<(Root, T)> {
-        let look = |reader: &mut Reader<'_>, located: &Located| {
-            let root = Root::of(located.clone())?;
+        let look = |reader: &mut Reader<'_>, known: &Known| {
+            let root = Root::of(known.unasked().clone())?;
             let found = f(reader, &root)?;
             Ok((root, found))
         };
-        Ok(self.inspect(&collection.into(), look).await?.1)
+        Ok(self.look(Time::Short, &collection.into(), look).await?.1)
     }
 }
 
@@ -57,6 +59,32 @@ impl Root {
 
     /// Identifier of the site collection, and of its root site.
     pub(crate) fn id(&self) -> Id {
+        self.0.collection.id
+    }
+
+    /// Asks whether the caller manages the site collection.
+    ///
+    /// # Errors
+    /// Those of [`Located::require`] for the right to manage sites.
+    pub(crate) fn managed(&self) -> Result<ManagedRoot> {
+        self.0.to(Right::ManageSite).map(ManagedRoot)
+    }
+}
+
+/// The root site of a site collection that the caller manages.
+#[derive(Clone)]
+pub(crate) struct ManagedRoot(Permitted);
+
+impl Deref for ManagedRoot {
+    type Target = Permitted;
+
+    fn deref(&self) -> &Permitted {
+        &self.0
+    }
+}
+
+impl ManagedRoot {
+    fn id(&self) -> Id {
         self.0.collection.id
     }
 

@@ -106,8 +106,7 @@ impl Session {
     /// Errors: `NotFound`; `Forbidden`.
     pub async fn content_faults(&self, target: &Target) -> Result<Vec<(Id, String)>> {
         let (_, faults) = self
-            .inspect(target, |reader, located| {
-                located.require(Right::View)?;
+            .view(target, |reader, located| {
                 let node = located.node();
                 let visible = located.visible_version(node);
                 let may_see_all = located.require(Right::ViewVersions).is_ok();

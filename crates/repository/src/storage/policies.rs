@@ -7,6 +7,7 @@ use database::configuration::{event, site_collection};
 use model::{Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
 
 use crate::farm::registry::Registry;
+use crate::session::locate::Located;
 use crate::storage::placement::Effective;
 use crate::{Session, Target};
 
@@ -102,7 +103,8 @@ impl Session {
         libraries.sort_unstable();
         for id in libraries {
             // A library that was deleted has no place any more; its policy goes with its next change.
-            if let Ok(library) = self.policy_library(&id.into()).await {
+            let library = self.locate(&id.into()).await.and_then(|known| policy_library(known.unasked()));
+            if let Ok(library) = library {
                 found.push(library);
             }
         }
@@ -122,8 +124,7 @@ impl Session {
     ///
     /// Errors: `NotFound`; `Forbidden`; `Invalid` for what is no library.
     pub async fn library_storage(&self, target: &Target) -> Result<StoragePolicy> {
-        self.locate(target).await?.require(Right::ManageLibraries)?;
-        let found = self.policy_library(target).await?;
+        let found = policy_library(&*self.locate(target).await?.to(Right::ManageLibraries)?)?;
         describe(&*self.registry().await?, &found)
     }
 
@@ -217,22 +218,21 @@ impl Session {
                 _ => Err(Error::not_found(format!("there is no site collection at \"{path}\""))),
             },
             PolicyTarget::SiteCollectionId(id) => registry.collection(*id).map(in_collection),
-            PolicyTarget::Library(target) => self.policy_library(target).await,
+            PolicyTarget::Library(target) => policy_library(self.locate(target).await?.unasked()),
         }
     }
+}
 
-    async fn policy_library(&self, target: &Target) -> Result<Found> {
-        let located = self.locate(target).await?;
-        located.require_kind(NodeKind::Library)?;
-        Ok(Found {
-            kind: "library",
-            id: located.node().id,
-            name: located.path(),
-            database: located.content.row.id,
-            collection: located.collection.id,
-            library: located.node().id,
-        })
-    }
+fn policy_library(located: &Located) -> Result<Found> {
+    located.require_kind(NodeKind::Library)?;
+    Ok(Found {
+        kind: "library",
+        id: located.node().id,
+        name: located.path(),
+        database: located.content.row.id,
+        collection: located.collection.id,
+        library: located.node().id,
+    })
 }
 
 fn in_database(id: Id, name: &str) -> Found {

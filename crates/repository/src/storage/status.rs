@@ -63,8 +63,7 @@ impl Session {
     /// Number of documents below an item and bytes of their latest versions; needs the right to manage the site, since it
     /// counts what the caller may not see too. Takes long for millions.
     pub async fn contents(&self, target: &Target) -> Result<(u64, u64)> {
-        let located = self.locate(target).await?;
-        located.require(Right::ManageSite)?;
+        let located = self.locate(target).await?.to(Right::ManageSite)?;
         let id = located.node().id;
         let (documents, bytes) = located.content.database.read_long(move |reader| tree::contents(reader, id)).await?;
         Ok((unsigned(documents), unsigned(bytes)))

@@ -41,15 +41,15 @@ async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
         let editor = repository.as_caller(repository.principal(editor).await.unwrap());
         for how in ["moved", "deleted", "left"] {
             let id = put(&admin, "Documents/open/a.txt").await;
-            let located = editor.locate(&id.into()).await.unwrap();
-            let guard = editor.guard([(&located, Right::Edit)]).unwrap();
+            let located = editor.locate(&id.into()).await.unwrap().to(Right::Edit).unwrap();
+            let guard = editor.guard([&located]).unwrap();
             let version = located.collection.tree_version;
             match how {
                 "moved" => drop(admin.move_to(&id.into(), &at("Documents/closed"), None).await.unwrap()),
                 "deleted" => drop(admin.delete(&id.into()).await.unwrap()),
                 _ => {}
             }
-            assert_eq!(admin.locate(&at("")).await.unwrap().collection.tree_version, version, "{how}");
+            assert_eq!(admin.locate(&at("")).await.unwrap().unasked().collection.tree_version, version, "{how}");
             let held = guard.write(move |transaction, guard, _| guard.hold(transaction, id).map(drop)).await;
             assert_eq!(
                 held.map_err(|error| error.kind()),
@@ -60,11 +60,8 @@ async fn a_document_that_was_moved_or_deleted_is_decided_anew() {
         // Nor can a decision be had for an item on which the right is missing even now.
         let closed = admin.locate(&at("Documents/closed")).await.unwrap();
         let seen = editor.locate(&at("Documents/open")).await.unwrap();
-        assert_eq!(
-            editor.guard([(&seen, Right::ManageSite)]).err().map(|error| error.kind()),
-            Some(ErrorKind::Forbidden)
-        );
-        assert!(admin.guard([(&closed, Right::ManageSite)]).is_ok());
+        assert_eq!(seen.to(Right::ManageSite).err().map(|error| error.kind()), Some(ErrorKind::Forbidden));
+        assert!(closed.to(Right::ManageSite).is_ok());
         repository.close().await;
     }
 }

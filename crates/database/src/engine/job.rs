@@ -11,6 +11,7 @@ use model::{Error, Result};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use super::errors::closed;
 use super::session::{Reader, Transaction};
 
 /// What a closure returned.
@@ -84,11 +85,6 @@ pub(crate) async fn as_task<T: Send + 'static>(work: impl Future<Output = Result
     let mut task = JoinSet::new();
     task.spawn(work);
     task.join_next().await.and_then(std::result::Result::ok).unwrap_or_else(|| Err(closed()))
-}
-
-/// The error of everything that is asked of a database after it was closed.
-pub(crate) fn closed() -> Error {
-    Error::unavailable("the database was closed; the server is stopping").with_code("closed")
 }
 
 /// Runs a closure of a caller; a panic in it becomes an error.

@@ -45,3 +45,12 @@ impl Row<'_> {
         }
     }
 }
+
+/// Whether a scan goes on.
+pub(crate) enum Scan {
+    Next,
+    Stop,
+}
+
+/// What a scan does with each row.
+pub(crate) type Visit<'v> = dyn FnMut(&Row<'_>) -> Scan + 'v;

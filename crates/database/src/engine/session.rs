@@ -7,18 +7,9 @@ use std::ops::{Deref, DerefMut};
 
 use model::{Error, ErrorKind, Id, Result};
 
-use super::row::Row;
+use super::row::{Row, Scan};
 use super::{postgres, sqlite};
 use crate::{Sql, Value, dialect};
-
-/// Whether a scan goes on.
-pub(crate) enum Scan {
-    Next,
-    Stop,
-}
-
-/// What a scan does with each row.
-pub(crate) type Visit<'v> = dyn FnMut(&Row<'_>) -> Scan + 'v;
 
 pub(crate) enum Session<'c> {
     Sqlite(&'c mut sqlite::Connection),

@@ -3,9 +3,8 @@
 use model::Error;
 use tokio_postgres::error::SqlState;
 
-use crate::engine::DISK_ERROR;
 use crate::engine::at::At;
-use crate::engine::sqlite::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
+use crate::engine::errors::{DISK_ERROR, check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// What an error means to the transaction it happened in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,8 @@ use super::classify::{self, Failure, classify, outcome_unknown};
 use super::config::connect_limited;
 use super::value::Bound;
 use crate::engine::at::At;
-use crate::engine::row::{Inner, Row};
-use crate::engine::session::{Scan, Visit};
-use crate::engine::sqlite::wrong_count;
+use crate::engine::errors::wrong_count;
+use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
 
 /// Statements that wait to be sent together with another; bounds what waits in memory.

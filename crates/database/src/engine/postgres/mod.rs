@@ -23,9 +23,9 @@ pub(crate) use connection::Connection;
 pub(crate) use value::column;
 
 use super::alone::{self, Spare};
-use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, as_task, closed};
+use super::errors::{closed, overloaded};
+use super::job::{Kind, Read, ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::Metrics;
-use super::sqlite::overloaded;
 use super::{Alone, Engine, Options};
 use crate::migrate::Plan;
 use queue::{Job, Queue};

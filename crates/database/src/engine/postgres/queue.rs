@@ -7,8 +7,8 @@ use std::time::Duration;
 use model::Result;
 use tokio::sync::Semaphore;
 
-use crate::engine::job::{Read, Write, closed};
-use crate::engine::sqlite::overloaded;
+use crate::engine::errors::{closed, overloaded};
+use crate::engine::job::{Read, Write};
 
 /// A closure that waits for a connection.
 pub(super) enum Job {

@@ -6,7 +6,9 @@ use model::Error;
 use rusqlite::ffi;
 
 use crate::engine::at::At;
-use crate::engine::{BUSY, DAMAGED, DISK_ERROR, UNREADABLE};
+use crate::engine::errors::{
+    BUSY, DAMAGED, DISK_ERROR, UNREADABLE, check_violation, foreign_key_violation, not_null_violation, unique_violation,
+};
 
 /// Code of the error of a full disk.
 pub(super) const FULL: &str = "disk_full";
@@ -113,26 +115,6 @@ fn constraint(extended: i32) -> Error {
         }
         _ => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
     }
-}
-
-/// The same for both engines.
-pub(in crate::engine) fn unique_violation() -> Error {
-    Error::conflict("something with this key exists already").with_code("unique_violation")
-}
-
-pub(in crate::engine) fn foreign_key_violation() -> Error {
-    Error::conflict(
-        "the change refers to something that does not exist, or removes something that is still referred to",
-    )
-    .with_code("foreign_key_violation")
-}
-
-pub(in crate::engine) fn not_null_violation() -> Error {
-    Error::invalid("a value that is required is missing").with_code("not_null_violation")
-}
-
-pub(in crate::engine) fn check_violation() -> Error {
-    Error::invalid("a value is outside of what its column may hold").with_code("check_violation")
 }
 
 pub(super) fn full(path: &Path) -> Error {

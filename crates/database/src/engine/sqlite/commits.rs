@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use model::{Error, Result};
 use rusqlite::config::DbConfig;
 
-use super::connection::Connection;
 use crate::engine::at::At;
 
 /// Name and version of the format.
@@ -29,6 +28,8 @@ const CHECKSUMS: &str = "checksums\n";
 pub(super) struct Commits {
     // None where the file cannot be had; then nothing is compared.
     file: Option<File>,
+    /// The database.
+    path: PathBuf,
 }
 
 impl Commits {
@@ -37,32 +38,32 @@ impl Commits {
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place(path)).inspect_err(
                 |error| tracing::warn!(database = %path.display(), %error, "commits cannot be counted beside the database"),
             );
-        Self { file: opened.ok() }
+        Self { file: opened.ok(), path: path.to_owned() }
     }
 
     /// Compares the count with that of the database.
     ///
     /// # Errors
     /// Corrupt with code `changes_lost` when the database lacks commits.
-    pub(super) fn compare(&self, connection: &Connection) -> Result<()> {
+    pub(super) fn compare(&self, raw: &rusqlite::Connection) -> Result<()> {
         // First, since another process may commit meanwhile.
-        let Some(noted) = self.noted(connection.path()) else { return Ok(()) };
-        let counted = count(connection).map_err(|error| super::classify::classify(error, connection.path()))?;
+        let Some(noted) = self.noted() else { return Ok(()) };
+        let counted = count(raw).map_err(|error| super::classify::classify(error, &self.path))?;
         let lacking = noted.wrapping_sub(counted);
         if lacking.cast_signed() <= 0 {
             return Ok(());
         }
         // What is left of the log stays as it is, for whoever looks into it.
-        if let Err(error) = connection.raw().set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
-            tracing::warn!(database = %connection.path().display(), %error, "the log will be copied into the database");
+        if let Err(error) = raw.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+            tracing::warn!(database = %self.path.display(), %error, "the log will be copied into the database");
         }
-        Err(lost(connection.path(), lacking))
+        Err(lost(&self.path, lacking))
     }
 
     /// Raises the database's own count, inside of a transaction, and returns it.
-    pub(super) fn raise(connection: &Connection) -> rusqlite::Result<u32> {
-        let next = count(connection)?.wrapping_add(1);
-        connection.raw().pragma_update(None, "user_version", next.cast_signed())?;
+    pub(super) fn raise(raw: &rusqlite::Connection) -> rusqlite::Result<u32> {
+        let next = count(raw)?.wrapping_add(1);
+        raw.pragma_update(None, "user_version", next.cast_signed())?;
         Ok(next)
     }
 
@@ -77,38 +78,38 @@ impl Commits {
 
     /// Notes that the pages of the file have checksums, which a connection has found to be so. What cannot be noted is learned from
     /// the file's header alone.
-    pub(super) fn note_checksums(&self, connection: &Connection) {
+    pub(super) fn note_checksums(&self, raw: &rusqlite::Connection) {
         let write = |file: &File| -> io::Result<()> {
             // Writes the first line if it is missing: the note goes behind it.
             if file.metadata()?.len() < LENGTH as u64 {
-                let count = count(connection).map_err(io::Error::other)?;
+                let count = count(raw).map_err(io::Error::other)?;
                 file.write_all_at(line(count).as_bytes(), 0)?;
             }
             file.write_all_at(CHECKSUMS.as_bytes(), LENGTH as u64)?;
             file.sync_all()
         };
         if let Some(file) = &self.file
-            && !has_checksums(connection.path())
+            && !has_checksums(&self.path)
             && let Err(error) = write(file)
         {
-            tracing::warn!(database = %connection.path().display(), %error, "checksums could not be noted beside the database");
+            tracing::warn!(database = %self.path.display(), %error, "checksums could not be noted beside the database");
         }
     }
 
-    fn noted(&self, path: &Path) -> Option<u32> {
+    fn noted(&self) -> Option<u32> {
         let mut bytes = [0; LENGTH];
         match self.file.as_ref()?.read_exact_at(&mut bytes, 0) {
             Ok(()) => {}
             // It was just made.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return None,
             Err(error) => {
-                tracing::warn!(database = %path.display(), %error, "the count of commits beside the database cannot be read");
+                tracing::warn!(database = %self.path.display(), %error, "the count of commits beside the database cannot be read");
                 return None;
             }
         }
         let noted = parse(&bytes);
         if noted.is_none() {
-            tracing::warn!(database = %path.display(), "the count of commits beside the database is damaged, and begins again");
+            tracing::warn!(database = %self.path.display(), "the count of commits beside the database is damaged, and begins again");
         }
         noted
     }
@@ -138,8 +139,8 @@ fn place(path: &Path) -> PathBuf {
     place.into()
 }
 
-fn count(connection: &Connection) -> rusqlite::Result<u32> {
-    let counted = connection.raw().prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get::<_, i32>(0))?;
+fn count(raw: &rusqlite::Connection) -> rusqlite::Result<u32> {
+    let counted = raw.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get::<_, i32>(0))?;
     Ok(counted.cast_unsigned())
 }
 

@@ -1,4 +1,4 @@
-//! Owns one SQLite connection: its settings, its statement cache, and how values travel.
+//! Owns one SQLite connection: its settings and its statement cache.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,15 +9,14 @@ use std::time::Duration;
 
 use model::{Error, Result};
 use rusqlite::config::DbConfig;
-use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OpenFlags, Statement, ffi};
 use self_cell::self_cell;
 
 use super::checksum;
 use super::classify::classify;
-use crate::engine::row::{Inner, Row};
-use crate::engine::session::{Scan, Visit};
-use crate::value::Column;
+use super::value::Bound;
+use crate::engine::errors::wrong_count;
+use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
@@ -210,12 +209,6 @@ fn bind(statement: &mut Statement<'_>, params: &[Value<'_>], path: &Path) -> Res
     Ok(())
 }
 
-/// The same for both engines.
-pub(in crate::engine) fn wrong_count(given: usize) -> Error {
-    Error::invalid(format!("a statement was given {given} parameters, which is not what its text asks for"))
-        .with_code("parameter_count")
-}
-
 /// Counting its memory costs SQLite a lock around each allocation, which all connections share.
 fn without_statistics() {
     static ONCE: Once = Once::new();
@@ -252,49 +245,4 @@ fn configure(raw: &rusqlite::Connection, role: Role) -> rusqlite::Result<()> {
     raw.pragma_update(None, "wal_autocheckpoint", 0)?;
     raw.pragma_update(None, "trusted_schema", false)?;
     raw.pragma_update(None, "query_only", role == Role::Reader)
-}
-
-struct Bound<'v>(&'v Value<'v>);
-
-impl rusqlite::ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match self.0 {
-            Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
-            Value::Integer(v) => ToSqlOutput::Borrowed(ValueRef::Integer(*v)),
-            Value::Real(v) => ToSqlOutput::Borrowed(ValueRef::Real(*v)),
-            Value::Bool(v) => ToSqlOutput::Borrowed(ValueRef::Integer(i64::from(*v))),
-            Value::Text(v) => ToSqlOutput::Borrowed(ValueRef::Text(v.as_bytes())),
-            Value::Bytes(v) => ToSqlOutput::Borrowed(ValueRef::Blob(v)),
-            Value::Integers(v) => ToSqlOutput::Owned(rusqlite::types::Value::Text(as_json(v))),
-        })
-    }
-}
-
-fn as_json(integers: &[i64]) -> String {
-    let mut text = String::with_capacity(integers.len() * 20 + 2);
-    text.push('[');
-    for (i, integer) in integers.iter().enumerate() {
-        if i > 0 {
-            text.push(',');
-        }
-        text.push_str(&integer.to_string());
-    }
-    text.push(']');
-    text
-}
-
-/// Reads a column.
-pub(crate) fn column<'r>(row: &'r rusqlite::Row<'_>, index: usize) -> Result<Column<'r>> {
-    let value = row.get_ref(index).map_err(|e| {
-        Error::corrupt(format!("a result has no column {index}")).with_code("no_such_column").with_source(e)
-    })?;
-    Ok(match value {
-        ValueRef::Null => Column::Null,
-        ValueRef::Integer(v) => Column::Integer(v),
-        ValueRef::Real(v) => Column::Real(v),
-        ValueRef::Text(v) => {
-            Column::Text(std::str::from_utf8(v).map_err(|e| Error::corrupt("stored text is not UTF-8").with_source(e))?)
-        }
-        ValueRef::Blob(v) => Column::Bytes(v),
-    })
 }

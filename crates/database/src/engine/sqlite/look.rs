@@ -11,7 +11,7 @@ use rusqlite::ffi;
 
 use super::classify::{classify, damaged, unreadable};
 use super::connection::{Connection, Role};
-use crate::engine::Looked;
+use crate::engine::state::Looked;
 
 /// Steps of SQLite between two questions whether to go on.
 const STEPS: i32 = 20_000;

@@ -15,7 +15,7 @@ use model::Result;
 use rusqlite::ffi;
 
 use super::connection::{Connection, Role};
-use crate::engine::Mark;
+use crate::engine::state::Mark;
 
 /// Words of one copy of the header.
 const WORDS: usize = 12;

@@ -13,6 +13,7 @@ mod pool;
 mod reserve;
 mod snapshot;
 mod turn;
+mod value;
 mod writer;
 
 #[cfg(fuzzing)]
@@ -28,14 +29,13 @@ use model::{Error, Result};
 use tokio::sync::mpsc;
 
 pub use checksum::file::{PageSums, WrongPages};
-pub(in crate::engine) use classify::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
-pub(in crate::engine) use connection::wrong_count;
-pub(crate) use connection::{Connection, column};
-pub(in crate::engine) use pool::overloaded;
+pub(crate) use connection::Connection;
 pub use pool::runtime_threads;
 pub(in crate::engine) use snapshot::{rebuild_checksums, require_intact_pages, settle};
+pub(crate) use value::column;
 
-use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, as_task, closed};
+use super::errors::{closed, overloaded};
+use super::job::{ReadClosure, Returned, Write, WriteClosure, answered, as_task};
 use super::metrics::{FileMetrics, Metrics};
 use super::{Alone, Engine, Looked, Mark, Options};
 use crate::migrate::{self as steps, Plan};
@@ -125,12 +125,12 @@ impl Sqlite {
         let open = || {
             let mut connection = Connection::open(path, role, options.patience)?;
             let commits = Commits::open(path);
-            commits.compare(&connection)?;
+            commits.compare(connection.raw())?;
             let turn = Turn::open(path, options.patience);
             migrate::migrate(&mut connection, &turn, plan)?;
             snapshot::add_checksums(&mut connection, &turn, options.patience);
             if checksum::has(connection.raw()) {
-                commits.note_checksums(&connection);
+                commits.note_checksums(connection.raw());
             }
             Writer::open(path, options, (metrics.clone(), file.clone()), &full)
         };

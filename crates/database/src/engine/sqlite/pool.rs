@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::Result;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::attendant::Attendant;
 use super::classify::classify;
 use super::connection::{Connection, Role};
-use crate::engine::OVERLOADED;
-use crate::engine::job::{ReadClosure, Returned, caught, closed};
+use crate::engine::errors::{closed, overloaded};
+use crate::engine::job::{ReadClosure, Returned, caught};
 use crate::engine::metrics::FileMetrics;
 use crate::engine::session::{Reader, Session};
 
@@ -123,9 +123,4 @@ impl Pool {
         // A panic never happens while it is held; if it did, the list would still be whole.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The error of a transaction that found no place in time.
-pub(in crate::engine) fn overloaded() -> Error {
-    Error::exhausted("the database has more to do than it can; try again later").with_code(OVERLOADED)
 }

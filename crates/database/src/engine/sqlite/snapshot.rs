@@ -16,7 +16,7 @@ use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked, open_unchecked};
 use super::turn::Turn;
 use crate::engine::at::At;
-use crate::engine::{COPY_FAILED, WRONG_CHECKSUM};
+use crate::engine::errors::{COPY_FAILED, WRONG_CHECKSUM};
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn compact(path: &Arc<PathBuf>, patience: Duration) -> Result<()> {
     }
     write_anew(&mut connection, &turn).map_err(|error| classify(error, path))?;
     if checksum::has(connection.raw()) {
-        Commits::open(path).note_checksums(&connection);
+        Commits::open(path).note_checksums(connection.raw());
     }
     empty_log(&connection, patience);
     Ok(())

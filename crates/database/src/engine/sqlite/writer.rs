@@ -256,7 +256,7 @@ impl Writer {
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None));
         }
         let is_changed = self.connection.raw().total_changes() != self.changes;
-        let count = if is_changed { Some(Commits::raise(&self.connection)?) } else { None };
+        let count = if is_changed { Some(Commits::raise(self.connection.raw())?) } else { None };
         self.connection.control("COMMIT")?;
         if let Some(count) = count {
             self.commits.note(count);

@@ -166,7 +166,7 @@ fn no_bit_of_the_header_turns_checksums_off() {
         connection.raw().execute("INSERT INTO a VALUES (?1)", [format!("{number} {}", "word ".repeat(60))]).unwrap();
     }
     let commits = Commits::open(&path);
-    commits.note_checksums(&connection);
+    commits.note_checksums(connection.raw());
     drop(connection);
     settle(&path).unwrap();
     let whole = std::fs::read(path.as_path()).unwrap();

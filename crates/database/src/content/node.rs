@@ -29,7 +29,6 @@ statements! {
     CHECK_OUT = "UPDATE node SET holder_id = $2, held_at = $3 WHERE id = $1";
     SET_WORKING = "UPDATE node SET working_id = $2 WHERE id = $1";
     RELEASE = "UPDATE node SET holder_id = NULL, held_at = NULL, working_id = NULL WHERE id = $1";
-    SET_OWNERSHIP = "UPDATE node SET created_at = $2, created_by = $3, modified_at = $4, modified_by = $5 WHERE id = $1";
     DELETE = "DELETE FROM node WHERE id = $1";
 }
 
@@ -238,16 +237,6 @@ pub fn set_working(transaction: &mut Transaction<'_>, id: Id, version: Option<Id
 /// Ends a check-out.
 pub fn release(transaction: &mut Transaction<'_>, id: Id) -> Result<()> {
     transaction.execute(RELEASE, &params![id]).map(drop)
-}
-
-/// Sets who created and changed an item, and when, as an import found it.
-pub fn set_ownership(
-    transaction: &mut Transaction<'_>,
-    id: Id,
-    created: (Timestamp, Id),
-    modified: (Timestamp, Id),
-) -> Result<()> {
-    transaction.execute(SET_OWNERSHIP, &params![id, created.0, created.1, modified.0, modified.1]).map(drop)
 }
 
 /// Removes an item's row for good.

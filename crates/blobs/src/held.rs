@@ -8,10 +8,10 @@ use model::{Digest, Error, Result};
 use crate::asked::Asked;
 use crate::locator::Locator;
 use crate::mark::{self, Marked, Owner};
+use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
     CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
-use crate::verification::{Outcome, Reporter};
 
 /// For so long after it was read the marker is believed.
 const BELIEVED: Duration = Duration::from_secs(5);

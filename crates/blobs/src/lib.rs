@@ -6,6 +6,7 @@
 //! This room knows nothing of content databases, documents, permissions or policies: a BLOB is a digest and its bytes.
 
 mod asked;
+mod blocking;
 mod cache;
 mod coding;
 mod directory;
@@ -17,6 +18,7 @@ mod locator;
 mod mark;
 mod metrics;
 mod object;
+mod outcome;
 mod probe;
 mod provider;
 mod reader;
@@ -34,11 +36,12 @@ pub use held::HANDED_OVER;
 pub use locator::{Locator, MAX_LOCATOR};
 pub use mark::{Owner, STORE_MARK};
 pub use object::{ObjectKind, ObjectNotes, ObjectOptions, ObjectSecrets, Patience, ServerSideEncryption};
+pub use outcome::{Checked, Outcome, Reporter};
 pub use probe::{ProbeReport, ProbeStep};
 pub use provider::{
     CompactLimits, CompactReport, Consent, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
 pub use reader::BlobReader;
 pub use store::BlobStore;
-pub use verification::{Checked, Outcome, Reporter, Verification};
+pub use verification::Verification;
 pub use writer::BlobWriter;

@@ -66,8 +66,24 @@ struct Probe<'a> {
     made: Vec<Digest>,
 }
 
+impl BlobStore {
+    /// Tries out everything that a store must be able to do, with random bytes of its own that it removes again; BLOBs of others are
+    /// not touched. Never fails itself: the report holds the first error.
+    pub async fn test(&self) -> ProbeReport {
+        probe(self).await
+    }
+
+    /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.
+    /// None when `other` does not answer within ten seconds.
+    ///
+    /// Errors: what goes wrong here.
+    pub async fn leads_to(&self, other: &Self) -> Result<Option<bool>> {
+        leads_to(self, other).await
+    }
+}
+
 /// Probes a store with bytes that nobody else has, so that no BLOB of anybody is touched.
-pub async fn probe(store: &BlobStore) -> ProbeReport {
+async fn probe(store: &BlobStore) -> ProbeReport {
     let mut probe = Probe { store, report: ProbeReport::default(), made: Vec::new() };
     if let Err((what, error)) = probe.run().await {
         for digest in probe.made {
@@ -125,7 +141,7 @@ impl Probe<'_> {
 /// [`PATIENCE`] or at all.
 ///
 /// Errors: what goes wrong in `store`.
-pub async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
+async fn leads_to(store: &BlobStore, other: &BlobStore) -> Result<Option<bool>> {
     let bytes = random(TOKEN)?;
     let digest = digest_of(&bytes);
     store.put(digest, bytes).await?;

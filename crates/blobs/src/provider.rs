@@ -10,7 +10,7 @@ use futures_util::stream::{self, StreamExt};
 use model::{Digest, Error, Result, Timestamp};
 
 use crate::locator::Locator;
-use crate::verification::{Checked, Outcome, Reporter};
+use crate::outcome::{Checked, Outcome, Reporter};
 
 /// Deletions that a store is asked for at once, where each is asked for by itself.
 const DELETED_AT_ONCE: usize = 16;

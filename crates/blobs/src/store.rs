@@ -12,10 +12,10 @@ use crate::locator::Locator;
 use crate::mark::Owner;
 use crate::metrics::Metrics;
 use crate::object::{ObjectOptions, ObjectProvider, ObjectSecrets};
-use crate::probe::ProbeReport;
+use crate::outcome::Outcome;
 use crate::provider::{CompactLimits, CompactReport, Consent, Entry, Page, Provider, Stored, Usage, Whole};
 use crate::reader::BlobReader;
-use crate::verification::{Outcome, Verification};
+use crate::verification::Verification;
 use crate::writer::BlobWriter;
 
 /// A BLOB store. Cheap to clone; all clones are one store.
@@ -142,12 +142,6 @@ impl BlobStore {
         self.provider.compact(limits).await
     }
 
-    /// Tries out everything that a store must be able to do, with random bytes of its own that it removes again; BLOBs of others are
-    /// not touched. Never fails itself: the report holds the first error.
-    pub async fn test(&self) -> ProbeReport {
-        crate::probe::probe(self).await
-    }
-
     /// Whether its owner may write to it.
     ///
     /// Errors: `Unavailable` with code `store_taken_over` when another restoration of the farm holds it; why it does not answer.
@@ -161,14 +155,6 @@ impl BlobStore {
     /// Errors: why the store does not answer.
     pub async fn hand_over(&self, holder: Option<String>) -> Result<Option<String>> {
         self.provider.hand_over(holder).await
-    }
-
-    /// Whether `other` is this store by another name or address: writes random bytes here, looks for them there, and removes them.
-    /// None when `other` does not answer within ten seconds.
-    ///
-    /// Errors: what goes wrong here.
-    pub async fn leads_to(&self, other: &Self) -> Result<Option<bool>> {
-        crate::probe::leads_to(self, other).await
     }
 
     /// Finishes what waits and lets go of everything. Later writes fail. A store that is dropped instead is tidied up by

@@ -10,13 +10,23 @@ use std::time::SystemTime;
 
 use model::{Digest, Result};
 
-use super::CacheOptions;
 use crate::directory::{Coding, LargeFile, failed};
 
 /// Files that are being written begin with this.
 const UNFINISHED: &str = "unfinished-";
 /// Copies that were announced are looked through for those that have ended when there are so many.
 const ANNOUNCED: usize = 1024;
+
+/// Where a cache lies and how big it may become.
+#[derive(Clone, Debug)]
+pub struct CacheOptions {
+    /// A directory of its own, for one process; created when it is absent.
+    pub path: PathBuf,
+    /// All files together have at most this many bytes.
+    pub bytes: u64,
+    /// Larger BLOBs are not kept.
+    pub largest: u64,
+}
 
 /// A directory of BLOBs, one file each, named by its digest below the first two digits.
 pub struct CacheFiles {

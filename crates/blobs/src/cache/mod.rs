@@ -7,31 +7,21 @@
 mod files;
 mod filling;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use model::{Digest, ErrorKind, Result};
 
 pub(crate) use self::files::CacheFiles;
+pub use self::files::CacheOptions;
 use self::filling::FillingSource;
+use crate::blocking::blocking;
 use crate::directory::LargeSource;
 use crate::locator::Locator;
+use crate::outcome::{Outcome, Reporter};
 use crate::provider::{
     CompactLimits, CompactReport, Entry, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
-use crate::verification::{Outcome, Reporter};
-
-/// Where a cache lies and how big it may become.
-#[derive(Clone, Debug)]
-pub struct CacheOptions {
-    /// A directory of its own, for one process; created when it is absent.
-    pub path: PathBuf,
-    /// All files together have at most this many bytes.
-    pub bytes: u64,
-    /// Larger BLOBs are not kept.
-    pub largest: u64,
-}
 
 /// A provider with a cache in front. Keeps what is read from begin to end; drops what was not read for the longest time first. What another
 /// process deletes from the store may still be read here until it is dropped.
@@ -43,13 +33,13 @@ pub struct CachedProvider {
 impl CachedProvider {
     /// Opens the cache, with what earlier processes left in it.
     pub async fn open(inner: Arc<dyn Provider>, options: CacheOptions) -> Result<Self> {
-        let files = crate::directory::blocking(move || CacheFiles::open(options)).await?;
+        let files = blocking(move || CacheFiles::open(options)).await?;
         Ok(Self { inner, files: Arc::new(files) })
     }
 
     async fn find(&self, digest: Digest, size: u64, locator: Option<Locator>) -> Result<Box<dyn Source>> {
         let files = self.files.clone();
-        let cached = crate::directory::blocking(move || Ok(files.find(&digest, size))).await?;
+        let cached = blocking(move || Ok(files.find(&digest, size))).await?;
         if let Some(file) = cached {
             metrics::counter!("strongroom_blob_cache_hits_total").increment(1);
             let (inner, files) = (self.inner.clone(), self.files.clone());
@@ -99,7 +89,7 @@ impl Provider for CachedProvider {
                 files.deleted(&digest);
                 Ok(())
             };
-            crate::directory::blocking(forget).await
+            blocking(forget).await
         })
     }
 
@@ -164,7 +154,7 @@ impl CachedSource {
                         files.forget(&digest);
                         Ok(())
                     };
-                    crate::directory::blocking(forget).await?;
+                    blocking(forget).await?;
                 }
             }
         }

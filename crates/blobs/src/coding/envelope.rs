@@ -7,7 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use model::{Digest, Error, Result, Timestamp};
 
-use super::frames::{Cipher, decode_frame};
+use super::frames::{Cipher, Encoded, Frame, Sealing, decode_frame};
 use super::keys::{KEY_ID, SALT, StoreKey};
 use crate::directory::{u32_at, u64_at};
 
@@ -49,23 +49,6 @@ pub fn longest_object(size: u64, inline: u64) -> u64 {
     inline + size.div_ceil(CHUNK) * 32 + 4096
 }
 
-/// With what an object is encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealing {
-    pub key: [u8; KEY_ID],
-    pub salt: [u8; SALT],
-}
-
-/// One entry of a table: what is known of a chunk's stored form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// CRC-32 of the stored bytes.
-    pub sum: u32,
-    /// Their number.
-    pub length: u32,
-    pub compressed: bool,
-}
-
 /// How a BLOB's bytes are stored.
 #[derive(Debug)]
 pub struct Envelope {
@@ -83,22 +66,6 @@ pub struct Envelope {
     /// Where each frame begins, and where the last one ends; empty when not framed.
     starts: Vec<u64>,
     cipher: Option<Cipher>,
-}
-
-/// What an encoder knows when all bytes went through it.
-pub struct Encoded {
-    pub chunk: u64,
-    pub stored: u64,
-    pub framed: bool,
-    pub frames: Vec<Frame>,
-    pub sealing: Option<Sealing>,
-}
-
-impl Encoded {
-    /// Whether the frames one after another are the BLOB itself.
-    pub fn is_plain(&self) -> bool {
-        self.sealing.is_none() && !self.frames.iter().any(|frame| frame.compressed)
-    }
 }
 
 /// The first bytes of an object: header and table.

@@ -4,11 +4,43 @@ use bytes::Bytes;
 use model::{Error, Result};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-use super::envelope::{Encoded, Frame, Sealing};
-use super::keys::{SALT, StoreKey, fill_random};
+use super::keys::{KEY_ID, SALT, StoreKey, fill_random};
 
 /// After a chunk that did not shrink, this many are not tried.
 const GIVE_UP_FOR: u32 = 15;
+
+/// With what an object is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealing {
+    pub key: [u8; KEY_ID],
+    pub salt: [u8; SALT],
+}
+
+/// One entry of a table: what is known of a chunk's stored form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// CRC-32 of the stored bytes.
+    pub sum: u32,
+    /// Their number.
+    pub length: u32,
+    pub compressed: bool,
+}
+
+/// What an encoder knows when all bytes went through it.
+pub struct Encoded {
+    pub chunk: u64,
+    pub stored: u64,
+    pub framed: bool,
+    pub frames: Vec<Frame>,
+    pub sealing: Option<Sealing>,
+}
+
+impl Encoded {
+    /// Whether the frames one after another are the BLOB itself.
+    pub fn is_plain(&self) -> bool {
+        self.sealing.is_none() && !self.frames.iter().any(|frame| frame.compressed)
+    }
+}
 
 /// Encrypts the frames of one object. Its key belongs to this object alone, so that the number of a frame may be the nonce.
 pub struct Cipher(LessSafeKey);

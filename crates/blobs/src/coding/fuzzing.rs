@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use model::Digest;
 
-use super::envelope::{Sealing, authenticate};
+use super::envelope::authenticate;
+use super::frames::Sealing;
 use super::{Encoder, Envelope, HEAD, encode};
 use crate::directory::{u32_at, u64_at};
-use crate::fuzzing::{key, pieces};
+use crate::fuzzing::fixtures::{key, pieces};
 use crate::hasher::digest_of;
 
 const FRAMED: u32 = 1;

@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
-use model::{Digest, Error, Result};
+use model::{Digest, Error, ErrorKind, Result};
 
-use super::DirectoryOptions;
 use super::files::{read_up_to, unread};
+use super::options::DirectoryOptions;
 use super::record::u64_at;
 use crate::BlobHasher;
 use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEAD, StoreKey, chunk_for, encode};
@@ -160,7 +160,7 @@ pub fn has_digest(length: u64, digest: &Digest, mut read: impl FnMut(Range<u64>)
         let to = (at + (1 << 20)).min(length);
         match read(at..to) {
             Ok(bytes) => hasher.update(&bytes),
-            Err(error) if super::provider::is_damage(&error) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
             Err(error) => return Err(error),
         }
         at = to;

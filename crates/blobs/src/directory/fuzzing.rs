@@ -21,7 +21,7 @@ use super::scan::{self, Found, State};
 use super::{Coding, DirectoryOptions, deletions as log, recovery, verify};
 use crate::cache::{CacheFiles, CacheOptions};
 use crate::coding::{self, HEAD};
-use crate::fuzzing::{key, scratch};
+use crate::fuzzing::fixtures::{key, scratch};
 use crate::locator::Locator;
 use crate::mark::Owner;
 

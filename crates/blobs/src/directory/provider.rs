@@ -19,18 +19,20 @@ use super::hot::HotBlobs;
 use super::large::{self, LargeCache, LargeFile, LargeSource};
 use super::layout::Layout;
 use super::nursery::Nursery;
+use super::options::DirectoryOptions;
 use super::place::Place;
 use super::reading::{RecordSource, holds, wrong_size};
 use super::record::{ChunkSums, Extent};
 use super::segment::Segment;
 use super::upload::{LargeUpload, check_space};
-use super::{DirectoryOptions, blocking, compaction, listing, recovery, verify};
+use super::{compaction, listing, recovery, verify};
+use crate::blocking::blocking;
 use crate::locator::Locator;
 use crate::mark::{Marked, Owner};
+use crate::outcome::Reporter;
 use crate::provider::{
     CompactLimits, CompactReport, Consent, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole,
 };
-use crate::verification::Reporter;
 
 /// The largest BLOB that may share a segment.
 const SEGMENT_LIMIT: u64 = 16 << 20;
@@ -488,9 +490,4 @@ fn has_digest(blob: &Whole) -> bool {
     let mut hasher = crate::BlobHasher::new();
     blob.pieces.iter().for_each(|piece| hasher.update(piece));
     hasher.finish() == blob.digest && blob.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>() == blob.size
-}
-
-/// Whether an error means that a BLOB is damaged rather than that something could not be asked.
-pub fn is_damage(error: &Error) -> bool {
-    error.kind() == ErrorKind::Corrupt
 }

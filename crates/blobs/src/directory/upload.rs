@@ -18,6 +18,7 @@ use super::large::{Footer, LargeCache};
 use super::layout::Layout;
 use super::place::Place;
 use super::record::ChunkSums;
+use crate::blocking::{blocking, interrupted};
 use crate::coding::Encoder;
 use crate::provider::{Pending, Stored, Upload};
 
@@ -127,7 +128,7 @@ impl LargeUpload {
         if let Some(task) = &mut self.task {
             let done = task.await;
             self.task = None;
-            self.progress = Some(done.map_err(super::interrupted)??);
+            self.progress = Some(done.map_err(interrupted)??);
         }
         let gone = || Error::unavailable("an earlier part of this upload could not be stored; upload it again");
         self.progress.take().ok_or_else(gone)
@@ -135,7 +136,7 @@ impl LargeUpload {
 
     async fn complete(mut self: Box<Self>, digest: Digest, size: u64) -> Result<Stored> {
         let progress = self.settled().await?;
-        super::blocking(move || progress.complete(&self.target, &self.gathered, digest, size)).await
+        blocking(move || progress.complete(&self.target, &self.gathered, digest, size)).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
-use model::{Digest, Result};
+use model::{Digest, ErrorKind, Result};
 
 use super::catalog::Catalog;
 use super::coded::{self, Coding};
@@ -14,12 +14,11 @@ use super::files::{is_gone, is_unreadable, read_up_to, unread};
 use super::growing::head;
 use super::index::Slot;
 use super::large::LargeFile;
-use super::provider::is_damage;
 use super::record::{BLOCK, HEADER, RecordHeader, span};
 use super::scan::{self, Found, State};
 use super::segment::Segment;
 use crate::BlobHasher;
-use crate::verification::{Checked, Outcome, Reporter};
+use crate::outcome::{Checked, Outcome, Reporter};
 
 /// Reports every record of every segment and every large file. Blocks.
 pub fn verify(catalog: &Catalog, reporter: &Reporter) -> Result<()> {
@@ -54,7 +53,7 @@ pub fn look_over(catalog: &Catalog) -> Result<Vec<String>> {
     for segment in catalog.segments().into_iter().filter(|segment| segment.sealed().is_some()) {
         match look_over_segment(&segment, &mut places) {
             // Compacted away meanwhile; or its BLOBs say that it cannot be read.
-            Err(error) if is_damage(&error) || is_gone(segment.path()) => {}
+            Err(error) if error.kind() == ErrorKind::Corrupt || is_gone(segment.path()) => {}
             done => done?,
         }
     }
@@ -173,7 +172,7 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
     let large = match LargeFile::open(path, digest, coding) {
         Ok(Some(large)) => large,
         Ok(None) => return Ok(None),
-        Err(error) if is_damage(&error) => {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
             let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
             return Ok(Some((size, damaged(error.message()))));
         }
@@ -185,7 +184,9 @@ fn look_at_large(path: &Path, digest: &Digest, coding: &Coding) -> Result<Option
         false => {
             let file = File::open(path).map_err(|e| unread("open", path, e));
             match file.and_then(|file| has_digest(&file, path, 0, length, digest)) {
-                Err(error) if is_damage(&error) => return Ok(Some((length, damaged(error.message())))),
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    return Ok(Some((length, damaged(error.message()))));
+                }
                 done => done?,
             }
         }
@@ -203,7 +204,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
     let (from, digest, length) = (header.offset + HEADER as u64, &header.digest, header.extent.length());
     if !header.extent.is_encoded() {
         return match has_digest(file, path, from, length, digest) {
-            Err(error) if is_damage(&error) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
             done => done,
         };
     }
@@ -217,7 +218,7 @@ fn record_has_digest(file: &File, path: &Path, header: &RecordHeader, coding: &C
     }
     match coding.open_record(&Bytes::from(bytes), digest, length) {
         Ok(framed) => coded::has_digest(length, digest, |range| framed.content(range)),
-        Err(error) if is_damage(&error) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use model::{Error, ErrorKind, Result};
 use tokio::time::timeout;
 
-use super::provider::Store;
+use super::bucket::Bucket;
+use super::names::Names;
 use crate::asked::Asked;
 use crate::mark::{self, Owner};
 
@@ -30,34 +31,32 @@ impl Gate {
     pub fn new(owner: &Owner, create: bool) -> Self {
         Self { owner: owner.clone(), create, asked: Asked::new(None, PAUSE) }
     }
-}
 
-impl Store {
     /// Makes sure, once, that the place is a store of this farm.
     ///
     /// Errors: `Conflict` when it belongs to another farm or holds something else; `Unavailable` when it does not answer within ten
     /// seconds, and with code `store_absent` when it holds nothing and is not to become a store.
-    pub async fn ready(&self) -> Result<()> {
-        self.gate.asked.settle(|| self.claim_in_time()).await
+    pub async fn ready(&self, bucket: &Bucket, names: &Names) -> Result<()> {
+        self.asked.settle(|| self.claim_in_time(bucket, names)).await
     }
 
-    async fn claim_in_time(&self) -> Result<()> {
-        timeout(PATIENCE, self.claim()).await.unwrap_or_else(|_| {
+    async fn claim_in_time(&self, bucket: &Bucket, names: &Names) -> Result<()> {
+        timeout(PATIENCE, self.claim(bucket, names)).await.unwrap_or_else(|_| {
             Err(Error::unavailable(format!(
                 "{} gave no answer within {} seconds; try again later",
-                self.bucket.label(),
+                bucket.label(),
                 PATIENCE.as_secs()
             )))
         })
     }
 
-    async fn claim(&self) -> Result<()> {
-        let (marker, label) = (self.names.marker(), self.bucket.label());
-        let mut found = self.bucket.get(&marker, MARKER_LIMIT).await?;
+    async fn claim(&self, bucket: &Bucket, names: &Names) -> Result<()> {
+        let (marker, label) = (names.marker(), bucket.label());
+        let mut found = bucket.get(&marker, MARKER_LIMIT).await?;
         if found.is_none() {
-            let first = self.bucket.list(self.names.root(), None, 1, None).await?.objects.into_iter().next();
+            let first = bucket.list(names.root(), None, 1, None).await?.objects.into_iter().next();
             if let Some(first) = first.filter(|first| first.key != marker) {
-                let blobs = first.key.starts_with(&self.names.blobs());
+                let blobs = first.key.starts_with(&names.blobs());
                 let text = match blobs {
                     true => format!("{label} holds BLOBs but its marker {marker} is missing: restore that object"),
                     false => format!("{label} holds {}, which is no BLOB store's: choose another prefix", first.key),
@@ -65,53 +64,53 @@ impl Store {
                 let kind = if blobs { ErrorKind::Corrupt } else { ErrorKind::Conflict };
                 return Err(Error::new(kind, text).with_code("not_a_blob_store"));
             }
-            if !self.gate.create {
-                return Err(self.absent());
+            if !self.create {
+                return Err(absent(bucket));
             }
-            let text = mark::text("docs/formats/object-store.md", &self.gate.owner);
-            if self.bucket.create(&marker, &[Bytes::from(text)]).await? {
+            let text = mark::text("docs/formats/object-store.md", &self.owner);
+            if bucket.create(&marker, &[Bytes::from(text)]).await? {
                 return Ok(());
             }
-            found = self.bucket.get(&marker, MARKER_LIMIT).await?;
+            found = bucket.get(&marker, MARKER_LIMIT).await?;
         }
         let Some(found) = found else {
             return Err(Error::unavailable(format!("{marker} in {label} is there and is not: try again")));
         };
-        self.check_mark(&found).map(drop)
+        self.check_mark(bucket, names, &found).map(drop)
     }
 
     /// The text of the marker, where it is this farm's.
-    fn check_mark(&self, found: &Bytes) -> Result<String> {
+    fn check_mark(&self, bucket: &Bucket, names: &Names, found: &Bytes) -> Result<String> {
         let text = String::from_utf8_lossy(found).into_owned();
-        mark::check(&text, &self.names.marker(), self.bucket.label(), &self.gate.owner, mark::FORMAT)?;
+        mark::check(&text, &names.marker(), bucket.label(), &self.owner, mark::FORMAT)?;
         Ok(text)
     }
 
-    pub async fn mark(&self) -> Result<String> {
-        self.ready().await?;
-        match self.bucket.get(&self.names.marker(), MARKER_LIMIT).await? {
-            Some(found) => self.check_mark(&found),
-            None => Err(self.absent()),
+    pub async fn mark(&self, bucket: &Bucket, names: &Names) -> Result<String> {
+        self.ready(bucket, names).await?;
+        match bucket.get(&names.marker(), MARKER_LIMIT).await? {
+            Some(found) => self.check_mark(bucket, names, &found),
+            None => Err(absent(bucket)),
         }
     }
 
     /// Writes another holder into the marker; answers with the one before.
-    pub async fn set_holder(&self, holder: Option<String>) -> Result<Option<String>> {
-        let text = self.mark().await?;
+    pub async fn set_holder(&self, bucket: &Bucket, names: &Names, holder: Option<String>) -> Result<Option<String>> {
+        let text = self.mark(bucket, names).await?;
         let before = mark::holder(&text);
         if before != holder {
             let text = mark::with_holder(&text, holder.as_deref());
-            self.bucket.replace(&self.names.marker(), &[Bytes::from(text)]).await?;
+            bucket.replace(&names.marker(), &[Bytes::from(text)]).await?;
         }
         Ok(before)
     }
+}
 
-    fn absent(&self) -> Error {
-        let text = format!(
-            "{} holds no BLOB store: it is another bucket than the one that was added, or was emptied. If what it held is lost for good, make \
-             the store anew",
-            self.bucket.label()
-        );
-        Error::unavailable(text).with_code("store_absent")
-    }
+fn absent(bucket: &Bucket) -> Error {
+    let text = format!(
+        "{} holds no BLOB store: it is another bucket than the one that was added, or was emptied. If what it held is lost for good, make \
+         the store anew",
+        bucket.label()
+    );
+    Error::unavailable(text).with_code("store_absent")
 }

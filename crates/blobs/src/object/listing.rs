@@ -8,10 +8,10 @@ use model::{Digest, Result};
 use super::bucket::{Bucket, Listed};
 use super::names::stored_at;
 use super::opening::Opened;
-use super::provider::Store;
 use super::reading::LargeSource;
+use super::store::Store;
+use crate::outcome::{Checked, Outcome, Reporter};
 use crate::provider::{Entry, Page, Source, Usage, reread};
-use crate::verification::{Checked, Outcome, Reporter};
 
 /// BLOBs that are verified at once.
 const VERIFIED_AT_ONCE: usize = 4;

@@ -25,6 +25,7 @@ mod options;
 mod provider;
 mod reading;
 mod silence;
+mod store;
 mod sweeping;
 mod upload;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
-use super::provider::{INLINE, Store, blocking};
+use super::store::{INLINE, Store};
+use crate::blocking::blocking;
 use crate::coding::{Envelope, is_enveloped, longest_object};
 
 /// From this length on, digests are computed on the blocking pool.

@@ -1,50 +1,27 @@
 //! The provider's face: storing, and passing on what other modules do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
-use tokio::sync::Semaphore;
 
-use super::bucket::Bucket;
 use super::gate::Gate;
-use super::names::Names;
 use super::opening::Opened;
 use super::options::{ObjectOptions, ObjectSecrets};
 use super::reading::{LargeSource, WholeSource};
+use super::store::Store;
 use super::upload::ObjectUpload;
 use super::{listing, sweeping};
-use crate::coding::{CHUNK, Encoder, StoreKey, encode, is_enveloped};
+use crate::blocking::blocking;
+use crate::coding::{CHUNK, Encoder, encode, is_enveloped};
 use crate::locator::Locator;
 use crate::mark::{Marked, Owner};
+use crate::outcome::Reporter;
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
-use crate::verification::Reporter;
-
-/// No BLOB above this many bytes becomes one object with its own key, whatever the options say.
-pub const INLINE: u64 = 16 << 20;
-/// Parts of all uploads together that are on their way at once have this many MiB; a longer part goes alone.
-pub const SENDING: u32 = 128;
-/// Pieces of all readers together that are read ahead have this many MiB.
-const AHEAD: usize = 128;
 
 /// A store in a bucket.
 pub struct ObjectProvider(Arc<Store>);
-
-/// What all parts of the provider share.
-pub struct Store {
-    pub bucket: Bucket,
-    pub names: Names,
-    pub keys: Vec<StoreKey>,
-    pub options: ObjectOptions,
-    /// MiB of parts that may still be sent.
-    pub sending: Arc<Semaphore>,
-    /// MiB that may still be read ahead.
-    pub ahead: Arc<Semaphore>,
-    closed: AtomicBool,
-    pub gate: Gate,
-}
 
 impl ObjectProvider {
     /// Opens the store for `owner`; an empty place becomes one.
@@ -64,43 +41,11 @@ impl ObjectProvider {
     }
 
     fn new(options: &ObjectOptions, secrets: &ObjectSecrets, gate: Gate) -> Result<Self> {
-        let store = Store {
-            bucket: Bucket::new(options, secrets)?,
-            names: Names::new(&options.prefix),
-            keys: secrets.encryption_keys.clone(),
-            options: options.clone(),
-            sending: Arc::new(Semaphore::new(SENDING as usize)),
-            ahead: Arc::new(Semaphore::new(AHEAD)),
-            closed: AtomicBool::new(false),
-            gate,
-        };
-        Ok(Self(Arc::new(store)))
+        Store::new(options, secrets, gate).map(|store| Self(Arc::new(store)))
     }
 }
 
 impl Store {
-    /// What every change begins with.
-    pub async fn writable(&self) -> Result<()> {
-        match self.closed.load(Ordering::Acquire) {
-            true => Err(Error::unavailable("the BLOB store is closed")),
-            false => self.ready().await,
-        }
-    }
-
-    pub fn newest_key(&self) -> Option<&StoreKey> {
-        self.keys.first()
-    }
-
-    pub fn orphan_window(&self) -> Duration {
-        Duration::from_secs(self.options.orphan_seconds)
-    }
-
-    /// What an upload answers.
-    pub fn stored(&self, digest: Digest, size: u64, existed: bool) -> Stored {
-        // The key of a BLOB follows from its digest and size: there is nothing to remember.
-        Stored { digest, size, locator: Locator::from_slice(&[1]), existed }
-    }
-
     async fn put(self: &Arc<Self>, blob: Whole) -> Result<Stored> {
         self.writable().await?;
         let Whole { digest, size, pieces } = blob;
@@ -158,25 +103,6 @@ impl Store {
             Ok(out)
         })
         .await
-    }
-
-    /// Whether a BLOB that is there has all its bytes. `NotFound` when it is not there.
-    pub async fn is_intact(self: &Arc<Self>, digest: Digest, size: u64) -> Result<bool> {
-        let mut source = match self.open(digest, size).await {
-            Ok(Opened::Whole(_)) => return Ok(true),
-            Ok(Opened::Large(envelope)) => LargeSource::new(self.clone(), envelope),
-            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        let mut at = 0;
-        while at < size {
-            match source.read(at, CHUNK as usize).await {
-                Ok(bytes) => at += bytes.len() as u64,
-                Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -257,10 +183,4 @@ impl Provider for ObjectProvider {
         self.0.closed.store(true, Ordering::Release);
         Box::pin(async { Ok(()) })
     }
-}
-
-/// Runs work that takes the processor for a while on the blocking pool.
-pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::unavailable("the BLOB store was interrupted").with_source(error))?
 }

@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Error, ErrorKind, Result};
+use model::{Digest, Error, ErrorKind, Result};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::opening::Opened;
-use super::provider::{Store, blocking};
-use crate::coding::Envelope;
+use super::store::Store;
+use crate::blocking::blocking;
+use crate::coding::{CHUNK, Envelope};
 use crate::provider::{Pending, Source};
 
 /// The pieces of a steady reader grow to this many bytes.
@@ -173,5 +174,26 @@ impl Source for LargeSource {
                 None => self.advance(offset, limit).await,
             }
         })
+    }
+}
+
+impl Store {
+    /// Whether a BLOB that is there has all its bytes. `NotFound` when it is not there.
+    pub async fn is_intact(self: &Arc<Self>, digest: Digest, size: u64) -> Result<bool> {
+        let mut source = match self.open(digest, size).await {
+            Ok(Opened::Whole(_)) => return Ok(true),
+            Ok(Opened::Large(envelope)) => LargeSource::new(self.clone(), envelope),
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let mut at = 0;
+        while at < size {
+            match source.read(at, CHUNK as usize).await {
+                Ok(bytes) => at += bytes.len() as u64,
+                Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
     }
 }

@@ -7,7 +7,7 @@ use model::{Digest, Error, ErrorKind, Result, Timestamp};
 
 use super::bucket::Listed;
 use super::listing::Walk;
-use super::provider::Store;
+use super::store::Store;
 use crate::coding::DataId;
 use crate::coding::{HEAD, is_enveloped, peek};
 use crate::provider::CompactReport;

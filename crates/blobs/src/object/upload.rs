@@ -9,7 +9,8 @@ use object_store::multipart::PartId;
 use tokio::task::JoinSet;
 
 use super::opening::Opened;
-use super::provider::{SENDING, Store, blocking};
+use super::store::{SENDING, Store};
+use crate::blocking::blocking;
 use crate::coding::DataId;
 use crate::coding::Encoder;
 use crate::coding::fill_random;

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use model::{Digest, Error, ErrorKind, Result};
 
 use crate::locator::Locator;
+use crate::outcome::Reporter;
 use crate::provider::{CompactLimits, CompactReport, Page, Pending, Provider, Source, Stored, Upload, Usage, Whole};
-use crate::verification::Reporter;
 
 /// What can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,36 +3,14 @@
 //! What is stored has checksums, which hardly any changed input fits. So the first byte of an input says which of them
 //! are put right before it is read. Exists only when built with `--cfg fuzzing`; `fuzz/run` says how to run it.
 
-use std::path::PathBuf;
+pub(crate) mod fixtures;
 
-use crate::coding::{Envelope, StoreKey};
 use crate::locator::Locator;
 use crate::mark::{self, Owner};
 
 pub use crate::coding::fuzzing::envelope;
 pub use crate::directory::fuzzing::{cache, deletions, index, large, segment};
 pub use crate::object::fuzzing::object_names;
-
-/// The key of what is encrypted.
-pub(crate) fn key() -> StoreKey {
-    StoreKey::from_bytes([7; 32])
-}
-
-/// A directory for files of this process.
-pub(crate) fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("strongroom-fuzz-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&path).expect("a scratch directory");
-    path
-}
-
-/// Bytes of a BLOB that are looked at.
-const MOST_CONTENT: u64 = 1 << 20;
-
-/// The ranges by which a BLOB is read, a frame or more at a time.
-pub(crate) fn pieces(envelope: &Envelope) -> impl Iterator<Item = std::ops::Range<u64>> {
-    let (step, end) = (envelope.chunk.min(100_000), envelope.content.min(MOST_CONTENT));
-    (0..end).step_by(step as usize).take(8).map(move |at| at..(at + step).min(end))
-}
 
 /// Markers of stores.
 pub fn store_mark(input: &[u8]) {

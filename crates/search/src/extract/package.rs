@@ -2,21 +2,19 @@
 //! number of bytes is unpacked for one document. Knows no format.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 
 use model::Result;
 use zip::ZipArchive;
 
-use super::unreadable;
+use super::content::unreadable;
+use super::meter::Meter;
 use super::xml::Part;
 
 /// Most parts of a document. An archive is refused for more before its table is read.
 const MOST_PARTS: u16 = 20_000;
 /// Most bytes that are unpacked of all parts of a document together.
 const MOST_UNPACKED: u64 = 64 << 20;
-/// Most bytes of one tag, text or comment: it lies in memory as a whole.
-const MOST_OF_A_PIECE: usize = 8 << 20;
-
 /// The parts of a document.
 pub struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
@@ -52,7 +50,7 @@ impl<'a> Package<'a> {
         match self.archive.by_name(name) {
             Ok(file) => {
                 let unpacked = BufReader::new(Box::new(file) as Box<dyn Read + '_>);
-                Ok(Some(Part::new(Meter { unpacked, left: &mut self.left, cut: &mut self.cut, piece: 0 })))
+                Ok(Some(Part::new(Meter::new(unpacked, &mut self.left, &mut self.cut))))
             }
             Err(zip::result::ZipError::FileNotFound) => Ok(None),
             Err(error) => Err(unreadable(error)),
@@ -62,52 +60,6 @@ impl<'a> Package<'a> {
     /// A part without which there is no document.
     pub fn required(&mut self, name: &str) -> Result<Part<'_>> {
         self.part(name)?.ok_or_else(|| unreadable(format!("its part {name} is missing")))
-    }
-}
-
-/// The bytes of a part, unpacked while they are read, as far as the document's allowance goes.
-pub struct Meter<'a> {
-    unpacked: BufReader<Box<dyn Read + 'a>>,
-    left: &'a mut u64,
-    cut: &'a mut bool,
-    piece: usize,
-}
-
-impl Meter<'_> {
-    /// Begins a new tag, text or comment.
-    pub fn begin_piece(&mut self) {
-        self.piece = 0;
-    }
-
-    /// Whether the part ended for us before its end.
-    pub fn is_cut(&self) -> bool {
-        *self.cut
-    }
-}
-
-impl Read for Meter<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl BufRead for Meter<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.piece > MOST_OF_A_PIECE {
-            return Err(io::Error::other("a tag or text in it is longer than 8 MB"));
-        }
-        let ready = self.unpacked.fill_buf()?;
-        let allowed = usize::try_from(*self.left).unwrap_or(usize::MAX).min(ready.len());
-        *self.cut |= allowed == 0 && !ready.is_empty();
-        Ok(&ready[..allowed])
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.unpacked.consume(count);
-        *self.left = self.left.saturating_sub(count as u64);
-        self.piece += count;
     }
 }
 

@@ -2,9 +2,17 @@
 
 use model::Result;
 
+use super::content::{Content, Extract};
 use super::package::Package;
 use super::xml::Piece;
-use super::{Content, Extract, MOST_CELLS, MOST_CHARS, MOST_COLUMNS, MOST_OF_A_TABLE, MOST_ROWS};
+
+/// Most rows and columns of a table, and characters of a cell.
+pub(super) const MOST_ROWS: usize = 201;
+pub(super) const MOST_COLUMNS: usize = 50;
+const MOST_CHARS: usize = 300;
+/// Most cells of a sheet that are looked at, and bytes of all that are shown.
+pub(super) const MOST_CELLS: usize = 500_000;
+const MOST_OF_A_TABLE: usize = 1 << 20;
 
 /// Rows as they come together.
 #[derive(Default)]

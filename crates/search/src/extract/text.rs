@@ -2,10 +2,13 @@
 
 use model::Result;
 
+use super::content::{Content, Extract};
 use super::package::Package;
 use super::xml::{Element, Part, Piece};
-use super::{Content, Extract, MOST_LINES, MOST_TEXT};
 
+/// Most lines of a text, and bytes of all of them.
+const MOST_LINES: usize = 2_000;
+const MOST_TEXT: usize = 256 << 10;
 /// Most spaces that one element stands for.
 const MOST_SPACES: usize = 100;
 

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use model::Result;
 use time::OffsetDateTime;
 
+use super::content::{Extract, unreadable};
 use super::package::Package;
-use super::sheet::{Rows, add};
+use super::sheet::{MOST_CELLS, MOST_COLUMNS, MOST_ROWS, Rows, add};
 use super::xml::Piece;
-use super::{Extract, MOST_CELLS, MOST_COLUMNS, MOST_ROWS, unreadable};
 
 /// Most styles of cells that are known.
 const MOST_STYLES: usize = 65_536;

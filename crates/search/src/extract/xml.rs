@@ -6,8 +6,8 @@ use model::Result;
 use quick_xml::events::{BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::package::Meter;
-use super::unreadable;
+use super::content::unreadable;
+use super::meter::Meter;
 
 /// Most attributes of an element that are looked at.
 const MOST_ATTRIBUTES: usize = 100;

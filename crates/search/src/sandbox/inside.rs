@@ -12,7 +12,8 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Lack, rules};
+use super::lack::Lack;
+use super::rules;
 use crate::extract::{Extract, Format, MOST_BYTES, extract};
 
 /// Words of the command: read a document from standard input; run another program; say what cannot be kept from a child.

@@ -7,12 +7,13 @@
 
 pub mod inside;
 mod keeper;
+mod lack;
 mod rules;
 mod turns;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::extract::{Extract, Format};
 use keeper::{Ended, Input, Order, Outcome};
+pub use lack::Lack;
 pub use turns::Turn;
 use turns::Turns;
 
@@ -72,32 +74,6 @@ pub struct Program {
     pub time: Duration,
     /// The most bytes of a file that it writes.
     pub file: u64,
-}
-
-/// What a child cannot be kept from on this system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
-    /// Opening files: there is no Landlock.
-    Files,
-    /// Calling the system: there are no seccomp filters.
-    Calls,
-    /// Sending signals to other processes of the user: Landlock is older than Linux 6.12.
-    Signals,
-}
-
-impl Lack {
-    /// The public word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Calls => "calls",
-            Self::Signals => "signals",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        [Self::Files, Self::Calls, Self::Signals].into_iter().find(|lack| lack.as_str() == word)
-    }
 }
 
 impl Document {
@@ -259,11 +235,6 @@ impl Sandbox {
         }
         Ok((outcome, kept))
     }
-}
-
-/// Where what is at this path really is; the path itself when nobody can tell.
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn too_long() -> Error {

@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompRule,
 };
 
-use super::{Lack, real};
+use super::lack::Lack;
 
 /// The newest rules of Landlock that are known here; older systems have fewer.
 const KNOWN: ABI = ABI::V9;
@@ -231,4 +231,9 @@ fn lacks_of(restricted: std::result::Result<RestrictionStatus, RulesetError>) ->
         Ok(LandlockStatus::Available { .. }) => vec![Lack::Signals],
         _ => vec![Lack::Files, Lack::Signals],
     }
+}
+
+/// Where what is at this path really is; the path itself when nobody can tell.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -4,9 +4,11 @@
 //! is there with the same size and time is not written again. Everything is reached by handles of directories without
 //! following links: nothing outside the destination is touched.
 
+mod context;
+mod file;
 mod versions;
 mod walk;
-mod write;
+mod writers;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,9 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use model::{Error, Result, Timestamp};
+use model::{Error, Result};
 use repository::{Item, Session, Target};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
+
+use context::{Context, ended};
 
 use crate::posix::Directory;
 use crate::progress::{Fault, Faults, Progress, Reason};
@@ -53,32 +57,6 @@ pub struct ExportSummary {
     pub bytes: u64,
     /// Items that were not taken, by reason.
     pub faults: BTreeMap<Reason, u64>,
-}
-
-/// What all parts of one export share.
-struct Context {
-    session: Session,
-    root: Directory,
-    progress: Arc<Progress>,
-    faults: Faults,
-    versions: bool,
-    written: AtomicU64,
-    unchanged: AtomicU64,
-    version_files: AtomicU64,
-    folders: AtomicU64,
-    bytes: AtomicU64,
-    /// Numbers of files that are being written.
-    part: AtomicU64,
-    /// Directories whose time is set when nothing is written into them any more.
-    times: Mutex<Vec<(PathBuf, Timestamp)>>,
-}
-
-/// A document that is to be written.
-struct Job {
-    directory: Arc<Directory>,
-    item: Item,
-    /// Whether the file is there already, so that only earlier versions may be missing.
-    present: bool,
 }
 
 /// Exports a library or folder. `on_fault` hears of each item that was not taken; the export goes on. When this returns,
@@ -149,7 +127,7 @@ fn open_destination(path: &std::path::Path) -> Result<Directory> {
 async fn run(context: &Arc<Context>, source: Item, count: bool) -> Result<()> {
     let (jobs, waiting) = mpsc::channel(WAITING);
     let waiting = Arc::new(AsyncMutex::new(waiting));
-    let writers = (0..AT_ONCE).map(|_| write::run(context.clone(), waiting.clone()));
+    let writers = (0..AT_ONCE).map(|_| writers::run(context.clone(), waiting.clone()));
     let counting = async {
         if count {
             let (documents, bytes) = context.session.contents(&source.id.into()).await?;
@@ -164,10 +142,6 @@ async fn run(context: &Arc<Context>, source: Item, count: bool) -> Result<()> {
         futures_util::future::try_join_all(writers),
     )?;
     Ok(())
-}
-
-fn ended(error: tokio::task::JoinError) -> Error {
-    Error::unavailable("a part of the export ended unexpectedly").with_source(error)
 }
 
 impl Context {

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use model::Result;
 use repository::{Target, Version, VersionChoice};
 
-use super::write::{put, refusal};
-use super::{Context, Job, ended};
+use super::context::{Context, Job, ended};
+use super::file::{put, refusal};
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 

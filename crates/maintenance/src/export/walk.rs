@@ -10,8 +10,9 @@ use repository::{Item, Sort};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::write::is_part;
-use super::{Context, Job, ended, versions};
+use super::context::{Context, Job, ended};
+use super::file::{cannot_name, is_part};
+use super::versions;
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 
@@ -138,11 +139,4 @@ fn compare(context: &Context, directory: &Arc<Directory>, documents: Vec<Item>) 
         }
     }
     jobs
-}
-
-/// Whether the file system says that it cannot take a name.
-pub(super) fn cannot_name(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{InvalidFilename, InvalidInput};
-    matches!(error.kind(), InvalidFilename | InvalidInput)
-        || error.raw_os_error() == Some(rustix::io::Errno::ILSEQ.raw_os_error())
 }

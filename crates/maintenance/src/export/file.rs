@@ -9,11 +9,10 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use model::{Error, ErrorKind, Result, Timestamp};
-use repository::{Content, VersionChoice};
-use tokio::sync::{Mutex, mpsc};
+use repository::Content;
+use tokio::sync::mpsc;
 
-use super::walk::cannot_name;
-use super::{Context, Job, ended, versions};
+use super::context::{Context, ended};
 use crate::posix::{Directory, set_modified};
 use crate::progress::{Fault, Reason};
 
@@ -26,44 +25,6 @@ const AHEAD: usize = 8;
 pub(super) fn is_part(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(PART.0.as_bytes()) && name.ends_with(PART.1.as_bytes())
-}
-
-/// Writes what comes until the walk has ended.
-pub(super) async fn run(context: Arc<Context>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) -> Result<()> {
-    loop {
-        let next = jobs.lock().await.recv().await;
-        let Some(job) = next else { return Ok(()) };
-        if !job.present {
-            document(&context, &job).await?;
-        }
-        if context.versions {
-            versions::write(&context, &job).await?;
-        }
-    }
-}
-
-async fn document(context: &Arc<Context>, job: &Job) -> Result<()> {
-    let opened = context.session.open(&job.item.id.into(), VersionChoice::Visible).await;
-    let written = match opened {
-        Ok(content) => {
-            let time = content.item.modified_at;
-            put(context, &job.directory, &job.item.name, content, time).await?
-        }
-        Err(error) => Err(refusal(&job.directory, &job.item.name, error)?),
-    };
-    context.progress.add_files(1);
-    match written {
-        Ok(bytes) => {
-            context.written.fetch_add(1, Ordering::Relaxed);
-            context.bytes.fetch_add(bytes, Ordering::Relaxed);
-            context.progress.add_bytes(bytes);
-        }
-        Err(fault) => {
-            context.faults.add(&fault);
-            context.progress.add_bytes(job.item.size);
-        }
-    }
-    Ok(())
 }
 
 /// Tells what is wrong with one document from a failure that ends the export.
@@ -163,4 +124,11 @@ fn fill(mut file: &File, pieces: &mut mpsc::Receiver<Result<Bytes, ()>>) -> io::
         length += piece.len() as u64;
     }
     Ok(length)
+}
+
+/// Whether the file system says that it cannot take a name.
+pub(super) fn cannot_name(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidFilename, InvalidInput};
+    matches!(error.kind(), InvalidFilename | InvalidInput)
+        || error.raw_os_error() == Some(rustix::io::Errno::ILSEQ.raw_os_error())
 }

@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::buffers::Buffers;
+use super::context::{Context, Job, SMALL};
 use super::read::read_whole;
-use super::{Context, Job, SMALL};
 use crate::posix::Status;
 use crate::progress::{Fault, Reason};
 

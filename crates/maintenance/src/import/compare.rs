@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use model::{Name, NodeKind, Result};
 use repository::{Item, Session, Sort};
 
-use super::Context;
+use super::context::Context;
 use super::owners::Grants;
 use crate::posix::{Directory, Kind, Status, entries};
 use crate::progress::{Fault, Reason};

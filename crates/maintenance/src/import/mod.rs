@@ -6,6 +6,7 @@
 mod batch;
 mod buffers;
 mod compare;
+mod context;
 mod mapping;
 mod owners;
 mod read;
@@ -13,30 +14,27 @@ mod scan;
 mod stream;
 mod walk;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Name, Result};
+use model::{Error, Result};
 use repository::{ImportFolder, Session, Target};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 pub use mapping::Mapping;
 
-use crate::posix::{Accounts, Directory, Status};
+use crate::posix::{Accounts, Directory};
 use crate::progress::{Fault, Faults, Progress, Reason};
 use buffers::Buffers;
-use owners::Owners;
+use context::{Context, Workers};
 
 /// Files that wait for a worker. Each may keep one directory open.
 const WAITING: usize = 64;
 /// Large files that are read at once.
 const STREAMS: usize = 2;
-/// Files up to this many bytes are read whole; several share a transaction.
-const SMALL: u64 = 1024 * 1024;
-
 /// What to import, and how.
 pub struct ImportOptions {
     /// The directory whose content is imported.
@@ -72,37 +70,6 @@ pub struct ImportSummary {
     pub unmapped_users: Vec<String>,
     /// Groups of the machine that may do something and are not in the mapping: they got no permission.
     pub unmapped_groups: Vec<String>,
-}
-
-/// What all parts of one import share.
-struct Context {
-    session: Session,
-    owners: Owners,
-    progress: Arc<Progress>,
-    faults: Faults,
-    dry_run: bool,
-    exclude: Option<Status>,
-    created: AtomicU64,
-    replaced: AtomicU64,
-    unchanged: AtomicU64,
-    folders: AtomicU64,
-    bytes: AtomicU64,
-    unmapped: Mutex<(BTreeSet<u32>, BTreeSet<u32>)>,
-    buffers: Buffers,
-}
-
-/// A file that is to be stored.
-struct Job {
-    directory: Arc<Directory>,
-    name: Name,
-    size: u64,
-    folder: ImportFolder,
-}
-
-/// Where the walk sends what it found.
-struct Workers {
-    small: mpsc::Sender<Job>,
-    large: mpsc::Sender<Job>,
 }
 
 /// Imports a tree. `on_fault` hears of each item that was not taken; the import goes on.
@@ -187,33 +154,5 @@ impl Context {
             unmapped_users: unmapped.0.iter().map(|number| accounts.user_name(*number)).collect(),
             unmapped_groups: unmapped.1.iter().map(|number| accounts.group_name(*number)).collect(),
         }
-    }
-
-    /// Notes a file that was not taken; `size` is what it counts for in the progress.
-    fn refuse_file(&self, fault: &Fault, size: u64) {
-        self.faults.add(fault);
-        self.progress.add_files(1);
-        self.progress.add_bytes(size);
-    }
-
-    /// Who owns in the farm what belongs to a user of the machine.
-    fn owner(&self, user: u32) -> Id {
-        self.owners.user(user).unwrap_or_else(|| {
-            if self.owners.is_mapped() {
-                self.unmapped.lock().unwrap_or_else(PoisonError::into_inner).0.insert(user);
-            }
-            self.owners.default_owner()
-        })
-    }
-
-    fn note_unmapped_group(&self, group: u32) {
-        self.unmapped.lock().unwrap_or_else(PoisonError::into_inner).1.insert(group);
-    }
-}
-
-impl Workers {
-    async fn send(&self, job: Job) -> Result<()> {
-        let queue = if job.size > SMALL { &self.large } else { &self.small };
-        queue.send(job).await.map_err(|_| Error::unavailable("the import was ended"))
     }
 }

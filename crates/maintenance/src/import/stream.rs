@@ -10,8 +10,8 @@ use repository::{ImportContent, ImportDocument};
 use tokio::sync::{Mutex, mpsc};
 
 use super::batch::{commit, ownership};
+use super::context::{Context, Job};
 use super::read::{broken, changed, check, open};
-use super::{Context, Job};
 use crate::posix::Status;
 use crate::progress::Fault;
 

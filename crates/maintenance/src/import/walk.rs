@@ -9,9 +9,10 @@ use model::{Error, NodeKind, Result};
 use repository::{ImportFolder, NewFolder};
 use tokio::task::JoinSet;
 
+use super::batch;
 use super::compare::{self, Found, Local};
+use super::context::{Context, Job, Workers};
 use super::owners::Grants;
-use super::{Context, Job, Workers, batch};
 use crate::posix::{Directory, Kind};
 use crate::progress::{Fault, Reason};
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use model::Timestamp;
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, Timestamps};
 
-use super::{timespec, timestamp};
+use super::time::{timespec, timestamp};
 
 /// An open directory, and its path below the tree's root for messages.
 pub(crate) struct Directory {

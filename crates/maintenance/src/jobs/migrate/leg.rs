@@ -11,9 +11,9 @@ use database::{Reader, Transaction};
 use futures_util::StreamExt;
 use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, MigrateWork, StorageDatabase, note_unreadable};
+use serde::{Deserialize, Serialize};
 
 use super::copying::{self, NOT_WHOLE};
-use super::{Cursor, LOST};
 use crate::jobs::reclaim as release;
 use crate::jobs::throttle::Throttle;
 use crate::jobs::ticket::{Flow, Ticket};
@@ -21,6 +21,19 @@ use crate::jobs::ticket::{Flow, Ticket};
 /// BLOBs of one transaction, and of one that a rate makes wait for the next.
 const PAGE: usize = 256;
 const PAGE_AT_RATE: usize = 8;
+
+/// The result that counts references to lost bytes.
+pub(super) const LOST: &str = "accepted_losses";
+
+/// Where a migration goes on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Cursor {
+    /// Identifiers of the content database and the source store that are being worked on.
+    pub database: i64,
+    pub store: i64,
+    /// The last reference that was dealt with.
+    pub after: i64,
+}
 
 /// One leg: from one store of one database to another.
 pub(super) struct Leg<'a> {

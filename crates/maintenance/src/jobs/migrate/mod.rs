@@ -14,30 +14,16 @@ use database::content::blob::{self, Selection};
 use database::content::progress::{self, Moved};
 use model::{Error, Id, Result, Timestamp, counted};
 use repository::{BackupHold, DATABASE_STORE, Figures, MigrateWork, Storage, StorageDatabase};
-use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use self::leg::Leg;
+use self::leg::{Cursor, LOST, Leg};
 use super::reclaim as release;
 use super::throttle::Throttle;
 use super::ticket::{Flow, Ticket};
 
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
-
-/// The result that counts references to lost bytes.
-const LOST: &str = "accepted_losses";
-
-/// Where a migration goes on.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Cursor {
-    /// Identifiers of the content database and the source store that are being worked on.
-    database: i64,
-    store: i64,
-    /// The last reference that was dealt with.
-    after: i64,
-}
 
 pub(super) async fn run(ticket: &Ticket, work: &MigrateWork) -> Flow<String> {
     let storage = ticket.storage().refreshed().await?;

@@ -6,6 +6,7 @@
 
 mod backup;
 mod clean_up;
+mod documents;
 mod export;
 #[cfg(fuzzing)]
 pub mod fuzzing {

@@ -5,11 +5,12 @@
 use bytes::{Bytes, BytesMut};
 use model::Result;
 
-use super::codec::{self, Codec, Decoder};
-use super::destination::{parse_marker, pretty};
-use super::index::{Entry, read_part, write_part};
-use super::key::Key;
-use super::manifest::Manifest;
+use crate::backup::format::codec::{self, Codec, Decoder};
+use crate::backup::format::index::{Entry, read_part, write_part};
+use crate::backup::format::json::pretty;
+use crate::backup::format::key::Key;
+use crate::backup::format::manifest::Manifest;
+use crate::backup::place::destination::parse_marker;
 
 /// More than this does not come out of what is decoded here.
 const LIMIT: usize = 8 << 20;

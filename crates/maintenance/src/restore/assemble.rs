@@ -12,10 +12,11 @@ use futures_util::future::join_all;
 use model::{Error, ErrorKind, Result, counted};
 
 use crate::Progress;
-use crate::backup::index::{Entry, LONGEST_CHUNK, List};
-use crate::backup::manifest::DatabasePart;
-use crate::backup::papers::{blocking, failed};
-use crate::backup::vault::Vault;
+use crate::backup::format::index::{Entry, LONGEST_CHUNK};
+use crate::backup::format::list::List;
+use crate::backup::format::manifest::DatabasePart;
+use crate::backup::format::vault::Vault;
+use crate::backup::place::papers::{blocking, failed};
 
 /// Chunks that are read at once.
 const AT_ONCE: usize = 64;

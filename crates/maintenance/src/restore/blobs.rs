@@ -15,10 +15,11 @@ use tokio::task::JoinSet;
 
 use super::stores::Store;
 use crate::Progress;
-use crate::backup::documents::Addresses;
-use crate::backup::index::{Entry, List};
-use crate::backup::manifest::Manifest;
-use crate::backup::vault::{Vault, WHOLE};
+use crate::backup::format::index::Entry;
+use crate::backup::format::list::List;
+use crate::backup::format::manifest::Manifest;
+use crate::backup::format::vault::{Vault, WHOLE};
+use crate::documents::Addresses;
 
 const PAGE: usize = 2_000;
 /// BLOBs and bytes that are on their way at once.

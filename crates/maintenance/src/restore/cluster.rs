@@ -19,10 +19,10 @@ use super::choose;
 use super::place::require_clear;
 use crate::Progress;
 use crate::backup::BackupPlace;
-use crate::backup::destination::{Destination, Use};
-use crate::backup::manifest::{DatabasePart, Manifest, method};
-use crate::backup::papers::{blocking, failed};
-use crate::backup::vault::Vault;
+use crate::backup::format::manifest::{DatabasePart, Manifest, method};
+use crate::backup::format::vault::Vault;
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::papers::{blocking, failed};
 
 /// What is kept of the complaints of a program.
 const SAID: u64 = 16 << 10;

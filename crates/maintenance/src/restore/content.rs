@@ -17,9 +17,9 @@ use super::stores::Store;
 use super::{RestoreOptions, RestoreSummary, choose};
 use crate::Progress;
 use crate::backup::Scratch;
-use crate::backup::destination::{Destination, Use};
-use crate::backup::documents::Addresses;
-use crate::backup::papers::blocking;
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::papers::blocking;
+use crate::documents::Addresses;
 
 /// Replaces one content database of the farm by what a set has of it. Its BLOBs are copied as far as their stores lack them. The file
 /// that is there is set aside.

@@ -19,9 +19,9 @@ use super::drill_stores::{Looking, Outside};
 use super::{RestoreOptions, choose, restore_farm};
 use crate::Progress;
 use crate::backup::Scratch;
-use crate::backup::destination::{Destination, Use};
-use crate::backup::documents::Addresses;
-use crate::backup::papers::{blocking, failed};
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::papers::{blocking, failed};
+use crate::documents::Addresses;
 
 /// How the scratch places of drills begin.
 const NAME: &str = "strongroom-drill-";

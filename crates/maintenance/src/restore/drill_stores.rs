@@ -10,7 +10,7 @@ use repository::{Storage, StorageDatabase};
 
 use super::blobs::is_there;
 use super::drill::is_lost;
-use crate::backup::documents::Addresses;
+use crate::documents::Addresses;
 
 /// Versions that are named when their bytes are missing.
 const NAMED: usize = 20;

@@ -21,11 +21,11 @@ use super::place::{Ground, require_clear, require_no_farm_around};
 use super::stores::{self, Opening, Store, give_back};
 use super::{RestoreOptions, RestoreSummary, assemble, choose, leftovers, settings};
 use crate::Progress;
-use crate::backup::destination::{Destination, Use};
-use crate::backup::documents::{Addresses, listed};
-use crate::backup::manifest::{DatabasePart, Manifest, method};
-use crate::backup::papers::blocking;
-use crate::backup::{KEY_FILE, LONGEST_FILE, Scratch};
+use crate::backup::Scratch;
+use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::papers::blocking;
+use crate::documents::{Addresses, listed};
 
 /// The name of the configuration database on the command line.
 const CONFIGURATION: &str = "configuration";
@@ -335,7 +335,7 @@ impl Work<'_> {
             let bytes = self.destination.vault.get_all(&file.entry, LONGEST_FILE).await?;
             match file.name.as_str() {
                 "strongroom.toml" => before = Some(bytes),
-                name if crate::backup::FILES.contains(&name) => files.push((name.to_owned(), bytes.to_vec())),
+                name if FILES.contains(&name) => files.push((name.to_owned(), bytes.to_vec())),
                 _ => {}
             }
         }

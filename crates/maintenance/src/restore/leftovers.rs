@@ -9,7 +9,7 @@ use database::configuration::farm::StoreRow;
 use model::Result;
 
 use super::stores::Store;
-use crate::backup::papers::failed;
+use crate::backup::place::papers::failed;
 
 /// What stands in the names of databases that were set aside.
 pub(super) const ASIDE: &str = ".before-restore-";

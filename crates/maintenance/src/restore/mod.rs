@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use model::{Error, Id, Result, Timestamp};
 
 use crate::backup::BackupPlace;
-use crate::backup::destination::{Destination, SetName};
-use crate::backup::manifest::Manifest;
+use crate::backup::format::manifest::Manifest;
+use crate::backup::place::destination::{Destination, SetName};
 
 pub use cluster::{ClusterOptions, ClustersSummary, CopiedDatabase, RestoredCluster, restore_clusters};
 pub use content::restore_content_database;

@@ -14,7 +14,7 @@ use super::RestoreOptions;
 use super::leftovers::ASIDE;
 use super::unfinished::{Note, Unfinished};
 use crate::backup::BackupPlace;
-use crate::backup::papers::{blocking, failed};
+use crate::backup::place::papers::{blocking, failed};
 
 /// What a database consists of: its file, and what lies beside it.
 const ENDS: [&str; 5] = ["", "-wal", "-shm", "-reserve", "-commits"];

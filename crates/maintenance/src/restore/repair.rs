@@ -11,9 +11,10 @@ use tokio::task::JoinSet;
 
 use crate::Progress;
 use crate::backup::BackupPlace;
-use crate::backup::destination::{Destination, Use};
-use crate::backup::index::{Entry, List};
-use crate::backup::vault::Vault;
+use crate::backup::format::index::Entry;
+use crate::backup::format::list::List;
+use crate::backup::format::vault::Vault;
+use crate::backup::place::destination::{Destination, Use};
 
 /// BLOBs that are on their way at once. Each streams, or takes at most 4 MiB twice.
 const AT_ONCE: usize = 8;

@@ -9,8 +9,8 @@ use model::{Error, Result};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use crate::backup::destination::pretty;
-use crate::backup::papers::{Papers, failed};
+use crate::backup::format::json::pretty;
+use crate::backup::place::papers::{Papers, failed};
 
 pub(super) const NOTE: &str = "restore-unfinished.json";
 

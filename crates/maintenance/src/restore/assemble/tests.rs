@@ -7,8 +7,8 @@ use model::{ErrorKind, Id};
 use repository::{Options, Repository};
 
 use super::*;
-use crate::backup::chunks::{Earlier, store_file};
-use crate::backup::destination::{Destination, Use};
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::take::chunks::{Earlier, store_file};
 use crate::backup::{BackupOptions, BackupPlace, PostgresMethod, backup, verify_backups};
 use crate::restore::{RestoreOptions, choose, restore_farm};
 

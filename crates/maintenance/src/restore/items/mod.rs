@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use crate::Progress;
 use crate::backup::BackupPlace;
 use crate::backup::Scratch;
-use crate::backup::destination::{Destination, Use};
+use crate::backup::place::destination::{Destination, Use};
 use source::Source;
 use walk::Walk;
 

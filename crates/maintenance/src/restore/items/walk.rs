@@ -18,8 +18,8 @@ use super::ItemsSummary;
 use super::places::{Columns, split};
 use super::source::Source;
 use crate::Progress;
-use crate::backup::index::Entry;
-use crate::backup::vault::WHOLE;
+use crate::backup::format::index::Entry;
+use crate::backup::format::vault::WHOLE;
 
 const PAGE: usize = 200;
 /// Notes and faults that are kept.

@@ -16,15 +16,15 @@ use super::census::{Census, State};
 use super::clusters::Clusters;
 use super::copying::{Copied, Copying};
 use super::databases::{Snapshots, of_copy, of_source, store_files};
-use super::destination::Destination;
-use super::ground::require_own;
-use super::index::List;
-use super::manifest::{Manifest, StorePart};
-use super::place::BackupPlace;
-use super::prune::Pruned;
-use super::scratch::Scratch;
-use super::{BackupOptions, PostgresMethod, prune};
+use super::options::{BackupOptions, PostgresMethod};
 use crate::Progress;
+use crate::backup::format::list::List;
+use crate::backup::format::manifest::{Manifest, StorePart};
+use crate::backup::keep::prune::{self, Pruned};
+use crate::backup::place::Scratch;
+use crate::backup::place::destination::Destination;
+use crate::backup::place::ground::require_own;
+use crate::backup::place::location::BackupPlace;
 
 /// How often a running backup tells the farm that it is alive.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);

@@ -6,8 +6,8 @@ use futures_util::future::BoxFuture;
 use model::{Error, Id, Result};
 use repository::{BACKUP_MARK, BackupHold, NotedBackup, Session};
 
-use super::destination::sets_in;
-use super::place::BackupPlace;
+use crate::backup::place::destination::sets_in;
+use crate::backup::place::location::BackupPlace;
 
 /// What the farm forgot.
 #[derive(Clone, Debug)]

@@ -4,12 +4,19 @@ use bytes::Bytes;
 use model::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::destination::pretty;
 use super::index::Entry;
+use super::json::pretty;
 
 /// Sets with copies of whole servers have the newer format, so that a program that does not know them leaves them alone.
 const FORMAT: u32 = 1;
 const WITH_CLUSTERS: u32 = 2;
+
+/// Small files of the data directory that belong to the farm: the key of its secrets and its settings.
+pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
+/// The key of the farm's secrets.
+pub(crate) const KEY_FILE: &str = "farm.key";
+/// No such file is longer.
+pub(crate) const LONGEST_FILE: u64 = 16 << 20;
 
 /// A finished set. Times are microseconds since 1970-01-01 UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,11 +152,11 @@ mod tests {
 
     #[test]
     fn sets_are_read_for_ever() {
-        let golden = include_bytes!("../../tests/golden/backup/set.json");
+        let golden = include_bytes!("../../../tests/golden/backup/set.json");
         let manifest = Manifest::read(golden).unwrap();
         assert_eq!((manifest.databases.len(), manifest.blobs.count), (1, 2));
         assert_eq!(&manifest.write().unwrap()[..], golden);
-        let with_cluster = include_bytes!("../../tests/golden/backup/set-cluster.json");
+        let with_cluster = include_bytes!("../../../tests/golden/backup/set-cluster.json");
         let manifest = Manifest::read(with_cluster).unwrap();
         assert_eq!((manifest.clusters.len(), manifest.databases[0].cluster.as_deref()), (1, Some("db:5432")));
         assert_eq!(manifest.lists().map(<[Entry]>::len).collect::<Vec<_>>(), [0, 0, 1, 1]);

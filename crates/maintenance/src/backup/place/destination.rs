@@ -20,14 +20,15 @@ use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::BACKUP_MARK;
 use serde::{Deserialize, Serialize};
 
-use super::codec::{self, Codec, needs_key};
-use super::index::Entry;
-use super::key::{Derivation, Key};
+use super::location::BackupPlace;
 use super::lock::{LEASE, Lock};
-use super::manifest::Manifest;
 use super::papers::{Papers, blocking, failed};
-use super::place::BackupPlace;
-use super::vault::Vault;
+use crate::backup::format::codec::{self, Codec, needs_key};
+use crate::backup::format::index::Entry;
+use crate::backup::format::json::pretty;
+use crate::backup::format::key::{Derivation, Key};
+use crate::backup::format::manifest::Manifest;
+use crate::backup::format::vault::Vault;
 
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
@@ -278,7 +279,7 @@ impl Destination {
 }
 
 /// The finished sets in a place, oldest first, whether they can be read or not.
-pub(super) async fn sets_in(papers: &Papers) -> Result<Vec<SetName>> {
+pub(crate) async fn sets_in(papers: &Papers) -> Result<Vec<SetName>> {
     let mut sets = Vec::new();
     for file in papers.list("sets").await? {
         let id = file.split_once('-').and_then(|(id, _)| id.parse().ok());
@@ -292,14 +293,6 @@ fn set_context(id: Id) -> Vec<u8> {
     format!("set {id}").into_bytes()
 }
 
-/// JSON as a person reads it.
-pub(crate) fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|e| Error::invalid("a description of a backup cannot be written").with_source(e))?;
-    bytes.push(b'\n');
-    Ok(bytes)
-}
-
 async fn read_marker(papers: &Papers) -> Result<Marker> {
     let bytes = papers.read(BACKUP_MARK).await?.ok_or_else(|| {
         Error::not_found(format!("there are no backups in {}: it has no file {BACKUP_MARK}", papers.place()))
@@ -307,7 +300,7 @@ async fn read_marker(papers: &Papers) -> Result<Marker> {
     parse_marker(&bytes).map_err(|error| Error::new(error.kind(), format!("{}: {}", papers.place(), error.message())))
 }
 
-pub(super) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
+pub(crate) fn parse_marker(bytes: &[u8]) -> Result<Marker> {
     let marker: Marker =
         serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("its {BACKUP_MARK} cannot be read ({e})")))?;
     if marker.format != FORMAT {
@@ -382,10 +375,10 @@ mod tests {
 
     #[test]
     fn markers_are_read_for_ever() {
-        let plain = parse_marker(include_bytes!("../../tests/golden/backup/marker.json")).unwrap();
+        let plain = parse_marker(include_bytes!("../../../tests/golden/backup/marker.json")).unwrap();
         assert_eq!((plain.format, plain.farm.as_str(), plain.encryption.is_none()), (1, "4711", true));
-        assert_eq!(pretty(&plain).unwrap(), include_bytes!("../../tests/golden/backup/marker.json"));
-        let sealed = parse_marker(include_bytes!("../../tests/golden/backup/marker-encrypted.json")).unwrap();
+        assert_eq!(pretty(&plain).unwrap(), include_bytes!("../../../tests/golden/backup/marker.json"));
+        let sealed = parse_marker(include_bytes!("../../../tests/golden/backup/marker-encrypted.json")).unwrap();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "correct horse battery staple\n").unwrap();
         assert!(Key::open(file.path(), sealed.encryption.as_ref().unwrap()).is_ok());

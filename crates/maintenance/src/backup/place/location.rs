@@ -49,7 +49,7 @@ impl BackupPlace {
         }
     }
 
-    pub(super) fn papers(&self) -> Result<Papers> {
+    pub(crate) fn papers(&self) -> Result<Papers> {
         match self {
             Self::Directory(path) => Ok(Papers::in_directory(path)),
             Self::Objects(options, secrets) => Papers::in_bucket(options, secrets, self.to_string()),

@@ -10,13 +10,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::census::{Census, Needed};
-use super::destination::Destination;
-use super::documents::{Addresses, listed};
-use super::index::{Entry, List, PART, store_part};
-use super::manifest::BlobsPart;
 use super::pace::Pace;
-use super::vault::{Vault, WHOLE};
 use crate::Progress;
+use crate::backup::format::index::{Entry, PART};
+use crate::backup::format::list::{List, store_part};
+use crate::backup::format::manifest::BlobsPart;
+use crate::backup::format::vault::{Vault, WHOLE};
+use crate::backup::place::destination::Destination;
+use crate::documents::{Addresses, listed};
 
 /// Bytes of new BLOBs after which what was stored is noted, so that a backup that is cut short need not store them again.
 const NOTED: u64 = 1 << 30;

@@ -12,19 +12,12 @@ use repository::{Storage, StorageDatabase};
 use super::census::{State, Taken};
 use super::chunks::{Chunked, Earlier, store_dump, store_file};
 use super::clusters::Clusters;
-use super::index::Entry;
-use super::manifest::{DatabasePart, FilePart, Manifest, method};
-use super::papers::{blocking, failed};
-use super::scratch::Scratch;
-use super::vault::Vault;
 use crate::Progress;
-
-/// Small files of the data directory that belong to the farm: the key of its secrets and its settings.
-pub(crate) const FILES: [&str; 2] = [KEY_FILE, "strongroom.toml"];
-/// The key of the farm's secrets.
-pub(crate) const KEY_FILE: &str = "farm.key";
-/// No such file is longer.
-pub(crate) const LONGEST_FILE: u64 = 16 << 20;
+use crate::backup::format::index::Entry;
+use crate::backup::format::manifest::{DatabasePart, FILES, FilePart, LONGEST_FILE, Manifest, method};
+use crate::backup::format::vault::Vault;
+use crate::backup::place::Scratch;
+use crate::backup::place::papers::{blocking, failed};
 
 /// A database that was taken and is still to be stored.
 enum Snapshot {

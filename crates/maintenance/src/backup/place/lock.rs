@@ -9,8 +9,9 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use super::key::{hex, random};
 use super::papers::{Papers, failed};
+use crate::backup::format::json::pretty;
+use crate::backup::format::key::{hex, random};
 
 /// Its name.
 pub(super) const LEASE: &str = "lease.json";
@@ -122,7 +123,7 @@ async fn read(papers: &Papers) -> Result<Option<Written>> {
 
 fn written(holder: &str) -> Result<Vec<u8>> {
     let lease = Written { holder: holder.to_owned(), until: Timestamp::now().after(TERM).micros() };
-    super::destination::pretty(&lease)
+    pretty(&lease)
 }
 
 fn busy(place: &str) -> Error {

@@ -14,9 +14,9 @@ use repository::Storage;
 use time::OffsetDateTime;
 use tokio::task::JoinSet;
 
-use super::destination::{Destination, SetName, Unreadable};
-use super::index::List;
-use super::manifest::Manifest;
+use crate::backup::format::list::List;
+use crate::backup::format::manifest::Manifest;
+use crate::backup::place::destination::{Destination, SetName, Unreadable};
 
 /// Digests that are held in memory at once; with more, the store is gone through several times.
 const HELD: u64 = 4_000_000;

@@ -12,11 +12,12 @@ use model::{Digest, Error, Result};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::index::{Entry, List, PART, store_part};
-use super::manifest::DatabasePart;
-use super::papers::failed;
-use super::vault::Vault;
 use crate::Progress;
+use crate::backup::format::index::{Entry, PART};
+use crate::backup::format::list::{List, store_part};
+use crate::backup::format::manifest::DatabasePart;
+use crate::backup::format::vault::Vault;
+use crate::backup::place::papers::failed;
 
 /// Bytes of a chunk of a file, and above which size of the file they are four times as many.
 const CHUNK: u64 = 64 << 10;

@@ -9,14 +9,14 @@ use repository::{
     Marked, Sign, Storage, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
 };
 
+use super::location::BackupPlace;
 use super::papers::blocking;
-use super::place::BackupPlace;
 
 /// The place, a directory without links and from the root on.
 ///
 /// # Errors
 /// Conflict when it is not one of its own.
-pub(super) async fn require_own(place: &BackupPlace, storage: &Storage) -> Result<BackupPlace> {
+pub(crate) async fn require_own(place: &BackupPlace, storage: &Storage) -> Result<BackupPlace> {
     match place {
         BackupPlace::Directory(path) => {
             let (path, storage, named) = (path.clone(), storage.clone(), place.clone());

@@ -6,10 +6,10 @@ use futures_util::future::BoxFuture;
 use model::{Id, Result, Timestamp};
 use repository::Storage;
 
-use super::destination::{Destination, SetName, Unreadable, Use};
-use super::manifest::Manifest;
-use super::place::BackupPlace;
 use super::prune::{self, Pruned, Retain};
+use crate::backup::format::manifest::Manifest;
+use crate::backup::place::destination::{Destination, SetName, Unreadable, Use};
+use crate::backup::place::location::BackupPlace;
 
 /// A finished set.
 #[derive(Clone, Debug)]

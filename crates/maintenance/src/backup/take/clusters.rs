@@ -5,9 +5,9 @@ use model::{Error, Result};
 use repository::StorageDatabase;
 
 use super::chunks::{Chunked, Earlier, store_dump};
-use super::manifest::{DatabasePart, Manifest, method};
-use super::vault::Vault;
 use crate::Progress;
+use crate::backup::format::manifest::{DatabasePart, Manifest, method};
+use crate::backup::format::vault::Vault;
 
 /// A server, by host and port, with a database on it.
 struct Server {

@@ -10,12 +10,13 @@ use futures_util::future::{BoxFuture, join_all};
 use model::{Digest, Error, ErrorKind, Id, Result, counted};
 use tokio::task::JoinSet;
 
-use super::destination::{Destination, Use};
-use super::index::{Entry, LONGEST_CHUNK, List};
-use super::manifest::{DatabasePart, method};
-use super::place::BackupPlace;
-use super::vault::Vault;
 use crate::Progress;
+use crate::backup::format::index::{Entry, LONGEST_CHUNK};
+use crate::backup::format::list::List;
+use crate::backup::format::manifest::{DatabasePart, method};
+use crate::backup::format::vault::Vault;
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::location::BackupPlace;
 
 /// Things that are read at once.
 const AT_ONCE: usize = 16;

@@ -1,0 +1,12 @@
+//! How JSON is written that a person may look into.
+
+use model::{Error, Result};
+use serde::Serialize;
+
+/// JSON as a person reads it.
+pub(crate) fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|e| Error::invalid("a description of a backup cannot be written").with_source(e))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

@@ -1,0 +1,14 @@
+//! Where backups lie: the address of a place, its marker, sets and small files, the lock on it, directories for what is on its way.
+//!
+//! This module knows what is written only by its format, and neither databases nor what is kept for how long.
+
+pub(crate) mod destination;
+pub(crate) mod ground;
+pub(crate) mod location;
+mod lock;
+pub(crate) mod papers;
+mod scratch;
+
+pub use destination::Unreadable;
+pub use location::BackupPlace;
+pub(crate) use scratch::Scratch;

@@ -1,0 +1,15 @@
+//! Making a backup: what the databases need, their bytes and those of BLOBs, and the manifest at the end.
+//!
+//! This module must not know how a set is read again.
+
+mod census;
+pub(crate) mod chunks;
+mod clusters;
+mod copying;
+mod databases;
+mod options;
+mod pace;
+mod run;
+
+pub use options::{BackupOptions, PostgresMethod};
+pub use run::{BackupSummary, backup};

@@ -15,8 +15,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use super::assemble::Pieces;
-use super::choose;
 use super::place::require_clear;
+use super::set::choose;
 use crate::Progress;
 use crate::backup::BackupPlace;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};

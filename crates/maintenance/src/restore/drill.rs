@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use ::blobs::{BlobHasher, BlobStore};
 use database::content::census::{self, VersionBlob};
-use database::content::fault;
 use database::{CopiedServer, Reader};
 use futures_util::future::BoxFuture;
-use model::{Digest, Error, ErrorKind, Id, Result};
-use repository::{DATABASE_STORE, Repository, Storage, StorageDatabase};
+use model::{Error, Id, Result};
+use repository::{DATABASE_STORE, Repository, Storage};
 use tokio::task::JoinSet;
 
 use super::cluster::{ClusterOptions, NO_SERVERS, restore_clusters};
-use super::drill_stores::{Looking, Outside};
-use super::{RestoreOptions, choose, restore_farm};
+use super::drill_stores::{Looking, Outside, is_lost};
+use super::farm::restore_farm;
+use super::options::RestoreOptions;
+use super::set::choose;
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::place::destination::{Destination, Use};
@@ -191,15 +192,6 @@ async fn read(store: &BlobStore, version: &VersionBlob) -> Result<u64> {
         return Ok(size);
     }
     Err(Error::corrupt(format!("the bytes of the BLOB {} are others", version.digest)))
-}
-
-/// Whether an error says that bytes are not there whose loss was accepted.
-pub(super) async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
-    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) {
-        return Ok(false);
-    }
-    let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
-    Ok(faults.iter().any(|fault| fault.accepted_at.is_some()))
 }
 
 async fn count(running: &mut JoinSet<Result<Option<u64>>>, drilled: &mut Drilled) -> Result<()> {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use ::blobs::BlobStore;
 use database::content::census::VersionBlob;
-use model::{Error, ErrorKind, Id, Result};
+use database::content::fault;
+use model::{Digest, Error, ErrorKind, Id, Result};
 use repository::{Storage, StorageDatabase};
 
 use super::blobs::is_there;
-use super::drill::is_lost;
 use crate::documents::Addresses;
 
 /// Versions that are named when their bytes are missing.
@@ -108,4 +108,13 @@ impl<'a> Looking<'a> {
 
 async fn ask(store: &BlobStore, version: &VersionBlob, size: u64) -> Result<(), Error> {
     is_there(store, version.digest, size, None).await
+}
+
+/// Whether an error says that bytes are not there whose loss was accepted.
+pub(super) async fn is_lost(error: &Error, database: &StorageDatabase, digest: Digest) -> Result<bool> {
+    if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Corrupt) {
+        return Ok(false);
+    }
+    let faults = database.database.read(move |reader| fault::find(reader, &digest)).await?;
+    Ok(faults.iter().any(|fault| fault.accepted_at.is_some()))
 }

@@ -17,9 +17,11 @@ use repository::DATABASE_STORE;
 
 use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
+use super::options::{RestoreOptions, RestoreSummary};
 use super::place::{Ground, require_clear, require_no_farm_around};
+use super::set::choose;
 use super::stores::{self, Opening, Store, give_back};
-use super::{RestoreOptions, RestoreSummary, assemble, choose, leftovers, settings};
+use super::{assemble, leftovers, settings};
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};

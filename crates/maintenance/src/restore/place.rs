@@ -10,8 +10,8 @@ use ::blobs::{STORE_MARK, create_private_directories, sync_directory};
 use model::{Error, Id, Result};
 use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
 
-use super::RestoreOptions;
 use super::leftovers::ASIDE;
+use super::options::RestoreOptions;
 use super::unfinished::{Note, Unfinished};
 use crate::backup::BackupPlace;
 use crate::backup::place::papers::{blocking, failed};

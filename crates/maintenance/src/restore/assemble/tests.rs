@@ -10,7 +10,8 @@ use super::*;
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::take::chunks::{Earlier, store_file};
 use crate::backup::{BackupOptions, BackupPlace, PostgresMethod, backup, verify_backups};
-use crate::restore::{RestoreOptions, choose, restore_farm};
+use crate::restore::set::choose;
+use crate::restore::{RestoreOptions, restore_farm};
 
 const PAGE: usize = 4096;
 

@@ -8,7 +8,7 @@ use database::content::{column, library, scope};
 use model::{ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
 use repository::{ColumnChange, Item, Sort, Target};
 
-use super::walk::Walk;
+use super::context::Walk;
 
 /// Columns and content types of a library of the set, in the library that things come back into.
 #[derive(Default)]

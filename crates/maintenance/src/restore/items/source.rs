@@ -12,7 +12,7 @@ use database::{Database, Location, Options, Reader, Schema};
 use model::{Digest, Error, ErrorKind, Id, NodePath, Result, Timestamp};
 use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
 
-use super::ItemsOptions;
+use super::options::ItemsOptions;
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::format::index::Entry;
@@ -20,9 +20,10 @@ use crate::backup::format::list::List;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
 use crate::backup::format::vault::{Opened, Vault};
 use crate::backup::place::destination::Destination;
+use crate::restore::assemble;
 use crate::restore::blobs::lost;
 use crate::restore::cluster::require_whole;
-use crate::restore::{assemble, choose};
+use crate::restore::set::choose;
 
 /// A set that is open at one site collection.
 pub(super) struct Source<'a> {

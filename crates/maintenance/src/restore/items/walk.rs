@@ -1,7 +1,6 @@
 //! Going through what comes back, from the top down.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use database::Reader;
 use database::content::node::NodeRow;
@@ -11,39 +10,17 @@ use database::content::{column, listing, version};
 use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result};
 use repository::{
     HashedBytes, ImportContent, ImportFolder, NewFolder, Ownership, Returned, ReturningDocument, ReturningVersion,
-    Session, Target,
+    Target,
 };
 
-use super::ItemsSummary;
+use super::context::{TOLD, Walk};
 use super::places::{Columns, split};
-use super::source::Source;
-use crate::Progress;
 use crate::backup::format::index::Entry;
 use crate::backup::format::vault::WHOLE;
 
 const PAGE: usize = 200;
-/// Notes and faults that are kept.
-const TOLD: usize = 200;
 
-/// The walk through a set.
-pub(super) struct Walk<'a> {
-    pub session: &'a Session,
-    pub source: &'a Source<'a>,
-    pub summary: ItemsSummary,
-    progress: Arc<Progress>,
-}
-
-impl<'a> Walk<'a> {
-    pub fn new(session: &'a Session, source: &'a Source<'a>, progress: Arc<Progress>) -> Self {
-        Self { session, source, summary: ItemsSummary::default(), progress }
-    }
-
-    pub fn note(&mut self, text: String) {
-        if self.summary.notes.len() < TOLD && !self.summary.notes.contains(&text) {
-            self.summary.notes.push(text);
-        }
-    }
-
+impl Walk<'_> {
     /// Brings the item back that is at `path`; `suffix` is added to its name when it comes beside.
     pub async fn top(&mut self, path: &NodePath, row: &NodeRow, suffix: Option<&str>) -> Result<()> {
         let to = match suffix {

@@ -1,0 +1,32 @@
+//! What the parts of a walk through a set share: whose session it is, what it reads, and what it tells afterwards.
+
+use std::sync::Arc;
+
+use repository::Session;
+
+use super::options::ItemsSummary;
+use super::source::Source;
+use crate::Progress;
+
+/// Notes and faults that are kept.
+pub(super) const TOLD: usize = 200;
+
+/// The walk through a set.
+pub(super) struct Walk<'a> {
+    pub session: &'a Session,
+    pub source: &'a Source<'a>,
+    pub summary: ItemsSummary,
+    pub progress: Arc<Progress>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(session: &'a Session, source: &'a Source<'a>, progress: Arc<Progress>) -> Self {
+        Self { session, source, summary: ItemsSummary::default(), progress }
+    }
+
+    pub fn note(&mut self, text: String) {
+        if self.summary.notes.len() < TOLD && !self.summary.notes.contains(&text) {
+            self.summary.notes.push(text);
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! What a verification finds, and how a provider hands it over.
+//! Findings of a verification, and their way from a provider to whoever asked.
 
 use model::{Digest, Error, Result};
 use tokio::sync::mpsc;

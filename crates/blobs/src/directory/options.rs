@@ -13,14 +13,16 @@ pub struct DirectoryOptions {
     pub writers: usize,
     /// A thread writes at most about this many bytes before it answers.
     pub batch_bytes: u64,
-    /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more writing.
+    /// Whether the next segment is filled with zeros in quiet moments. Halves the time of a flush; costs that much more
+    /// writing.
     pub zero_fill: bool,
     /// zstd level (1 to 19) for BLOBs that shrink by it; absent: nothing is compressed.
     pub compression: Option<i32>,
-    /// Keys that BLOBs are encrypted with before they are written. The first one encrypts, all of them decrypt. Empty: new BLOBs are not
-    /// encrypted.
+    /// Keys that BLOBs are encrypted with before they are written. The first one encrypts, all of them decrypt. Empty:
+    /// new BLOBs are not encrypted.
     pub encryption_keys: Vec<StoreKey>,
-    /// Whether a store is made where there is none. A store that was there before must not be: its disk may not be mounted.
+    /// Whether a store is made where there is none. A store that was there before must not be: its disk may not be
+    /// mounted.
     pub create: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What several fuzz targets use: a key, a directory, and the ranges that are read.
+//! A key, a directory and ranges to read, for several fuzz targets.
 
 use std::path::PathBuf;
 

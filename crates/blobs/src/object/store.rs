@@ -1,4 +1,4 @@
-//! What all parts of the provider share.
+//! The state that all parts of the provider share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -73,9 +73,9 @@ impl Database {
     /// Opens a database that is there, and brings its schema up to date.
     ///
     /// # Errors
-    /// Unavailable with code `database_missing` or `database_empty` when nothing is in its place, which is left as it is; Invalid when
-    /// the schema is newer than this program or belongs to something else; Unavailable when the file cannot be written or
-    /// the server does not answer; Corrupt when the file is not a database.
+    /// Unavailable with code `database_missing` or `database_empty` when nothing is in its place, which is left as it
+    /// is; Invalid when the schema is newer than this program or belongs to something else; Unavailable when the file
+    /// cannot be written or the server does not answer; Corrupt when the file is not a database.
     pub async fn open(location: &Location, schema: Schema, options: &Options) -> Result<Self> {
         Self::open_by(location, Plan::new(schema, location.engine()), options).await
     }
@@ -114,7 +114,8 @@ impl Database {
         outcome
     }
 
-    /// What the engine said when it first found the database damaged; none while it has not. It stays so until the database is opened anew.
+    /// What the engine said when it first found the database damaged; none while it has not. It stays so until the
+    /// database is opened anew.
     pub fn damage(&self) -> Option<&Damage> {
         self.1.damage.get()
     }
@@ -131,13 +132,14 @@ impl Database {
             || (error.code() == "outcome_unknown" && self.engine() == Engine::Sqlite)
     }
 
-    /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is damaged. Others
-    /// read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to them. A look with a limit
-    /// begins behind the table where the last look of this process stopped; a whole look resets that.
+    /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is
+    /// damaged. Others read and write meanwhile: a snapshot lasts for one table, and between two the disk is left to
+    /// them. A look with a limit begins behind the table where the last look of this process stopped; a whole look
+    /// resets that.
     ///
     /// # Errors
-    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` or `disk_error` when the disk does not
-    /// give a page.
+    /// Corrupt with code `database_corrupt`; Unavailable with code `database_unreadable` or `disk_error` when the disk
+    /// does not give a page.
     pub async fn look_through(&self, at_most: Option<Duration>) -> Result<Looked> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => self.noted(sqlite.look_through(at_most).await),
@@ -166,8 +168,8 @@ impl Database {
         job::restore(self.noted(self.0.read(job::erase_read(f)).await)?)
     }
 
-    /// Runs a read that consists of one statement, which costs PostgreSQL less than a transaction around it. A second statement
-    /// is refused.
+    /// Runs a read that consists of one statement, which costs PostgreSQL less than a transaction around it. A second
+    /// statement is refused.
     pub async fn read_one<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -199,11 +201,11 @@ impl Database {
         job::restore(self.noted(self.0.write(job::erase_write(f), false).await)?)
     }
 
-    /// Runs a write transaction that a full disk does not stop: what frees room, and what people need to get at that. It
-    /// is [`Database::write`] otherwise.
+    /// Runs a write transaction that a full disk does not stop: what frees room, and what people need to get at that.
+    /// It is [`Database::write`] otherwise.
     ///
-    /// SQLite keeps some megabytes back for these, which many small ones or a very large one can use up. A PostgreSQL server
-    /// looks after its own disk.
+    /// SQLite keeps some megabytes back for these, which many small ones or a very large one can use up. A PostgreSQL
+    /// server looks after its own disk.
     pub async fn write_vital<T, F>(&self, f: F) -> Result<T>
     where
         T: Send + 'static,
@@ -212,8 +214,8 @@ impl Database {
         job::restore(self.noted(self.0.write(job::erase_write(f), true).await)?)
     }
 
-    /// Refuses what will add content while the disk is so full that only vital transactions are taken. Asked before bytes
-    /// are put elsewhere on that disk, it leaves the room to them.
+    /// Refuses what will add content while the disk is so full that only vital transactions are taken. Asked before
+    /// bytes are put elsewhere on that disk, it leaves the room to them.
     ///
     /// # Errors
     /// Exhausted with code `disk_full`.
@@ -224,9 +226,9 @@ impl Database {
         }
     }
 
-    /// The present state, at the cost of a few reads of memory: what was read after a mark was taken still holds while the
-    /// mark is the same. It sees the commits of other processes too, each before it is acknowledged. None when that cannot
-    /// be told without asking the engine, which is always so with PostgreSQL.
+    /// The present state, at the cost of a few reads of memory: what was read after a mark was taken still holds while
+    /// the mark is the same. It sees the commits of other processes too, each before it is acknowledged. None when that
+    /// cannot be told without asking the engine, which is always so with PostgreSQL.
     pub fn mark(&self) -> Option<Mark> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.mark(),
@@ -242,12 +244,12 @@ impl Database {
         }
     }
 
-    /// Copies a SQLite database as of one moment into a new file, which is not flushed; reads and writes go on. It takes as much
-    /// room as the database, and the log grows by what is written meanwhile.
+    /// Copies a SQLite database as of one moment into a new file, which is not flushed; reads and writes go on. It
+    /// takes as much room as the database, and the log grows by what is written meanwhile.
     ///
     /// # Errors
-    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`]; Unavailable with code [`crate::COPY_FAILED`]
-    /// when it is the copy that its disk does not take or give back.
+    /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`]; Unavailable with code
+    /// [`crate::COPY_FAILED`] when it is the copy that its disk does not take or give back.
     pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,
@@ -255,8 +257,8 @@ impl Database {
         }
     }
 
-    /// Makes the file of a SQLite database that is closed everywhere all of the database, so that it can be moved or copied alone.
-    /// Blocks.
+    /// Makes the file of a SQLite database that is closed everywhere all of the database, so that it can be moved or
+    /// copied alone. Blocks.
     ///
     /// # Errors
     /// Unavailable when somebody has it open.
@@ -267,8 +269,8 @@ impl Database {
     /// Compares all pages of a SQLite file that nobody has open with their checksums; one that has none passes. Blocks.
     ///
     /// # Errors
-    /// Corrupt with code [`crate::WRONG_CHECKSUM`] when a page is not what its checksum says; Unavailable when the file cannot be
-    /// read.
+    /// Corrupt with code [`crate::WRONG_CHECKSUM`] when a page is not what its checksum says; Unavailable when the file
+    /// cannot be read.
     pub fn require_intact_pages(path: &std::path::Path) -> Result<()> {
         sqlite::require_intact_pages(path)
     }
@@ -282,8 +284,8 @@ impl Database {
         sqlite::rebuild_checksums(path)
     }
 
-    /// Where the log of changes ends, asked of the engine where [`mark`](Self::mark) cannot tell. It moves with each commit, and on
-    /// PostgreSQL with those in other databases of the server too.
+    /// Where the log of changes ends, asked of the engine where [`mark`](Self::mark) cannot tell. It moves with each
+    /// commit, and on PostgreSQL with those in other databases of the server too.
     pub async fn position(&self) -> Result<Position> {
         if let Some(mark) = self.mark() {
             return Ok(Position(Some(mark), None));

@@ -27,9 +27,9 @@ impl Database {
             .map_err(|e| Error::corrupt("a database cannot have this size").with_source(e))
     }
 
-    /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while those of one table
-    /// are written; PostgreSQL writes them beside the old ones, and nobody waits. While others write, they have the database to
-    /// themselves for eight times as long after each table.
+    /// Writes the indexes of a content database anew, table by table. With SQLite whoever changes something waits while
+    /// those of one table are written; PostgreSQL writes them beside the old ones, and nobody waits. While others
+    /// write, they have the database to themselves for eight times as long after each table.
     pub async fn rebuild_indexes(&self) -> Result<()> {
         for statement in dialect::REINDEX {
             let start = Instant::now();
@@ -55,9 +55,9 @@ impl Database {
         Ok(())
     }
 
-    /// Writes the tables of the database and their indexes anew, without gaps, and answers with the bytes that this gave back to the
-    /// system. Whoever changes something meanwhile waits, and is refused after some seconds; on PostgreSQL readers wait too. It
-    /// takes as much room again as the database.
+    /// Writes the tables of the database and their indexes anew, without gaps, and answers with the bytes that this
+    /// gave back to the system. Whoever changes something meanwhile waits, and is refused after some seconds; on
+    /// PostgreSQL readers wait too. It takes as much room again as the database.
     ///
     /// # Errors
     /// Unavailable with code `busy` when others never let it in; Exhausted when the disk is full; nothing is lost then.
@@ -76,11 +76,12 @@ impl Database {
         Ok(u64::try_from(free.unwrap_or_default()).unwrap_or_default())
     }
 
-    /// Gives the space of deleted BLOBs back to the system, in steps between which other transactions run; answers with the
-    /// bytes that were freed. Only a content database has such space. A SQLite file of a version before this could free none is
-    /// left as it is.
+    /// Gives the space of deleted BLOBs back to the system, in steps between which other transactions run; answers with
+    /// the bytes that were freed. Only a content database has such space. A SQLite file of a version before this could
+    /// free none is left as it is.
     ///
-    /// On PostgreSQL the table of BLOBs is written anew, and locked meanwhile; this is done only when little is left in it.
+    /// On PostgreSQL the table of BLOBs is written anew, and locked meanwhile; this is done only when little is left in
+    /// it.
     pub async fn give_back(&self) -> Result<u64> {
         let before = self.size_bytes().await?;
         match self.engine() {

@@ -1,4 +1,4 @@
-//! What the parts of one export share.
+//! State that the parts of one export share.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! What the parts of one import share.
+//! State that the parts of one import share.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! What is asked of a restoration, and what it answers.
+//! The options of a restoration, and its answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,19 +18,18 @@ pub struct RestoreOptions {
     pub set: Option<Id>,
     /// The data directory of the farm that is made.
     pub directory: PathBuf,
-    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`; or where they are on
-    /// a server that was brought back as a whole.
+    /// Where databases of PostgreSQL go: new, empty databases by the name of the content database, or `configuration`;
+    /// or where they are on a server that was brought back as a whole.
     pub database_urls: BTreeMap<String, String>,
-    /// Whether stores outside of the data directory, also those in object storage, are used where they are, and only what is missing
-    /// there is copied. Otherwise
-    /// their BLOBs go into stores below the data directory.
+    /// Whether stores outside of the data directory, also those in object storage, are used where they are, and only
+    /// what is missing there is copied. Otherwise their BLOBs go into stores below the data directory.
     pub use_stores: bool,
     /// Whether a farm that is in the directory is replaced; its databases are set aside.
     pub force: bool,
     /// Whether the farm is made although BLOBs, databases or site collections are missing or damaged in the backup.
     pub accept_missing: bool,
-    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the database
-    /// in order.
+    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the
+    /// database in order.
     pub rebuild_checksums: bool,
     /// Whether the BLOBs of the stores are left alone: neither copied nor looked for.
     pub leave_blobs: bool,

@@ -1,4 +1,4 @@
-//! What is read of a document: its format and its text, and the error of one that cannot be read.
+//! The text that is read of a document, its format, and the error of one that cannot be read.
 
 use model::Error;
 use serde::{Deserialize, Serialize};

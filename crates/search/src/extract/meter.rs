@@ -1,4 +1,4 @@
-//! What one part of a document may cost while it is unpacked. Knows no format.
+//! Bounds on what one part of a document may cost while it is unpacked. Knows no format.
 
 use std::io::{self, BufRead, BufReader, Read};
 

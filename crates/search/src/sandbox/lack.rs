@@ -1,4 +1,4 @@
-//! What a system cannot keep a child from, by the words that people read.
+//! Restrictions that a system lacks, by the words that people read.
 
 /// What a child cannot be kept from on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

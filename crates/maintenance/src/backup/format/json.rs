@@ -1,4 +1,4 @@
-//! How JSON is written that a person may look into.
+//! JSON that a person may look into.
 
 use model::{Error, Result};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What is written of a backup, and how: the things and their lists, the manifest, the bytes as they are stored.
+//! The stored form of a backup: its things and their lists, the manifest, the bytes as they are compressed or sealed.
 //!
 //! `docs/formats/backup.md` says it byte by byte. This module knows no place, no farm and no database.
 

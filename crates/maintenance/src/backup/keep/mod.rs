@@ -1,4 +1,4 @@
-//! What becomes of sets once they are made: listing, verifying and removing them, and ending what the farm knows of a lost place.
+//! Care for sets that are made: listing, verifying and removing them, and ending what the farm knows of a lost place.
 //!
 //! This module must not know how a set is made.
 

@@ -1,4 +1,5 @@
-//! Where backups lie: the address of a place, its marker, sets and small files, the lock on it, directories for what is on its way.
+//! The place of backups: its address, its marker, sets and small files, the lock on it, directories for copies on their
+//! way.
 //!
 //! This module knows what is written only by its format, and neither databases nor what is kept for how long.
 

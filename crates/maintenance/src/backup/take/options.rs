@@ -1,4 +1,4 @@
-//! What is asked of a backup.
+//! The options of a backup.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What the parts of a walk through a set share: whose session it is, what it reads, and what it tells afterwards.
+//! State that the parts of a walk through a set share: the session, the source, and the summary.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is asked of bringing single items back, and what it answers.
+//! The options of bringing single items back, and the answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub struct ItemsOptions {
     pub kind: NodeKind,
     /// Whether it comes beside what is there now, under a name that says when it is from.
     pub beside: bool,
-    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the database
-    /// in order.
+    /// Whether pages of databases that are not what their checksums say get new checksums, where SQLite finds the
+    /// database in order.
     pub rebuild_checksums: bool,
     /// New, empty PostgreSQL databases to look into, by the name of the content database or `configuration`.
     pub database_urls: BTreeMap<String, String>,

@@ -22,6 +22,7 @@ mod run;
 mod stats;
 mod stop;
 pub mod sweep;
+mod thread;
 mod wire;
 
 pub use corpus::{Corpus, CorpusPlan, Loaded, write_folder};

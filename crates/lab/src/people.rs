@@ -7,13 +7,13 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
-use crate::operations::{ALL, address};
+use crate::operations::ALL;
 use crate::plan::{Kind, Plan};
 use crate::run::random_letter;
 use crate::stop::Stop;
-use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Login, Target};
+use crate::thread::on_own_thread;
+use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Login, Target, address};
 
 /// Users of one account: half of the 100 sessions that Strongroom keeps for one, so that whoever signs in again ends nobody
 /// else's session.

@@ -8,10 +8,11 @@ use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{Line, Order, order_to};
-use crate::engine::{Setup, on_own_thread};
+use crate::engine::Setup;
 use crate::error::{Error, Result};
 use crate::measure::{Collector, Totals, Window};
 use crate::run::{Event, Wishes};
+use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
 /// How long an agent may need beside its load and its last operation: it looks at the target before.

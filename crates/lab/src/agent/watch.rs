@@ -8,10 +8,10 @@ use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::Line;
-use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::monitor::{Looking, Reading};
 use crate::plan::Monitor;
+use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
 /// Longest time until an agent has something to show.

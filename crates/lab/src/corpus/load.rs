@@ -12,11 +12,10 @@ use hyper::{Method, StatusCode};
 use tokio::task::LocalSet;
 
 use super::{ANY_FINGERPRINT, Corpus, NOTE};
-use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
-use crate::operations::address;
 use crate::plan::Kind;
-use crate::wire::{Ask, Client, Fault, FaultKind, Outgoing, Target};
+use crate::thread::on_own_thread;
+use crate::wire::{Ask, Client, Fault, FaultKind, Outgoing, Target, address};
 
 /// Longest time of one upload, besides a second for each of so many bytes.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -3,7 +3,6 @@
 mod pace;
 mod worker;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::measure::Flush;
 use crate::operations::{self, Operation};
 use crate::plan::{Kind, Load, Model, Plan, Share};
-use crate::wire::{Ask, Client, Login, Target};
+use crate::thread::{on_own_thread, spawn};
+use crate::wire::{Ask, Client, Login, Target, address};
 
 /// What a run needs.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ pub async fn version(target: &Arc<Target>) -> String {
         let mut client = Client::new(target.clone());
         let path = match target.kind {
             Kind::Strongroom => "/api/openapi.json".to_owned(),
-            Kind::Webdav => operations::address::content(&target, ""),
+            Kind::Webdav => address::content(&target, ""),
         };
         let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.ok()?.ok()?;
         if target.kind == Kind::Strongroom {
@@ -146,8 +146,8 @@ async fn describes(target: &Arc<Target>) -> Result<bool> {
     }
     let target = target.clone();
     on_own_thread(move || async move {
-        let path = operations::address::content(&target, "");
-        let ask = Ask::new(operations::address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
+        let path = address::content(&target, "");
+        let ask = Ask::new(address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
         let url = target.url.clone();
         let answer = tokio::time::timeout(PATIENCE, Client::new(target).send(ask)).await;
         let answer = answer.map_err(|_| Error::new(format!("{url} does not answer")))?;
@@ -197,35 +197,6 @@ pub fn start(setup: &Setup, mix: &Mix, to: &UnboundedSender<Flush>) -> Result<Ru
         ends.push(end);
     }
     Ok(Running { stop, threads: ends })
-}
-
-/// Runs something that must stay on one thread, on a thread of its own.
-///
-/// # Errors
-/// When the thread cannot be started or ends early.
-pub async fn on_own_thread<T: Send + 'static, F: Future<Output = T>>(
-    make: impl FnOnce() -> F + Send + 'static,
-) -> Result<T> {
-    let (done, end) = oneshot::channel();
-    spawn("lab", make, done)?;
-    end.await.map_err(|_| Error::new("a thread of the lab ended early"))
-}
-
-fn spawn<T: Send + 'static, F: Future<Output = T>>(
-    name: &str,
-    make: impl FnOnce() -> F + Send + 'static,
-    done: oneshot::Sender<T>,
-) -> Result<()> {
-    let failed = |error: std::io::Error| Error::new(format!("a thread of the lab cannot be started: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let work = move || {
-        let value = runtime.block_on(make());
-        // Whoever asked may have gone.
-        let _ = done.send(value);
-        // A look-up that still waits must not hold the thread.
-        runtime.shutdown_background();
-    };
-    std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop).map_err(failed)
 }
 
 /// Each user has a connection: as many open files as the system allows.

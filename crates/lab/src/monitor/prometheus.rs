@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
-use crate::engine::on_own_thread;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, TargetPlan};
+use crate::thread::on_own_thread;
 use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target};
 
 /// Longest time of one look.

@@ -2,7 +2,6 @@
 //! looks at what comes back: the right status with the wrong content is a fault. It measures nothing.
 
 mod add_remove_user;
-pub mod address;
 mod check_out_in;
 mod copy;
 mod delete;
@@ -36,7 +35,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::plan::{Kind, Share};
-use crate::wire::Fault;
+use crate::wire::{Fault, address};
 
 pub use unbuilt::not_built;
 pub use user::{Crowd, User};

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
 use crate::plan::{Kind, Share};
+use crate::wire::address::{by_path, make_collection};
 use crate::wire::{Ask, Client, Fault, Login, Target};
-
-use super::address::{by_path, make_collection};
 
 /// Most documents that a user remembers to have uploaded.
 const MOST_OWN: usize = 500;

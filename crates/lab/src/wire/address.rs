@@ -2,8 +2,8 @@
 
 use hyper::{Method, header};
 
+use super::{Ask, Client, Fault, Target, encode};
 use crate::plan::Kind;
-use crate::wire::{Ask, Client, Fault, Target, encode};
 
 /// The address of the bytes at a path of the corpus.
 pub fn content(target: &Target, path: &str) -> String {

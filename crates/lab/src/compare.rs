@@ -185,7 +185,7 @@ mod tests {
     fn runs_that_are_not_alike_are_called_so() {
         let (first, mut second) = (run(100, 5.0), run(100, 5.0));
         second.target = "http://b".to_owned();
-        second.kind = crate::plan::Kind::Strongroom;
+        second.kind = crate::wire::Kind::Strongroom;
         second.load = "closed model, 9 users".to_owned();
         second.corpus = CorpusResult { documents: 3, bytes: 2_000, loaded: Loaded::default() };
         second.seconds = 12;

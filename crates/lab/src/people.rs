@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::operations::ALL;
-use crate::plan::{Kind, Plan};
+use crate::plan::Plan;
 use crate::run::random_letter;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
-use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Login, Target, address};
+use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Kind, Login, Target, address};
 
 /// Users of one account: half of the 100 sessions that Strongroom keeps for one, so that whoever signs in again ends nobody
 /// else's session.

@@ -38,7 +38,7 @@ pub struct RunResult {
     /// The target's address.
     pub target: String,
     /// What it speaks.
-    pub kind: crate::plan::Kind,
+    pub kind: crate::wire::Kind,
     /// What the run is called in comparisons.
     pub label: String,
     /// The load that was applied, in words; empty in results made before 2026-11-23.
@@ -431,7 +431,7 @@ pub fn sample() -> RunResult {
         description: String::new(),
         plan_text: String::new(),
         target: String::new(),
-        kind: crate::plan::Kind::Webdav,
+        kind: crate::wire::Kind::Webdav,
         label: String::new(),
         load: String::new(),
         target_version: String::new(),

@@ -17,10 +17,11 @@ use crate::error::{Error, Result};
 use crate::measure::{Collector, Flush, Window};
 use crate::monitor::{Series, Watch};
 use crate::people::People;
-use crate::plan::{Kind, Plan, Span, Step};
+use crate::plan::{Plan, Step};
+use crate::quantity::Span;
 use crate::result::{CorpusResult, Parts, RunResult};
 use crate::stop::Stop;
-use crate::wire::{Login, Target};
+use crate::wire::{Kind, Login, Target};
 
 /// Most bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;

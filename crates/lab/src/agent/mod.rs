@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::measure::Flush;
 use crate::monitor::Reading;
-use crate::plan::TargetPlan;
-use crate::wire::Target;
+use crate::wire::{Target, TargetPlan};
 
 pub use lead::lead;
 pub use serve::serve;

@@ -24,8 +24,7 @@ use super::{Line, Order};
 use crate::corpus::Corpus;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
-use crate::monitor;
-use crate::plan::Monitor;
+use crate::monitor::{self, Monitor};
 use crate::wire::{Login, Target};
 
 /// Most connections at once; more are closed.

@@ -9,8 +9,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::Line;
 use crate::error::{Error, Result};
-use crate::monitor::{Looking, Reading};
-use crate::plan::Monitor;
+use crate::monitor::{Looking, Monitor, Reading};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 

@@ -13,9 +13,8 @@ use tokio::task::LocalSet;
 
 use super::{ANY_FINGERPRINT, Corpus, NOTE};
 use crate::error::{Error, Result};
-use crate::plan::Kind;
 use crate::thread::on_own_thread;
-use crate::wire::{Ask, Client, Fault, FaultKind, Outgoing, Target, address};
+use crate::wire::{Ask, Client, Fault, FaultKind, Kind, Outgoing, Target, address};
 
 /// Longest time of one upload, besides a second for each of so many bytes.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ mod names;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::plan::Size;
+use crate::quantity::Size;
 
 pub use content::{Content, Verifier};
 pub use folder::{NOTE, write_folder};

@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::measure::Flush;
-use crate::operations::{self, Operation};
-use crate::plan::{Kind, Load, Model, Plan, Share};
+use crate::operations::{self, Operation, Share};
+use crate::plan::{Load, Model, Plan};
 use crate::thread::{on_own_thread, spawn};
-use crate::wire::{Ask, Client, Login, Target, address};
+use crate::wire::{Ask, Client, Kind, Login, Target, address};
 
 /// What a run needs.
 #[derive(Clone)]

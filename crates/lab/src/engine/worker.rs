@@ -13,7 +13,7 @@ use tokio::time::{sleep, sleep_until, timeout};
 use super::pace::{Arrivals, pause};
 use super::{Mix, Setup};
 use crate::measure::{Flush, Recorder};
-use crate::operations::{Crowd, User};
+use crate::operations::{Crowd, Share, User, Work};
 use crate::plan::{Course, Model};
 use crate::wire::{Counted, Fault, FaultKind, Target};
 
@@ -221,9 +221,9 @@ async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
     }
 }
 
-type Step = for<'a> fn(&'a mut User, &'a crate::plan::Share) -> crate::operations::Work<'a>;
+type Step = for<'a> fn(&'a mut User, &'a Share) -> Work<'a>;
 
-async fn bounded(most: Duration, user: &mut User, step: Step, share: &crate::plan::Share) -> Result<(), Fault> {
+async fn bounded(most: Duration, user: &mut User, step: Step, share: &Share) -> Result<(), Fault> {
     match timeout(most, step(user, share)).await {
         Ok(outcome) => outcome,
         Err(_) => {

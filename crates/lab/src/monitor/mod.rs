@@ -5,9 +5,12 @@ mod files;
 mod machine;
 mod postgresql;
 mod prometheus;
+mod spec;
 
 #[cfg(fuzzing)]
 pub use prometheus::fuzzing::figures;
+
+pub use spec::Monitor;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::error::Result;
-use crate::plan::{Monitor, Plan};
+use crate::plan::Plan;
 use crate::wire::Target;
 
 /// Name of the series of processor time, in percent of all cores.

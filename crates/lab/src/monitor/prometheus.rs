@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
 use crate::error::{Error, Result};
-use crate::plan::{Plan, TargetPlan};
+use crate::plan::Plan;
 use crate::thread::on_own_thread;
-use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target};
+use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target, TargetPlan};
 
 /// Longest time of one look.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -24,6 +24,7 @@ mod publish_draft;
 mod replace;
 mod search_name;
 mod search_page;
+mod share;
 mod sign_in;
 mod static_file;
 mod unbuilt;
@@ -34,9 +35,9 @@ mod versions;
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::plan::{Kind, Share};
-use crate::wire::{Fault, address};
+use crate::wire::{Fault, Kind, address};
 
+pub use share::Share;
 pub use unbuilt::not_built;
 pub use user::{Crowd, User};
 

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::corpus::{Corpus, Document};
-use crate::plan::{Kind, Share};
 use crate::wire::address::{by_path, make_collection};
-use crate::wire::{Ask, Client, Fault, Login, Target};
+use crate::wire::{Ask, Client, Fault, Kind, Login, Target};
+
+use super::Share;
 
 /// Most documents that a user remembers to have uploaded.
 const MOST_OWN: usize = 500;

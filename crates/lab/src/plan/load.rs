@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::quantity::Span;
 use crate::error::{Error, Result};
+use crate::quantity::Span;
 
 /// Most seconds that are counted: 30 days.
 const MOST_SECONDS: u64 = 30 * 86_400;

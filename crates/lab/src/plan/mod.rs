@@ -1,7 +1,6 @@
 //! Plans: what load to send where, as a TOML file that a person can read. Reads and checks them; sends nothing.
 
 mod load;
-mod quantity;
 mod shipped;
 mod threshold;
 
@@ -9,10 +8,11 @@ use serde::Deserialize;
 
 use crate::corpus::CorpusPlan;
 use crate::error::{Error, Result};
-use crate::operations;
+use crate::monitor::Monitor;
+use crate::operations::{self, Share};
+use crate::wire::TargetPlan;
 
 pub use load::{Course, Load, Model, Step};
-pub use quantity::{Size, Span};
 pub use shipped::{SHIPPED, shipped};
 pub use threshold::{Figure, Threshold, Verdict};
 
@@ -54,126 +54,6 @@ pub struct Plan {
     /// What is watched besides.
     #[serde(default)]
     pub monitors: Vec<Monitor>,
-}
-
-/// The part `[target]` of a plan.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TargetPlan {
-    /// Where the server is; `--target` wins over it.
-    #[serde(default)]
-    pub url: Option<String>,
-    /// Servers that should be equal to it: users are spread over all of them, and those that differ are named.
-    #[serde(default)]
-    pub twins: Vec<String>,
-    /// What it speaks.
-    #[serde(default)]
-    pub kind: Kind,
-    /// Hosts besides that of `url` that load may be sent to. This machine needs no naming.
-    #[serde(default)]
-    pub hosts: Vec<String>,
-    /// Below which path the corpus is made: a site for Strongroom, a collection such as `/dav/Documents` for WebDAV.
-    #[serde(default)]
-    pub root: String,
-}
-
-/// What a target speaks.
-#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Everything that Strongroom offers.
-    #[default]
-    Strongroom,
-    /// Documents and folders by WebDAV.
-    Webdav,
-}
-
-/// One kind of operation and how often it is done.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Share {
-    /// Its name, one of `strongroom lab operations`.
-    pub operation: String,
-    /// How often, in proportion to the others.
-    pub weight: f64,
-    /// Only with documents of the corpus of this size.
-    #[serde(default)]
-    pub size: Option<Size>,
-    /// What it is called in reports; the operation's name, with the size, when absent.
-    #[serde(default)]
-    pub label: Option<String>,
-}
-
-impl Share {
-    /// What it is called in reports.
-    pub fn label(&self) -> String {
-        match (&self.label, self.size) {
-            (Some(label), _) => label.clone(),
-            (None, Some(size)) => format!("{} {size}", self.operation),
-            (None, None) => self.operation.clone(),
-        }
-    }
-}
-
-/// Something that is watched during a run.
-#[derive(Clone, Debug, Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields, tag = "kind", rename_all = "lowercase")]
-pub enum Monitor {
-    /// A machine, from /proc, with the processes whose names are given.
-    Machine {
-        /// Names of programs.
-        #[serde(default)]
-        processes: Vec<String>,
-        /// Agents on the machines that are watched; this machine, and those of the agents that send the load, when absent.
-        #[serde(default)]
-        on: Vec<String>,
-    },
-    /// A PostgreSQL database, through `psql`.
-    Postgresql {
-        /// As `psql` takes it, without a password: PGPASSWORD or ~/.pgpass says it.
-        connection: String,
-        /// Agents that ask instead of this process.
-        #[serde(default)]
-        on: Vec<String>,
-    },
-    /// Sizes of files and of those directly in directories.
-    Files {
-        /// Their paths.
-        paths: Vec<std::path::PathBuf>,
-        /// Agents on the machines that they are on, instead of this one.
-        #[serde(default)]
-        on: Vec<String>,
-    },
-    /// A Prometheus endpoint.
-    Prometheus {
-        /// Its address. The host must be one that the plan names.
-        url: String,
-        /// Which figures, by the beginnings of their names; all counters and gauges when absent.
-        #[serde(default)]
-        figures: Vec<String>,
-    },
-}
-
-impl Monitor {
-    /// Agents on the machines that it watches.
-    pub fn on(&self) -> &[String] {
-        match self {
-            Self::Machine { on, .. } | Self::Postgresql { on, .. } | Self::Files { on, .. } => on,
-            Self::Prometheus { .. } => &[],
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        let Self::Postgresql { connection, .. } = self else { return Ok(()) };
-        let authority = connection.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(rest));
-        let spoken = authority.split_once('@').is_some_and(|(user, _)| user.contains(':'));
-        if spoken || connection.contains("password") {
-            return Err(Error::new(
-                "plans stand in reports, so no password belongs into a connection: give it by PGPASSWORD or ~/.pgpass",
-            ));
-        }
-        Ok(())
-    }
 }
 
 impl Plan {

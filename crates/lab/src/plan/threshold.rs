@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::quantity::Span;
+use crate::quantity::Span;
 
 /// A figure that must stay on one side of a bound.
 #[derive(Clone, Debug, PartialEq)]

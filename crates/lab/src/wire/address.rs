@@ -2,8 +2,7 @@
 
 use hyper::{Method, header};
 
-use super::{Ask, Client, Fault, Target, encode};
-use crate::plan::Kind;
+use super::{Ask, Client, Fault, Kind, Target, encode};
 
 /// The address of the bytes at a path of the corpus.
 pub fn content(target: &Target, path: &str) -> String {

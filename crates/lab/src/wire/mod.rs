@@ -6,8 +6,10 @@ mod client;
 mod fault;
 mod link;
 mod target;
+mod target_plan;
 
 pub use body::Outgoing;
 pub use client::{Answer, Ask, Client, Counted};
 pub use fault::{Fault, FaultKind, excerpt};
 pub use target::{Login, Target, encode};
+pub use target_plan::{Kind, TargetPlan};

@@ -11,8 +11,8 @@ use hyper::header::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustls::ClientConfig;
 
+use super::target_plan::{Kind, TargetPlan};
 use crate::error::{Error, Result};
-use crate::plan::{Kind, TargetPlan};
 
 /// Longest time of looking up a host's name.
 const LOOK_UP: Duration = Duration::from_secs(10);

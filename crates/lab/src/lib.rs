@@ -10,6 +10,7 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod live;
+mod loading;
 mod measure;
 mod monitor;
 mod operations;

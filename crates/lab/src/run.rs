@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::agent;
-use crate::corpus::{Corpus, Loaded, load};
+use crate::corpus::{Corpus, Loaded};
 use crate::diagnosis;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
+use crate::loading::load;
 use crate::measure::{Collector, Flush, Window};
 use crate::monitor::{Series, Watch};
 use crate::people::People;

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Kind, mix};
+use super::document::Kind;
+use super::hash::mix;
 
 /// Bytes of a block: a stamp, then bytes of a pool.
 const BLOCK: usize = 64 * 1024;

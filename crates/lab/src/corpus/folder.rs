@@ -9,7 +9,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Corpus, Document, Loaded};
+use super::catalog::Corpus;
+use super::document::Document;
+use super::loaded::Loaded;
 use crate::error::{Error, Result};
 use crate::report::bytes;
 

@@ -1,6 +1,7 @@
 //! Names of documents, folders and libraries as offices give them.
 
-use super::{Kind, mix};
+use super::document::Kind;
+use super::hash::mix;
 
 const SUBJECTS: &[&str] = &[
     "Invoice",

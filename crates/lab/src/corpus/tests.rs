@@ -1,5 +1,6 @@
 //! Tests of the corpus: the same for the same seed, real containers, and no damage that is not noticed.
 
+use super::document::Kind;
 use super::*;
 
 fn corpus(seed: u64) -> Corpus {

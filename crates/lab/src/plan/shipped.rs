@@ -1,5 +1,6 @@
 //! The plans that come with the program.
 
+use super::message::unknown;
 use crate::error::{Error, Result};
 
 /// A plan that comes with the program.
@@ -32,5 +33,5 @@ pub const SHIPPED: &[Shipped] = &[
 pub fn shipped(name: &str) -> Result<&'static str> {
     let found = SHIPPED.iter().find(|plan| plan.name == name).map(|plan| plan.text);
     let names: Vec<&str> = SHIPPED.iter().map(|plan| plan.name).collect();
-    found.ok_or_else(|| Error::new(super::unknown("plan", name, &names)))
+    found.ok_or_else(|| Error::new(unknown("plan", name, &names)))
 }

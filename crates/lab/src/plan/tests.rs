@@ -1,5 +1,6 @@
 //! Tests of reading plans.
 
+use super::message::LONGEST_LINE;
 use super::*;
 
 const SMALL: &str = r#"

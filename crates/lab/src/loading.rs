@@ -11,7 +11,7 @@ use futures_util::future::try_join_all;
 use hyper::{Method, StatusCode};
 use tokio::task::LocalSet;
 
-use super::{ANY_FINGERPRINT, Corpus, NOTE};
+use crate::corpus::{ANY_FINGERPRINT, Corpus, Loaded, NOTE};
 use crate::error::{Error, Result};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Kind, Outgoing, Target, address};
@@ -23,17 +23,6 @@ const BYTES_A_SECOND: u64 = 1_000_000;
 const FIRST: Duration = Duration::from_secs(20);
 /// Attempts of one upload: a server that is busy is asked again.
 const ATTEMPTS: u32 = 4;
-
-/// What loading a corpus took.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize, PartialEq)]
-pub struct Loaded {
-    /// Documents that were sent; 0 when all were there.
-    pub documents: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Seconds.
-    pub seconds: f64,
-}
 
 /// Brings a corpus onto a target; `sent` counts documents while it goes on.
 ///

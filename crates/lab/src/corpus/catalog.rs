@@ -1,0 +1,152 @@
+//! A corpus: which document has which number, and where it lies. The same for the same seed.
+
+use super::content::{Content, Verifier};
+use super::document::{Document, Kind};
+use super::hash::{mix, unit};
+use super::names;
+use super::plan::{CorpusPlan, KindShares, SMALLEST};
+use crate::quantity::Size;
+
+/// How every fingerprint begins.
+pub const ANY_FINGERPRINT: &str = "lab corpus ";
+/// Most bytes of an Office-like document: its checksum is worked out before it is sent.
+const LARGEST_OFFICE: u64 = 16_000_000;
+
+/// A corpus: answers what document has which number.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    plan: CorpusPlan,
+    /// Number of the first document of each class, and of the one after the last.
+    begins: Vec<u64>,
+}
+
+impl Corpus {
+    /// The corpus of a plan that was checked.
+    pub fn new(plan: CorpusPlan) -> Self {
+        let mut begins = vec![0];
+        for class in &plan.files {
+            begins.push(begins.last().copied().unwrap_or_default() + class.count);
+        }
+        Self { plan, begins }
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &CorpusPlan {
+        &self.plan
+    }
+
+    /// Number of documents.
+    pub fn count(&self) -> u64 {
+        self.begins.last().copied().unwrap_or_default()
+    }
+
+    /// Bytes of all documents.
+    pub fn bytes(&self) -> u64 {
+        (0..self.count()).map(|number| self.size(number)).sum()
+    }
+
+    /// Any document, or any of a size; none when there is none of that size.
+    pub fn any(&self, random: &mut fastrand::Rng, size: Option<Size>) -> Option<Document> {
+        let range = match size {
+            None => 0..self.count(),
+            Some(size) => {
+                let class = self.plan.files.iter().position(|class| class.size == size)?;
+                self.begins[class]..self.begins[class + 1]
+            }
+        };
+        (!range.is_empty()).then(|| self.document(random.u64(range)))
+    }
+
+    /// The document of a number below the count.
+    pub fn document(&self, number: u64) -> Document {
+        let per_library = self.count().div_ceil(u64::from(self.libraries())).max(1);
+        let hash = mix(self.plan.seed, number);
+        let (size, kind) = (self.size(number), self.kind(hash, self.size(number)));
+        // Both are below their counts, which are 32-bit numbers.
+        let library = (number / per_library) as u32;
+        let folder = (mix(hash, 7) % u64::from(self.plan.folders)) as u32;
+        Document { number, library, folder, name: names::document(hash, number, kind), size, kind }
+    }
+
+    /// Number of libraries of all sites.
+    pub fn libraries(&self) -> u32 {
+        self.plan.sites * self.plan.libraries
+    }
+
+    /// Names of the sites that are made for it; none when its libraries lie in the place that the target names.
+    pub fn sites(&self) -> Vec<String> {
+        let made = if self.plan.sites > 1 { self.plan.sites } else { 0 };
+        (0..made).map(|site| self.site_name(site)).collect()
+    }
+
+    fn site_name(&self, site: u32) -> String {
+        format!("Lab {} site {}", self.plan.seed, site + 1)
+    }
+
+    /// The path of a library, which may be any number.
+    pub fn library_path(&self, library: u32) -> String {
+        let (site, within) = (library / self.plan.libraries % self.plan.sites, library % self.plan.libraries);
+        let name = format!("Lab {}-{}", self.plan.seed, within + 1);
+        if self.plan.sites > 1 { format!("{}/{name}", self.site_name(site)) } else { name }
+    }
+
+    /// The name of a folder.
+    pub fn folder_name(&self, folder: u32) -> String {
+        names::folder(folder)
+    }
+
+    /// The path of the folder of a document.
+    pub fn folder_path(&self, document: &Document) -> String {
+        format!("{}/{}", self.library_path(document.library), names::folder(document.folder))
+    }
+
+    /// The path of a document.
+    pub fn path(&self, document: &Document) -> String {
+        format!("{}/{}", self.folder_path(document), document.name)
+    }
+
+    /// The content of a version of a document; the corpus itself has version 0.
+    pub fn content(&self, document: &Document, version: u32) -> Content {
+        Content::new(self.plan.seed, document.number, version, document.size, document.kind)
+    }
+
+    /// Takes the bytes of an answer and says whether they are some version of the document.
+    pub fn verifier(&self, document: &Document) -> Verifier {
+        Verifier::new(self.plan.seed, document.number, document.size, document.kind)
+    }
+
+    /// A text that differs between corpora that differ.
+    pub fn fingerprint(&self) -> String {
+        let plan = &self.plan;
+        let sites = if plan.sites > 1 { format!("{} x ", plan.sites) } else { String::new() };
+        let mut text = format!("{ANY_FINGERPRINT}1; seed {}; {sites}{} x {};", plan.seed, plan.libraries, plan.folders);
+        for class in &plan.files {
+            text += &format!(" {} x {} ~ {};", class.count, class.size.0, class.spread);
+        }
+        text + &format!(" {} {} {}", plan.kinds.text, plan.kinds.office, plan.kinds.media)
+    }
+
+    fn size(&self, number: u64) -> u64 {
+        let class = self.begins.partition_point(|begin| *begin <= number).saturating_sub(1);
+        let Some(class) = self.plan.files.get(class) else { return SMALLEST };
+        if class.spread == 0.0 {
+            return class.size.0;
+        }
+        // A log-normal distribution whose mean is the size that was asked for.
+        let hash = mix(mix(self.plan.seed, number), 3);
+        let (u, v) = (unit(hash).max(1e-12), unit(mix(hash, 1)));
+        let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+        let drawn = class.size.0 as f64 * (class.spread * normal - class.spread * class.spread / 2.0).exp();
+        (drawn as u64).clamp(SMALLEST, class.size.0.saturating_mul(20))
+    }
+
+    fn kind(&self, hash: u64, size: u64) -> Kind {
+        let KindShares { text, office, media } = self.plan.kinds;
+        let drawn = unit(mix(hash, 5)) * (text + office + media);
+        match drawn {
+            drawn if drawn < text => Kind::Text,
+            drawn if drawn < text + office && size <= LARGEST_OFFICE => Kind::Office,
+            _ => Kind::Media,
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What it took to bring a corpus to where it is wanted, whichever way it went.
+
+use serde::{Deserialize, Serialize};
+
+/// What loading a corpus took.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
+pub struct Loaded {
+    /// Documents that were sent; 0 when all were there.
+    pub documents: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Seconds.
+    pub seconds: f64,
+}

@@ -1,0 +1,128 @@
+//! What a plan says of its corpus: the part `[corpus]`. Knows no document.
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::quantity::Size;
+
+/// Smallest document: it must have room for what tells it from others.
+pub const SMALLEST: u64 = 1_000;
+/// Most documents of a corpus.
+const MOST_FILES: u64 = 20_000_000;
+/// Most libraries of all sites together, and most folders of one.
+const MOST_PLACES: u32 = 10_000;
+
+/// The part `[corpus]` of a plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CorpusPlan {
+    /// The same seed gives the same corpus, byte for byte.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Sites below the place that the target names; with 1 the libraries lie in that place itself.
+    #[serde(default = "single")]
+    pub sites: u32,
+    /// Libraries of each site; the documents are spread evenly over all libraries.
+    #[serde(default = "single")]
+    pub libraries: u32,
+    /// Folders of each library.
+    #[serde(default = "ten")]
+    pub folders: u32,
+    /// Sizes and how many of each.
+    pub files: Vec<FileClass>,
+    /// Shares of kinds of content.
+    #[serde(default)]
+    pub kinds: KindShares,
+    /// Uploads at the same time while it is loaded.
+    #[serde(default = "sixteen")]
+    pub connections: u32,
+}
+
+/// Documents of about one size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileClass {
+    /// Their mean size.
+    pub size: Size,
+    /// How many.
+    pub count: u64,
+    /// How far sizes lie apart: the standard deviation of their logarithms; 0 for all the same.
+    #[serde(default)]
+    pub spread: f64,
+}
+
+/// Shares of kinds of content.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KindShares {
+    /// Text that compresses well.
+    pub text: f64,
+    /// Zip containers with text and pictures, as Office writes them.
+    pub office: f64,
+    /// Films and pictures, which do not compress.
+    pub media: f64,
+}
+
+impl Default for KindShares {
+    fn default() -> Self {
+        Self { text: 0.3, office: 0.5, media: 0.2 }
+    }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+const fn single() -> u32 {
+    1
+}
+
+const fn ten() -> u32 {
+    10
+}
+
+const fn sixteen() -> u32 {
+    16
+}
+
+impl CorpusPlan {
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<()> {
+        let count: u64 = self.files.iter().fold(0, |sum, class| sum.saturating_add(class.count));
+        if count == 0 || count > MOST_FILES {
+            return Err(Error::new(format!("the corpus has {count} files: count must make 1 to {MOST_FILES} in all")));
+        }
+        let libraries = self.sites.saturating_mul(self.libraries);
+        if !(1..=MOST_PLACES).contains(&libraries) || !(1..=MOST_PLACES).contains(&self.folders) {
+            return Err(Error::new(format!(
+                "sites times libraries, and folders, of the corpus must each be 1 to {MOST_PLACES}"
+            )));
+        }
+        if !(1..=1_000).contains(&self.connections) {
+            return Err(Error::new("connections of the corpus must be 1 to 1000"));
+        }
+        for class in &self.files {
+            if class.size.0 < SMALLEST {
+                return Err(Error::new(format!("files of {} are too small: 1KB is the least", class.size)));
+            }
+            if !(0.0..=2.0).contains(&class.spread) {
+                return Err(Error::new("the spread of sizes must be 0 to 2"));
+            }
+        }
+        let KindShares { text, office, media } = self.kinds;
+        let sum = text + office + media;
+        if !(sum > 0.0 && sum.is_finite()) || [text, office, media].iter().any(|share| *share < 0.0) {
+            return Err(Error::new("the shares of kinds must be numbers from 0 on that are not all 0"));
+        }
+        Ok(())
+    }
+
+    /// The same corpus with a share of its files, at least one of each size.
+    #[must_use]
+    pub fn scaled(mut self, scale: f64) -> Self {
+        for class in &mut self.files {
+            class.count = ((class.count as f64 * scale).round() as u64).max(1);
+        }
+        self
+    }
+}

@@ -10,8 +10,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::LocalSet;
 use tokio::time::{sleep, sleep_until, timeout};
 
+use super::mix::Mix;
 use super::pace::{Arrivals, pause};
-use super::{Mix, Setup};
+use super::setup::Setup;
 use crate::measure::{Flush, Recorder};
 use crate::operations::{Crowd, Share, User, Work};
 use crate::plan::{Course, Model};

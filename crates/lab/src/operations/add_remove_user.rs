@@ -1,9 +1,10 @@
 //! Adding a person to a group, and taking them out.
 
-use super::*;
 use hyper::Method;
 
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM};
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// Adding a person to a group, and taking them out.
 pub const OPERATION: Operation = Operation {

@@ -1,9 +1,12 @@
 //! Checking a document out, and in again.
 
-use super::*;
 use hyper::Method;
 
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// Checking a document out, and in again.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,11 @@
 //! A copy of a document of the corpus in the user's folder.
 
-use super::*;
-use crate::wire::Ask;
+use super::moving;
+use super::operation::{EVERYWHERE, Operation};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault, Kind};
 
 /// A copy of a document of the corpus in the user's folder.
 pub const OPERATION: Operation = Operation {

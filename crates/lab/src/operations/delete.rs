@@ -1,7 +1,10 @@
 //! Deleting a document that the user uploaded.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault, address};
 
 /// Deleting a document that the user uploaded.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,9 @@
 //! A document, compared byte for byte.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, address};
 
 /// A document, compared byte for byte.
 pub const OPERATION: Operation = Operation {

@@ -1,9 +1,11 @@
 //! A document that the user has already, asked for by its entity tag.
 
-use super::*;
 use hyper::header::{ETAG, IF_NONE_MATCH};
 
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, address};
 
 /// Most entity tags that a user remembers, and the longest of them in bytes.
 const MOST_TAGS: usize = 1_000;

@@ -1,7 +1,11 @@
 //! Opening the own page and saving settings.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM};
+use super::page;
+use super::share::Share;
+use super::sign_in::signed_in;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// Opening the own page and saving settings.
 pub const OPERATION: Operation = Operation {

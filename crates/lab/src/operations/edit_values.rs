@@ -1,9 +1,12 @@
 //! What a document has in a column of its library, changed; its bytes stay.
 
-use super::*;
 use hyper::Method;
 
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// What a document has in a column of its library, changed; its bytes stay.
 pub const OPERATION: Operation = Operation {

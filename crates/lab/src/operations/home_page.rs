@@ -1,6 +1,11 @@
 //! The start page with its resources.
 
-use super::*;
+use super::operation::{Operation, STRONGROOM};
+use super::page;
+use super::share::Share;
+use super::sign_in::signed_in;
+use super::user::User;
+use crate::wire::Fault;
 
 /// The start page with its resources.
 pub const OPERATION: Operation = Operation {

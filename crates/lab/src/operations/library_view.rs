@@ -1,7 +1,11 @@
 //! The page of a folder as a view: documents newest first, in chosen columns.
 
-use super::*;
-use crate::wire::encode;
+use super::operation::{Operation, STRONGROOM};
+use super::page;
+use super::share::Share;
+use super::sign_in::signed_in;
+use super::user::User;
+use crate::wire::{Fault, address, encode};
 
 /// The page of a folder as a view: documents newest first, in chosen columns.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,10 @@
 //! The first entries of a folder, by REST or PROPFIND.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::properties;
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, Kind, address};
 
 /// The first entries of a folder, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {

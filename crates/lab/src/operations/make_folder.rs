@@ -1,7 +1,10 @@
 //! A new folder, by REST or MKCOL.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation, Work};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault, Kind, address};
 
 /// A new folder, by REST or MKCOL.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,9 @@
 //! A new site below the site of the corpus.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// A new site below the site of the corpus.
 pub const OPERATION: Operation = Operation {

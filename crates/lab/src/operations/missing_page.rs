@@ -1,7 +1,9 @@
 //! An address that does not exist, answered as such.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, address};
 
 /// An address that does not exist, answered as such.
 pub const OPERATION: Operation = Operation {

@@ -17,6 +17,7 @@ mod make_folder;
 mod make_site;
 mod missing_page;
 mod moving;
+mod operation;
 mod own_page;
 mod page;
 mod properties;
@@ -32,40 +33,10 @@ mod upload;
 mod user;
 mod versions;
 
-use std::future::Future;
-use std::pin::Pin;
-
-use crate::wire::{Fault, Kind, address};
-
+pub use operation::{Operation, Work};
 pub use share::Share;
 pub use unbuilt::not_built;
 pub use user::{Crowd, User};
-
-/// The work of an operation.
-pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>;
-
-/// One operation.
-pub struct Operation {
-    /// Its name in plans.
-    pub name: &'static str,
-    /// What it does, for people.
-    pub what: &'static str,
-    /// The kinds of targets that offer it.
-    pub offered_by: &'static [Kind],
-    /// Whether it changes anything on the target.
-    pub changes: bool,
-    /// Whether it asks a WebDAV server for descriptions.
-    pub describes: bool,
-    /// Whether it is done in a session of a browser.
-    pub signs_in: bool,
-    /// What has to be there before, outside the measured time.
-    pub prepare: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
-    /// The operation itself.
-    pub run: for<'a> fn(&'a mut User, &'a Share) -> Work<'a>,
-}
-
-const STRONGROOM: &[Kind] = &[Kind::Strongroom];
-const EVERYWHERE: &[Kind] = &[Kind::Strongroom, Kind::Webdav];
 
 /// All operations.
 pub const ALL: &[Operation] = &[
@@ -105,19 +76,4 @@ pub fn find(name: &str) -> Option<&'static Operation> {
 /// Names of all operations that plans may ask for.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|operation| operation.name).collect()
-}
-
-/// For operations that need nothing before.
-fn nothing<'a>(_: &'a mut User, _: &'a Share) -> Work<'a> {
-    Box::pin(std::future::ready(Ok(())))
-}
-
-/// For operations on pages: the user has signed in.
-fn signed_in<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
-    Box::pin(async { if user.signed_in { Ok(()) } else { sign_in::enter(user).await } })
-}
-
-/// For operations on what the user uploaded before: there is something.
-fn has_own<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
-    Box::pin(async { if user.own.is_empty() { upload::add(user, share).await } else { Ok(()) } })
 }

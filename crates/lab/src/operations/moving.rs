@@ -1,9 +1,12 @@
 //! Giving a document that the user uploaded another name.
 
-use super::*;
 use hyper::header::HeaderName;
 
-use crate::wire::Ask;
+use super::operation::{EVERYWHERE, Operation};
+use super::share::Share;
+use super::upload::has_own;
+use super::user::User;
+use crate::wire::{Ask, Fault, Kind, address};
 
 /// Giving a document that the user uploaded another name.
 pub const OPERATION: Operation = Operation {

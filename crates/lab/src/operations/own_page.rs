@@ -1,6 +1,11 @@
 //! The user's own page with settings and sessions.
 
-use super::*;
+use super::operation::{Operation, STRONGROOM};
+use super::page;
+use super::share::Share;
+use super::sign_in::signed_in;
+use super::user::User;
+use crate::wire::Fault;
 
 /// The user's own page with settings and sessions.
 pub const OPERATION: Operation = Operation {

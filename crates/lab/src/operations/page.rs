@@ -2,7 +2,7 @@
 
 use hyper::header;
 
-use super::User;
+use super::user::User;
 use crate::wire::{Answer, Ask, Fault, FaultKind, excerpt};
 
 /// Most redirects in a row.

@@ -1,9 +1,11 @@
 //! What a document is, by REST or PROPFIND.
 
-use super::*;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 
-use crate::wire::{Ask, Outgoing};
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, Kind, Outgoing, address};
 
 /// What a document is, by REST or PROPFIND.
 pub const OPERATION: Operation = Operation {

@@ -1,9 +1,10 @@
 //! A text is checked out, written, checked in as a draft, and published.
 
-use super::*;
 use hyper::Method;
 
-use crate::wire::{Ask, Outgoing};
+use super::operation::{Operation, STRONGROOM};
+use super::user::User;
+use crate::wire::{Ask, Fault, Outgoing, address};
 
 /// A text is checked out, written, checked in as a draft, and published.
 pub const OPERATION: Operation = Operation {

@@ -1,6 +1,10 @@
 //! A new version of a document.
 
-use super::*;
+use super::operation::{EVERYWHERE, Operation, nothing};
+use super::share::Share;
+use super::upload;
+use super::user::User;
+use crate::wire::Fault;
 
 /// A new version of a document.
 pub const OPERATION: Operation = Operation {

@@ -1,8 +1,10 @@
 //! A search by a part of a name.
 
-use super::*;
+use super::operation::{Operation, STRONGROOM, nothing};
+use super::share::Share;
+use super::user::User;
 use crate::corpus;
-use crate::wire::Ask;
+use crate::wire::{Ask, Fault};
 
 /// A search by a part of a name.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,12 @@
 //! A search by name, as a page.
 
-use super::*;
+use super::operation::{Operation, STRONGROOM};
+use super::page;
+use super::share::Share;
+use super::sign_in::signed_in;
+use super::user::User;
 use crate::corpus;
+use crate::wire::Fault;
 
 /// A search by name, as a page.
 pub const OPERATION: Operation = Operation {

@@ -1,7 +1,10 @@
 //! Signing in by the form, and the start page.
 
-use super::*;
-use crate::wire::{Ask, FaultKind};
+use super::operation::{Operation, STRONGROOM, Work};
+use super::page;
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault, FaultKind};
 
 /// Signing in by the form, and the start page.
 pub const OPERATION: Operation = Operation {
@@ -47,4 +50,9 @@ pub async fn enter(user: &mut User) -> Result<(), Fault> {
     user.notes.insert(FORM_TOKEN, page::form_token(&home.text()));
     user.signed_in = true;
     Ok(())
+}
+
+/// For operations on pages: the user has signed in.
+pub fn signed_in<'a>(user: &'a mut User, _: &'a Share) -> Work<'a> {
+    Box::pin(async { if user.signed_in { Ok(()) } else { enter(user).await } })
 }

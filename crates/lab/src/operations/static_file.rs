@@ -1,7 +1,10 @@
 //! A style sheet, script or picture of the pages.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM, nothing};
+use super::page;
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// A style sheet, script or picture of the pages.
 pub const OPERATION: Operation = Operation {

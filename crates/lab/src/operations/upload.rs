@@ -1,7 +1,10 @@
 //! A new document.
 
-use super::*;
-use crate::wire::{Ask, Outgoing};
+use super::operation::{EVERYWHERE, Operation, Work};
+use super::share::Share;
+use super::user::User;
+use crate::corpus::Document;
+use crate::wire::{Ask, Fault, Kind, Outgoing, address};
 
 /// A new document.
 pub const OPERATION: Operation = Operation {
@@ -33,7 +36,7 @@ pub async fn add(user: &mut User, share: &Share) -> Result<(), Fault> {
 }
 
 /// Stores a version of a document at a path.
-pub async fn put(user: &mut User, path: &str, document: &crate::corpus::Document, version: u32) -> Result<(), Fault> {
+pub async fn put(user: &mut User, path: &str, document: &Document, version: u32) -> Result<(), Fault> {
     let target = user.crowd.target.clone();
     let content = user.crowd.corpus.content(document, version);
     let ask = Ask::new(hyper::Method::PUT, address::content(&target, path)).body(Outgoing::document(content));
@@ -42,4 +45,9 @@ pub async fn put(user: &mut User, path: &str, document: &crate::corpus::Document
         return Err(Fault::content(format!("{path} was stored with another size")));
     }
     Ok(())
+}
+
+/// For operations on what the user uploaded before: there is something.
+pub fn has_own<'a>(user: &'a mut User, share: &'a Share) -> Work<'a> {
+    Box::pin(async { if user.own.is_empty() { add(user, share).await } else { Ok(()) } })
 }

@@ -9,7 +9,7 @@ use crate::corpus::{Corpus, Document};
 use crate::wire::address::{by_path, make_collection};
 use crate::wire::{Ask, Client, Fault, Kind, Login, Target};
 
-use super::Share;
+use super::share::Share;
 
 /// Most documents that a user remembers to have uploaded.
 const MOST_OWN: usize = 500;

@@ -1,7 +1,9 @@
 //! The versions of a document.
 
-use super::*;
-use crate::wire::Ask;
+use super::operation::{Operation, STRONGROOM, nothing};
+use super::share::Share;
+use super::user::User;
+use crate::wire::{Ask, Fault};
 
 /// The versions of a document.
 pub const OPERATION: Operation = Operation {

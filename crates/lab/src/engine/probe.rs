@@ -1,0 +1,53 @@
+//! Questions about a target itself, which are asked before the load. Measures nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{HeaderName, SERVER};
+
+use crate::error::{Error, Result};
+use crate::thread::on_own_thread;
+use crate::wire::{Ask, Client, Kind, Target, address};
+
+/// Longest time of an answer to a question about the target itself.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a target says of its version; nothing when it does not, or not at once.
+pub async fn version(target: &Arc<Target>) -> String {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let target = target.clone();
+    let asking = on_own_thread(move || async move {
+        let mut client = Client::new(target.clone());
+        let path = match target.kind {
+            Kind::Strongroom => "/api/openapi.json".to_owned(),
+            Kind::Webdav => address::content(&target, ""),
+        };
+        let answer = tokio::time::timeout(PATIENCE, client.send(Ask::get(path))).await.ok()?.ok()?;
+        if target.kind == Kind::Strongroom {
+            let described = answer.json().ok()?;
+            return Some(format!("Strongroom {}", described["info"]["version"].as_str()?));
+        }
+        answer.headers.get(SERVER)?.to_str().ok().map(str::to_owned)
+    });
+    asking.await.ok().flatten().unwrap_or_default()
+}
+
+/// Whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
+pub async fn describes(target: &Arc<Target>) -> Result<bool> {
+    /// A status that says that there is no such method.
+    const NO_SUCH_METHOD: [u16; 3] = [400, 405, 501];
+    if target.kind != Kind::Webdav {
+        return Ok(true);
+    }
+    let target = target.clone();
+    on_own_thread(move || async move {
+        let path = address::content(&target, "");
+        let ask = Ask::new(address::method("PROPFIND"), path).with(HeaderName::from_static("depth"), "0");
+        let url = target.url.clone();
+        let answer = tokio::time::timeout(PATIENCE, Client::new(target).send(ask)).await;
+        let answer = answer.map_err(|_| Error::new(format!("{url} does not answer")))?;
+        let answer = answer.map_err(|fault| Error::new(fault.message))?;
+        Ok(!NO_SUCH_METHOD.contains(&answer.status.as_u16()))
+    })
+    .await?
+}

@@ -16,9 +16,9 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::measure::Window;
 use crate::report::live_page;
-use crate::run::Event;
 
 /// Longest time of a request's head.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::operations::ALL;
 use crate::plan::Plan;
-use crate::run::random_letter;
+use crate::random::random_letter;
 use crate::stop::Stop;
 use crate::thread::on_own_thread;
 use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Kind, Login, Target, address};

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::LocalBoxFuture;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::agent;
@@ -14,111 +13,21 @@ use crate::corpus::{Corpus, Loaded};
 use crate::diagnosis;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
+use crate::evaluation::{Measurements, evaluate};
+use crate::event::Event;
 use crate::loading::load;
 use crate::measure::{Collector, Flush, Window};
-use crate::monitor::{Series, Watch};
+use crate::monitor::Series;
 use crate::people::People;
-use crate::plan::{Plan, Step};
-use crate::quantity::Span;
-use crate::result::{CorpusResult, Parts, RunResult};
+use crate::random::random_word;
+use crate::result::{CorpusResult, RunResult};
 use crate::stop::Stop;
-use crate::wire::{Kind, Login, Target};
+use crate::watch::Watch;
+use crate::wire::Target;
+use crate::wishes::Wishes;
 
 /// Most bytes of a plan.
 const MOST_PLAN: u64 = 1 << 20;
-
-/// What a run is asked for besides its plan.
-#[derive(Clone, Debug, Default)]
-pub struct Wishes {
-    /// The target's address, instead of the plan's.
-    pub target: Option<String>,
-    /// Servers that should be equal to it, instead of the plan's.
-    pub twins: Vec<String>,
-    /// What is different from the plan.
-    pub changes: Changes,
-    /// Who signs in.
-    pub login: Option<Login>,
-    /// Whether somebody said that the target may be put under load.
-    pub confirmed: bool,
-    /// What the run is called in comparisons.
-    pub label: Option<String>,
-    /// Addresses of agents; this process when there are none.
-    pub agents: Vec<String>,
-    /// The word that agents ask for.
-    pub agent_token: String,
-    /// End the run when an agent is lost.
-    pub stop_without_agent: bool,
-    /// Ends the run early when somebody asks for it.
-    pub stop: Stop,
-}
-
-/// What is different from the plan in a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Changes {
-    /// What the target speaks.
-    pub kind: Option<Kind>,
-    /// Below which path the corpus lies.
-    pub root: Option<String>,
-    /// The share of the corpus, above 0.
-    pub scale: Option<f64>,
-    /// Virtual users; of a load with steps, those of the highest, and the others in proportion.
-    pub users: Option<u32>,
-    /// Seconds that are counted, all steps together; ramp and warm-up last at most half as long each.
-    pub seconds: Option<u64>,
-    /// Other steps: level and seconds.
-    pub steps: Vec<(f64, u64)>,
-}
-
-impl Changes {
-    /// A plan with these changes.
-    ///
-    /// # Errors
-    /// What is wrong with the plan or with what becomes of it.
-    pub fn apply(&self, text: &str) -> Result<Plan> {
-        let mut plan = Plan::parse(text)?;
-        plan.target.kind = self.kind.unwrap_or(plan.target.kind);
-        if let Some(root) = &self.root {
-            plan.target.root.clone_from(root);
-        }
-        if let Some(scale) = self.scale {
-            if !(scale > 0.0 && scale <= 1_000.0) {
-                return Err(Error::new(format!("a corpus cannot be scaled by {scale}: write a number above 0")));
-            }
-            plan.corpus = plan.corpus.scaled(scale);
-        }
-        if let Some(users) = self.users {
-            plan.load.set_users(users);
-        }
-        if let Some(seconds) = self.seconds {
-            plan.load.set_seconds(seconds)?;
-        }
-        if !self.steps.is_empty() {
-            let step = |(level, seconds): &(f64, u64)| Step { level: *level, hold: Span::seconds(*seconds) };
-            plan.load.steps = self.steps.iter().map(step).collect();
-        }
-        plan.check()?;
-        Ok(plan)
-    }
-}
-
-/// What happens while a run goes on.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// The corpus is being loaded: documents sent, of how many.
-    Loading(u64, u64),
-    /// The load begins; it lasts so long.
-    Begins(Duration),
-    /// A second is over.
-    Second(Box<Window>),
-    /// An agent is lost, and why.
-    Lost(String),
-    /// Something that the run made on a target is still there, and why.
-    Left(String),
-    /// Something that the plan wants watched is not there, and why.
-    Unwatched(String),
-    /// The load is over; operations that are on their way still end.
-    Ending,
-}
 
 /// Runs a plan.
 ///
@@ -154,7 +63,7 @@ fn conduct<'a>(
         }
         let documents = corpus.count();
         let described = CorpusResult { documents, bytes: corpus.bytes(), loaded };
-        let run = word();
+        let run = random_word();
         let servers = std::iter::once(&target).chain(&twins).cloned().collect();
         let people = People::call(&plan, servers, &run, stop).await?;
         // Last of all, so that its seconds are those of the load.
@@ -200,7 +109,7 @@ fn conduct<'a>(
         let (windows, totals) = measured?;
         let monitors = after(watch, &windows, stop).await;
         let label = wishes.label.clone().unwrap_or_else(|| plan.name.clone());
-        let parts = Parts {
+        let parts = Measurements {
             plan_text,
             setup: &setup,
             agents: &wishes.agents,
@@ -215,7 +124,7 @@ fn conduct<'a>(
             target_version,
             enough: stop.is_enough(),
         };
-        Ok(RunResult::new(parts))
+        Ok(evaluate(parts))
     })
 }
 
@@ -269,16 +178,6 @@ async fn bring(target: &Arc<Target>, corpus: &Arc<Corpus>, tell: &mut dyn FnMut(
             Err(_) => tell(Event::Loading(sent.load(std::sync::atomic::Ordering::Relaxed), corpus.count())),
         }
     }
-}
-
-/// A word that no other run uses.
-fn word() -> String {
-    std::iter::repeat_with(random_letter).take(8).collect()
-}
-
-/// A small letter, for names and for passwords of scratch farms that listen on this machine only.
-pub fn random_letter() -> char {
-    fastrand::lowercase()
 }
 
 /// Reads a plan from a file, or a shipped one by its name.

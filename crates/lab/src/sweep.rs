@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::evaluation::is_limit;
+use crate::event::Event;
 use crate::measure::Window;
 use crate::report::{in_markdown, milliseconds, number, table_of};
-use crate::result::{RunResult, is_limit};
-use crate::run::Event;
+use crate::result::RunResult;
 use crate::stats::{mean, median, quantile};
 use crate::stop::Stop;
 

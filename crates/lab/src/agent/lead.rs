@@ -7,13 +7,15 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{Line, Order, order_to};
+use super::address::order_to;
+use super::protocol::{Line, Order};
 use crate::engine::Setup;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::measure::{Collector, Totals, Window};
-use crate::run::{Event, Wishes};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
+use crate::wishes::Wishes;
 
 /// How long an agent may need beside its load and its last operation: it looks at the target before.
 const GRACE: Duration = Duration::from_secs(60);

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Line, Order};
+use super::protocol::{Line, Order};
 use crate::corpus::Corpus;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};

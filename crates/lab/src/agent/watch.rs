@@ -7,7 +7,7 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::Line;
+use super::protocol::Line;
 use crate::error::{Error, Result};
 use crate::monitor::{Looking, Monitor, Reading};
 use crate::thread::on_own_thread;

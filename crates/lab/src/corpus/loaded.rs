@@ -1,4 +1,4 @@
-//! What it took to bring a corpus to where it is wanted, whichever way it went.
+//! The cost of bringing a corpus to where it is wanted, whichever way it went.
 
 use serde::{Deserialize, Serialize};
 

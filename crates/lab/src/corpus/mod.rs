@@ -1,5 +1,5 @@
-//! What lies on a target before a run: libraries, folders and documents with names, sizes and kinds, the same for the same seed.
-//! Knows no server.
+//! The corpus that lies on a target before a run: libraries, folders and documents with names, sizes and kinds, the
+//! same for the same seed. Knows no server.
 
 mod catalog;
 mod content;

@@ -1,4 +1,4 @@
-//! What a plan says of its corpus: the part `[corpus]`. Knows no document.
+//! The part `[corpus]` of a plan. Knows no document.
 
 use serde::Deserialize;
 

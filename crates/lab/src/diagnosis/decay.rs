@@ -1,7 +1,8 @@
 //! A slow decay: under the same load, the last part of the run is slower than the first, and it went that way all the time.
 
-use super::{Finding, LEAST, Trouble, culprit, medians, rates, stretches};
-use crate::result::RunResult;
+use super::culprit;
+use super::stretch::{LEAST, medians, rates, stretches};
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
 /// The rate must have fallen to this share, or

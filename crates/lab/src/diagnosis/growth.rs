@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Finding, Trouble};
 use crate::measure::Window;
 use crate::monitor::Series;
-use crate::result::RunResult;
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::trend;
 
 /// Fewest seconds: a server that has just begun fills its caches evenly, too, and for longer than that.

@@ -8,52 +8,12 @@ mod outlives;
 mod scaling;
 mod slow_path;
 mod stall;
+mod stretch;
 mod unequal;
-
-use serde::{Deserialize, Serialize};
 
 pub use growth::{PATIENCE, may_grow};
 
-use crate::measure::Window;
-use crate::result::RunResult;
-
-/// Something that stands out.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub struct Finding {
-    /// What kind of trouble.
-    pub trouble: Trouble,
-    /// What was seen, in words.
-    pub text: String,
-    /// The operation that it concerns most, when one does.
-    pub operation: Option<String>,
-    /// Seconds after the start, from and to.
-    pub seconds: Option<(u64, u64)>,
-}
-
-/// Kinds of trouble.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, Hash)]
-#[serde(rename_all = "kebab-case")]
-pub enum Trouble {
-    /// Nothing was answered for a while.
-    Stall,
-    /// A small part takes another, slow way.
-    SlowPath,
-    /// It becomes slower all the time.
-    Decay,
-    /// More load brings no more throughput while nothing is busy.
-    Scaling,
-    /// Throughput rises and falls in a rhythm.
-    Oscillation,
-    /// What a high load spoilt stays spoilt after it.
-    Outlives,
-    /// Memory grows and does not stop.
-    Growth,
-    /// One of several servers or agents that should be equal is slower, carries less or fails more.
-    Unequal,
-}
-
-/// Fewest seconds that say anything about a course over time.
-const LEAST: usize = 12;
+use crate::result::{Finding, RunResult, Trouble};
 
 /// Looks for all kinds of trouble.
 pub fn examine(result: &RunResult) -> Vec<Finding> {
@@ -74,23 +34,6 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
     found.extend(growth::examine(result));
     found.extend(unequal);
     found
-}
-
-/// Stretches of counted seconds with the same level, in their order.
-fn stretches(result: &RunResult) -> Vec<&[Window]> {
-    let counted = result.windows.split(|window| !window.counted);
-    counted
-        .flat_map(|windows| windows.chunk_by(|a, b| a.level == b.level))
-        .filter(|windows| !windows.is_empty())
-        .collect()
-}
-
-fn rates(windows: &[Window]) -> Vec<f64> {
-    windows.iter().map(|window| window.done as f64).collect()
-}
-
-fn medians(windows: &[Window]) -> Vec<f64> {
-    windows.iter().filter(|window| window.done > 0).map(|window| window.p50).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! An oscillation: under the same load, throughput rises and falls in a rhythm, and answers are waited for in the same measure.
 
-use super::{Finding, LEAST, Trouble, rates, stretches};
+use super::stretch::{LEAST, rates, stretches};
 use crate::measure::Window;
-use crate::result::RunResult;
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{autocorrelation, deviation, mean};
 
 /// How far throughput must swing: its standard deviation as a share of its mean.

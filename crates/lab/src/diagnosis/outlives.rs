@@ -1,8 +1,9 @@
 //! A degradation that outlives the load: a step as high as one before a higher load is slower than that one was.
 
-use super::{Finding, Trouble, culprit, medians, rates, stretches};
+use super::culprit;
+use super::stretch::{medians, rates, stretches};
 use crate::measure::Window;
-use crate::result::RunResult;
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
 /// The rate must have fallen to this share, or

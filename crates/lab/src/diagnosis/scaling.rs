@@ -1,8 +1,9 @@
 //! Throughput that stops scaling while nothing is busy: a lock, a pool that is too small, a queue with one server.
 
-use super::{Finding, Trouble, culprit, medians, rates, stretches};
+use super::culprit;
+use super::stretch::{medians, rates, stretches};
 use crate::measure::Window;
-use crate::result::RunResult;
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::median;
 
 /// The load must have risen by this factor;

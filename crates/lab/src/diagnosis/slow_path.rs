@@ -1,8 +1,8 @@
 //! A slow path: most operations are quick, a small part takes many times as long, and next to nothing lies between.
 
-use super::{Finding, LEAST, Trouble};
+use super::stretch::LEAST;
 use crate::measure::Distribution;
-use crate::result::RunResult;
+use crate::result::{Finding, RunResult, Trouble};
 
 /// A slow operation takes at least this many times the median.
 const FACTOR: f64 = 5.0;

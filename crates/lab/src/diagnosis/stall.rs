@@ -1,7 +1,7 @@
 //! A stall: for a second or more nothing, or nearly nothing, was answered.
 
-use super::{Finding, Trouble, rates, stretches};
-use crate::result::RunResult;
+use super::stretch::{rates, stretches};
+use crate::result::{Finding, RunResult, Trouble};
 use crate::stats::median;
 
 /// At fewer answers each second, a second without any says nothing.

@@ -1,7 +1,7 @@
 //! Tests of the diagnosis on courses that are made up: each trouble is found and named, and noise is not.
 
 use super::*;
-use crate::measure::{Distribution, WindowOperation, WindowPart};
+use crate::measure::{Distribution, Window, WindowOperation, WindowPart};
 use crate::monitor::{MEMORY, Series};
 use crate::result::{OperationResult, PartResult, sample};
 

@@ -1,8 +1,8 @@
 //! Unequal twins: of several servers or agents that should be equal, one is slower, carries less or fails more than the best.
 
-use super::{Finding, LEAST, Trouble};
+use super::stretch::LEAST;
 use crate::measure::{Window, WindowPart};
-use crate::result::{PartResult, RunResult};
+use crate::result::{Finding, PartResult, RunResult, Trouble};
 use crate::stats::{median, same_distribution};
 
 /// The median latency is longer than the best one's by this factor,

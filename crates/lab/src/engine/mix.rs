@@ -1,4 +1,4 @@
-//! What of a plan's mix a target offers.
+//! The mix of a run: as much of a plan's mix as a target offers. Sends no load.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a run needs, and how its users are spread over servers and agents. Sends nothing.
+//! The setup of a run, and how its users are spread over servers and agents. Sends nothing.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Reading;
+use super::series::Reading;
 
 /// Most files that are told apart.
 const MOST: usize = 40;

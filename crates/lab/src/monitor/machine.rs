@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::{CPU, MEMORY, Reading};
+use super::series::{CPU, MEMORY, Reading};
 
 /// Bytes of a sector in /proc/diskstats.
 const SECTOR: f64 = 512.0;

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
+use super::series::{EVERY, LONGEST_NAME, MOST_SERIES, Reading};
 use crate::error::{Error, Result};
-use crate::plan::Plan;
 use crate::thread::on_own_thread;
 use crate::wire::{Answer, Ask, Client, Fault, FaultKind, Target, TargetPlan};
 
@@ -28,13 +27,13 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// An endpoint on a host that the plan names, or on the target.
-    pub async fn new(plan: &Plan, target: &Target, url: &str, figures: Vec<String>) -> Result<Self> {
+    pub async fn new(plan: &TargetPlan, target: &Target, url: &str, figures: Vec<String>) -> Result<Self> {
         let url = if url.starts_with('/') { format!("{}{url}", target.url) } else { url.to_owned() };
         let begins = url.find("://").map_or(0, |at| at + 3);
         let slash = url[begins..].find('/').map_or(url.len(), |at| at + begins);
         let (address, path) = url.split_at(slash);
-        let mut hosts = plan.target.hosts.clone();
-        hosts.extend(plan.target.url.clone());
+        let mut hosts = plan.hosts.clone();
+        hosts.extend(plan.url.clone());
         hosts.push(target.url.clone());
         let asked = TargetPlan { hosts, ..TargetPlan::default() };
         // Reading figures is no load: nobody has to confirm it.

@@ -1,4 +1,4 @@
-//! What a plan names to be watched: a part `[[monitors]]`. Looks at nothing.
+//! The part `[[monitors]]` of a plan: one thing that is to be watched. Looks at nothing.
 
 use std::path::PathBuf;
 

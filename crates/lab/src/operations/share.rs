@@ -1,4 +1,4 @@
-//! A part of a plan's mix: `[[mix]]`. Does nothing itself.
+//! The part `[[mix]]` of a plan: an operation, and how often it is done. Does nothing itself.
 
 use serde::Deserialize;
 

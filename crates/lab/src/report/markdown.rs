@@ -244,8 +244,8 @@ mod tests {
                 first: hostile.to_owned(),
             }],
             thresholds: vec![Verdict { threshold: hostile.to_owned(), measured: None, passed: false }],
-            findings: vec![crate::diagnosis::Finding {
-                trouble: crate::diagnosis::Trouble::Stall,
+            findings: vec![crate::result::Finding {
+                trouble: crate::result::Trouble::Stall,
                 text: hostile.to_owned(),
                 operation: Some(hostile.to_owned()),
                 seconds: None,

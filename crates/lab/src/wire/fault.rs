@@ -1,4 +1,4 @@
-//! Why an operation failed, and the beginning of what a target said about it. Knows no connection.
+//! Faults: why an operation failed, with the beginning of what a target said. Knows no connection.
 
 use std::fmt;
 

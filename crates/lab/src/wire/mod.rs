@@ -1,4 +1,5 @@
-//! HTTP as virtual users speak it: a target's address, one connection each, cookies, bodies that stream. Knows no operation.
+//! HTTP as virtual users speak it: a target's address, one connection each, cookies, bodies that stream. Knows no
+//! operation.
 
 pub mod address;
 mod body;

@@ -1,4 +1,4 @@
-//! What a plan says of its target: the part `[target]`. Asks nobody.
+//! The part `[target]` of a plan. Asks nobody.
 
 use serde::{Deserialize, Serialize};
 

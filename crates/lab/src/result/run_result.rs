@@ -1,28 +1,17 @@
-//! What a run found: one value that is kept as JSON and that every report is drawn from.
+//! The result of a run. It is written and read as JSON.
 
 use serde::{Deserialize, Serialize};
 
+use super::finding::Finding;
 use crate::corpus::Loaded;
-use crate::diagnosis::Finding;
-use crate::engine::{Missing, Mix, Setup, spread};
-use crate::measure::{Distribution, Parts as Measured, Totals, Window};
+use crate::engine::Missing;
+use crate::measure::{Distribution, Window};
 use crate::monitor::Series;
-use crate::plan::{Figure, Plan, Verdict};
-use crate::stats::mean;
-use crate::wire::FaultKind;
+use crate::plan::{Figure, Verdict};
+use crate::wire::{FaultKind, Kind};
 
 /// Version of the file.
 pub const VERSION: u32 = 1;
-/// A generator whose threads were busy for more than this share of the time was the limit.
-const BUSY: f64 = 0.9;
-/// Timers that were later than this, in milliseconds, have spoilt the latencies, unless those are far longer.
-const LATE: f64 = 25.0;
-
-/// Whether a generator was itself the limit, by how busy its threads were, how late its timers, and how long answers took
-/// (both in milliseconds).
-pub fn is_limit(busy: f64, lag: f64, latency: f64) -> bool {
-    busy > BUSY || lag > LATE && lag > latency / 5.0
-}
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,7 +27,7 @@ pub struct RunResult {
     /// The target's address.
     pub target: String,
     /// What it speaks.
-    pub kind: crate::wire::Kind,
+    pub kind: Kind,
     /// What the run is called in comparisons.
     pub label: String,
     /// The load that was applied, in words; empty in results made before 2026-11-23.
@@ -195,164 +184,16 @@ pub struct CorpusResult {
     pub loaded: Loaded,
 }
 
-/// What a result is made from.
-pub struct Parts<'a> {
-    /// Plan and targets.
-    pub setup: &'a Setup,
-    /// The plan as it was read.
-    pub plan_text: &'a str,
-    /// Addresses of the agents that sent the load; none when this process did.
-    pub agents: &'a [String],
-    /// What of the plan it offers.
-    pub mix: &'a Mix,
-    /// When the run began, in seconds since 1970.
-    pub started_at: u64,
-    /// The corpus.
-    pub corpus: CorpusResult,
-    /// Second by second.
-    pub windows: Vec<Window>,
-    /// Everything.
-    pub totals: Totals,
-    /// What was watched.
-    pub monitors: Vec<Series>,
-    /// Threads of all generators.
-    pub threads: u32,
-    /// What the run is called.
-    pub label: String,
-    /// The version of the target; empty when it does not say.
-    pub target_version: String,
-    /// Whether the load ended before its last second because it had shown what it was to show.
-    pub enough: bool,
-}
-
 impl RunResult {
-    /// Works the result out.
-    pub fn new(parts: Parts<'_>) -> Self {
-        let Parts { setup, mix, windows, totals, threads, .. } = parts;
-        let plan = &*setup.plan;
-        let steps = plan.load.course().steps();
-        let planned = steps.iter().map(|(from, to, _)| (*to - *from).as_secs()).sum::<u64>();
-        // A run that ended early is divided by what it had; without any second, all rates are 0.
-        let seconds = totals.seconds.max(1) as f64;
-        let weights: f64 = mix.parts.iter().map(|(_, share)| share.weight).sum();
-        let mut total = OperationResult { label: "all".to_owned(), share: 1.0, ..OperationResult::default() };
-        let mut operations = Vec::new();
-        for ((measured, (_, share)), in_time) in totals.operations.iter().zip(&mix.parts).zip(&totals.in_time) {
-            let mut result = OperationResult {
-                label: share.label(),
-                share: share.weight / weights,
-                done: measured.done,
-                failed: measured.failed,
-                rate: *in_time as f64 / seconds,
-                requests: measured.requests,
-                sent: measured.sent,
-                received: measured.received,
-                latency: measured.latency.clone(),
-                ..OperationResult::default()
-            };
-            result.work_out();
-            total.add(&result);
-            operations.push(result);
-        }
-        total.work_out();
-        let label = |operation: usize| operations.get(operation).map(|found| found.label.clone()).unwrap_or_default();
-        let faults = totals.faults.iter().map(|fault| FaultResult {
-            operation: label(fault.operation),
-            kind: fault.kind,
-            count: fault.count,
-            first: fault.first.clone(),
-        });
-        let (on_servers, on_agents) = spread(&plan.load, threads, 1 + setup.twins.len(), parts.agents.len());
-        let server_names = setup.servers().map(|server| server.url.as_str()).zip(on_servers);
-        let agent_names = parts.agents.iter().map(String::as_str).zip(on_agents);
-        let cpu = totals.cpu as f64 / 1e6;
-        // What still ends after the counted time is in the processor time, and not in how busy the threads were within it.
-        let shares: Vec<f64> = windows.iter().filter(|window| window.counted).map(|window| window.generator).collect();
-        let generator = Generator {
-            threads,
-            cpu,
-            busy: mean(&shares),
-            requests_per_cpu_second: if cpu > 0.0 { total.requests as f64 / cpu } else { 0.0 },
-            lag: totals.lag.percentile(99.0),
-        };
-        let mut result = Self {
-            version: VERSION,
-            plan: plan.name.clone(),
-            description: plan.description.clone(),
-            plan_text: parts.plan_text.to_owned(),
-            target: setup.target.url.clone(),
-            kind: setup.target.kind,
-            label: parts.label,
-            load: plan.load.words(),
-            target_version: parts.target_version,
-            started_at: parts.started_at,
-            seconds: totals.seconds,
-            environment: Environment::here(),
-            corpus: parts.corpus,
-            faults: faults.collect(),
-            missing: mix.missing.clone(),
-            valid: true,
-            invalid_because: Vec::new(),
-            thresholds: Vec::new(),
-            findings: Vec::new(),
-            total,
-            operations,
-            generator,
-            servers: each(server_names, &totals.servers, seconds),
-            agents: each(agent_names, &totals.agents, seconds),
-            windows,
-            monitors: parts.monitors,
-        };
-        if totals.seconds < planned && !parts.enough {
-            result
-                .invalid_because
-                .push(format!("it ended early: {} of {planned} seconds were counted", totals.seconds));
-        }
-        result
-            .invalid_because
-            .extend(totals.lost.iter().map(|why| format!("{why}; the load was lower than the plan's")));
-        result.judge(plan);
-        result
-    }
-
     /// Whether all thresholds hold and the figures say something about the target.
     pub fn passed(&self) -> bool {
         self.valid && self.thresholds.iter().all(|verdict| verdict.passed)
     }
-
-    fn judge(&mut self, plan: &Plan) {
-        let generator = &self.generator;
-        if generator.busy > BUSY {
-            self.invalid_because.push(format!(
-                "the generator was busy for {:.0} % of the time and was itself the limit: give it more threads or machines",
-                generator.busy * 100.0
-            ));
-        }
-        if generator.lag > LATE && generator.lag > self.total.p50 / 5.0 {
-            self.invalid_because.push(format!(
-                "the generator's timers were {:.0} ms late (99th percentile): its machine had no time for it",
-                generator.lag
-            ));
-        }
-        if self.total.done == 0 {
-            self.invalid_because.push("nothing succeeded".to_owned());
-        }
-        self.valid = self.invalid_because.is_empty();
-        // Plans are checked when they are read.
-        for threshold in plan.thresholds().unwrap_or_default() {
-            let of = match &threshold.operation {
-                None => Some(&self.total),
-                Some(label) => self.operations.iter().find(|operation| operation.label == *label),
-            };
-            let of = of.filter(|operation| operation.done + operation.failed > 0);
-            self.thresholds.push(threshold.judge(of.and_then(|operation| operation.figure(threshold.figure))));
-        }
-        self.findings = crate::diagnosis::examine(self);
-    }
 }
 
 impl OperationResult {
-    fn add(&mut self, other: &Self) {
+    /// Adds what another operation did; what follows from it is worked out afterwards.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.done += other.done;
         self.failed += other.failed;
         self.rate += other.rate;
@@ -362,7 +203,8 @@ impl OperationResult {
         self.latency.merge(&other.latency);
     }
 
-    fn work_out(&mut self) {
+    /// Works out what follows from the latencies.
+    pub(crate) fn work_out(&mut self) {
         let latency = &self.latency;
         let percentile = |percent| latency.percentile(percent);
         (self.p50, self.p90, self.p95) = (percentile(50.0), percentile(90.0), percentile(95.0));
@@ -376,7 +218,8 @@ impl OperationResult {
         if all == 0 { 0.0 } else { self.failed as f64 / all as f64 }
     }
 
-    fn figure(&self, figure: Figure) -> Option<f64> {
+    /// The figure that a threshold asks for; none when nothing was measured.
+    pub(crate) fn figure(&self, figure: Figure) -> Option<f64> {
         match figure {
             Figure::Errors => Some(self.errors()),
             Figure::Rate => Some(self.rate),
@@ -407,21 +250,6 @@ impl Environment {
     }
 }
 
-/// Each of several parts; a single one is the whole.
-fn each<'a>(names: impl Iterator<Item = (&'a str, u32)>, measured: &Measured, seconds: f64) -> Vec<PartResult> {
-    let all: Vec<PartResult> = names
-        .enumerate()
-        .map(|(place, (name, users))| {
-            let part = measured.0.get(place).cloned().flatten().unwrap_or_default();
-            let percentile = |percent| part.latency.percentile(percent);
-            let (p50, p95, p99) = (percentile(50.0), percentile(95.0), percentile(99.0));
-            let rate = part.done as f64 / seconds;
-            PartResult { name: name.to_owned(), users, done: part.done, failed: part.failed, rate, p50, p95, p99 }
-        })
-        .collect();
-    if all.len() > 1 { all } else { Vec::new() }
-}
-
 /// A result without anything in it.
 #[cfg(test)]
 pub fn sample() -> RunResult {
@@ -431,7 +259,7 @@ pub fn sample() -> RunResult {
         description: String::new(),
         plan_text: String::new(),
         target: String::new(),
-        kind: crate::wire::Kind::Webdav,
+        kind: Kind::Webdav,
         label: String::new(),
         load: String::new(),
         target_version: String::new(),

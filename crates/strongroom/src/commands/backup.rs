@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::backup_place::Access;
 use super::backup_sets::{self, pruned_json, pruned_text};
 use super::backup_verify;
+use super::farm;
 use super::output::{are, show, time};
 use super::restore::database_urls;
 use super::transfer::{Bar, shows_progress, size};
-use crate::commands;
 use crate::configuration::{Place, Settings};
 
 /// Where to back up to, or what to do with the backups that there are.
@@ -148,9 +148,9 @@ async fn take(arguments: Arguments) -> Result<ExitCode> {
     let Some(destination) = arguments.destination else {
         return Err(Error::invalid("name the directory that the backup goes to"));
     };
-    let farm = commands::options(&Settings::read(&arguments.place)?, false)?;
+    let farm = farm::options(&Settings::read(&arguments.place)?, false)?;
     let in_directory = Location::Sqlite(farm.directory.join("configuration.sqlite"));
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();

@@ -8,9 +8,9 @@ use repository::{NotedBackup, Repository, Storage};
 use serde_json::{Value, json};
 
 use super::backup_place::Access;
+use super::farm;
 use super::output::{show, table, time};
 use super::transfer::size;
-use crate::commands;
 use crate::configuration::Place;
 
 /// Shows the backups in a place.
@@ -110,7 +110,7 @@ pub struct Farm(Option<(Repository, Storage)>);
 impl Farm {
     /// Opens it, if it is there.
     pub async fn open(place: &Place) -> Result<Self> {
-        match commands::open(place).await {
+        match farm::open(place).await {
             Ok((repository, session)) => Ok(Self(Some((repository, session.storage().await?)))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self(None)),
             Err(error) => Err(error),
@@ -132,7 +132,7 @@ impl Farm {
 
 /// Has the farm forget a backup.
 pub async fn forget(place: &Place, access: &Access, set: Id, force: bool) -> Result<ExitCode> {
-    let (repository, session) = commands::open(place).await?;
+    let (repository, session) = farm::open(place).await?;
     let forgotten = async {
         let kept = session.kept_backup(set).await?;
         let destination = if force { None } else { Some(access.place(&kept.destination)?) };

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use model::{Result, counted};
 use serde_json::json;
 
+use super::farm;
 use super::output::show;
-use crate::commands;
 use crate::configuration::Place;
 
 /// What to do about the clock.
@@ -29,7 +29,7 @@ enum Action {
 
 /// Runs `strongroom clock`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let outcome = async {
         if matches!(arguments.action, Action::Accept) {
             session.accept_clock().await?;

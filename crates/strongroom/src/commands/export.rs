@@ -12,9 +12,9 @@ use model::{Result, counted};
 use repository::Target;
 use serde_json::json;
 
+use super::farm;
 use super::output::show;
 use super::transfer::{Bar, FaultLog, shows_progress, size};
-use crate::commands;
 use crate::configuration::Place;
 
 /// What to export, and where.
@@ -39,7 +39,7 @@ pub struct Arguments {
 /// Runs `strongroom export`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let source = Target::path(&arguments.source)?;
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let log = FaultLog::begin(arguments.report.as_deref())?;
     let progress = Arc::new(Progress::default());
     let shown = shows_progress(arguments.place.json);

@@ -7,8 +7,8 @@ use model::Result;
 use repository::{Group, Member, Session};
 use serde_json::{Value, json};
 
+use super::farm;
 use super::output::{show, table, time};
-use crate::commands;
 use crate::configuration::Place;
 
 /// Groups or members that one look-up lists.
@@ -74,7 +74,7 @@ enum MemberAction {
 
 /// Runs `strongroom group`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;

@@ -12,9 +12,9 @@ use model::{Error, Result, counted};
 use repository::Target;
 use serde_json::json;
 
+use super::farm;
 use super::output::show;
 use super::transfer::{Bar, FaultLog, shows_progress, size};
-use crate::commands;
 use crate::configuration::{Place, Settings};
 
 /// What to import, and where.
@@ -52,7 +52,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let target = Target::path(&arguments.target)?;
     let directory = Settings::read(&arguments.place)?.directory();
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let log = FaultLog::begin(arguments.report.as_deref())?;
     let progress = Arc::new(Progress::default());
     let shown = shows_progress(arguments.place.json);

@@ -9,9 +9,9 @@ use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
 use super::blobs::{Verdict, ended_alone, job_json, watcher};
+use super::farm;
 use super::output::{show, table, time};
 use super::transfer::size;
-use crate::commands;
 use crate::configuration::Place;
 
 /// Jobs that are listed.
@@ -57,7 +57,7 @@ enum Action {
 
 /// Runs `strongroom jobs`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let outcome = act(&session, arguments.action, arguments.place.json).await;
     repository.close().await;
     let (value, text, verdict) = outcome?;

@@ -1,4 +1,4 @@
-//! The subcommands, one file each, and what they share: opening the farm as its administrator.
+//! The subcommands, one file each. Does nothing itself.
 
 mod backup;
 mod backup_place;
@@ -7,6 +7,7 @@ mod backup_verify;
 mod blobs;
 mod clock;
 mod export;
+mod farm;
 mod group;
 mod import;
 mod jobs;
@@ -24,11 +25,7 @@ mod user;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use database::Location;
 use model::Result;
-use repository::{Options, Repository, Session};
-
-use crate::configuration::{Place, Settings};
 
 /// What the program is asked to do.
 #[derive(Subcommand)]
@@ -96,41 +93,4 @@ pub async fn run(command: Command) -> Result<ExitCode> {
         Command::Lab(arguments) => lab::run(arguments).await,
         Command::Sandbox(arguments) => Ok(arguments.run()),
     }
-}
-
-/// The farm that exists in a place, opened as its administrator.
-pub async fn open(place: &Place) -> Result<(Repository, Session)> {
-    open_farm(&options(&Settings::read(place)?, false)?).await
-}
-
-/// The same, also where a restoration of this content database did not finish.
-pub async fn open_to_restore(place: &Place, content_database: &str) -> Result<(Repository, Session)> {
-    let settings = Settings::read(place)?;
-    maintenance::refuse_unfinished(&settings.directory(), Some(content_database))?;
-    open_farm(&options_of(&settings, false)?).await
-}
-
-async fn open_farm(options: &Options) -> Result<(Repository, Session)> {
-    let repository = Repository::open_for_command(options).await?;
-    let session = repository.as_caller(repository.farm_administrator().await?);
-    Ok((repository, session))
-}
-
-/// How the settings say that the farm is opened.
-///
-/// # Errors
-/// Conflict when a restoration into its data directory did not finish.
-pub fn options(settings: &Settings, create: bool) -> Result<Options> {
-    maintenance::refuse_unfinished(&settings.directory(), None)?;
-    options_of(settings, create)
-}
-
-fn options_of(settings: &Settings, create: bool) -> Result<Options> {
-    Ok(Options {
-        directory: settings.directory(),
-        configuration: settings.configuration_database.as_deref().map(Location::parse).transpose()?,
-        content: settings.database.as_deref().map(Location::parse).transpose()?,
-        administrator_password: std::env::var("STRONGROOM_ADMIN_PASSWORD").ok().filter(|_| create),
-        create,
-    })
 }

@@ -9,9 +9,9 @@ use model::{Result, counted};
 use repository::{PasswordList, Session};
 use serde_json::{Value, json};
 
+use super::farm;
 use super::output::{show, time};
 use super::transfer::{new_bar, pace, shows_progress};
-use crate::commands;
 use crate::configuration::Place;
 
 /// What to do with the list.
@@ -38,7 +38,7 @@ enum Action {
 
 /// Runs `strongroom passwords`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let shown = shows_progress(arguments.place.json);
     let outcome = act(&session, arguments.action, shown).await;
     repository.close().await;

@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::backup::lost_text;
 use super::backup_place::Access;
+use super::farm;
 use super::output::{are, show, time};
 use super::restore_servers;
 use super::transfer::{Bar, shows_progress, size};
-use crate::commands;
 use crate::configuration::{Place, Settings};
 
 /// What to restore, and where to.
@@ -106,7 +106,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let outcome = match &arguments.content_database {
         Some(name) => {
-            let (_, session) = commands::open_to_restore(&arguments.place, name).await?;
+            let (_, session) = farm::open_to_restore(&arguments.place, name).await?;
             maintenance::restore_content_database(session, &options, name, progress).await
         }
         None => maintenance::restore_farm(&options, progress).await,
@@ -144,7 +144,7 @@ async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<Exit
         rebuild_checksums: arguments.rebuild_checksums,
         database_urls: database_urls(&arguments.database_url)?,
     };
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let outcome = maintenance::restore_items(&session, &options, progress).await;

@@ -14,9 +14,10 @@ use repository::{Lack, Repository, SERVER_LOCK, Sandbox};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+use super::farm;
 use crate::configuration::{FILE, Names, Place, Settings};
 use crate::listen::Listen;
-use crate::{commands, descriptors, logging};
+use crate::{descriptors, logging};
 
 /// Flags of `serve`; each has a setting of the same name.
 #[derive(Args)]
@@ -69,7 +70,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let trust = trust(&settings, behind_tls_proxy)?;
     let public_url = settings.public_url.as_deref().map(str::parse::<PublicUrl>).transpose()?;
     let converter = http_edge::Converter::find(settings.converter.as_deref())?;
-    let farm = commands::options(&settings, !arguments.existing)?;
+    let farm = farm::options(&settings, !arguments.existing)?;
     farm.check_new_farm().map_err(|error| match error.code() {
         "invalid_password" => {
             let text = format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message());

@@ -8,9 +8,9 @@ use model::{Error, LibrarySettings, Result, SitePath, Versioning};
 use repository::{DatabaseStatus, Session, SiteCollection, SiteUsage, Target};
 use serde_json::{Value, json};
 
+use super::farm;
 use super::output::{show, table, time};
 use super::transfer::{parse_size, size};
-use crate::commands;
 use crate::configuration::Place;
 
 /// What to do with site collections.
@@ -103,7 +103,7 @@ fn parse_quota(text: &str) -> std::result::Result<Quota, String> {
 
 /// Runs `strongroom site`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;

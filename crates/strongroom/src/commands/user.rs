@@ -8,8 +8,8 @@ use model::{Error, Id, Result, Timestamp, TokenScope, TokenScopes};
 use repository::{Account, AccountChange, NewAccount, Session, Target, Token, TokenWish, generate_password};
 use serde_json::{Value, json};
 
+use super::farm;
 use super::output::{line_from_stdin, show, table, time};
-use crate::commands;
 use crate::configuration::Place;
 
 /// Accounts that one look-up lists.
@@ -149,7 +149,7 @@ enum TokenAction {
 
 /// Runs `strongroom user`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let outcome = act(&session, arguments.action).await;
     repository.close().await;
     let (value, text) = outcome?;

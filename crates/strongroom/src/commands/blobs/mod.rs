@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::output::show;
 use super::transfer::parse_size;
-use crate::commands;
+use crate::commands::farm;
 use crate::configuration::Place;
 
 pub use work::{ended_alone, job_json, watcher};
@@ -74,7 +74,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Action::Repair(repair) = &arguments.action {
         repair.check()?;
     }
-    let (repository, session) = commands::open(&arguments.place).await?;
+    let (repository, session) = farm::open(&arguments.place).await?;
     let as_json = arguments.place.json;
     let outcome = match arguments.action {
         Action::Status => status::status(&session).await,

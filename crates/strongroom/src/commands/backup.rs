@@ -16,8 +16,9 @@ use super::backup_sets::{self, pruned_json, pruned_text};
 use super::backup_verify;
 use super::farm;
 use super::output::{are, show, time};
+use super::progress::{Bar, shows_progress};
 use super::restore::database_urls;
-use super::transfer::{Bar, shows_progress, size};
+use super::size::size;
 use crate::configuration::{Place, Settings};
 
 /// Where to back up to, or what to do with the backups that there are.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::backup_place::Access;
 use super::farm;
 use super::output::{show, table, time};
-use super::transfer::size;
+use super::size::size;
 use crate::configuration::Place;
 
 /// Shows the backups in a place.

@@ -12,7 +12,8 @@ use super::backup::lost_text;
 use super::backup_sets::Farm;
 use super::blobs::Verdict;
 use super::output::{are, show};
-use super::transfer::{Bar, shows_progress, size};
+use super::progress::{Bar, shows_progress};
+use super::size::size;
 use crate::configuration::{Place, Settings};
 
 /// Reads the backups in a place, or one of them, and restores the latest, or that, when a drill is wanted.

@@ -13,8 +13,10 @@ use repository::Target;
 use serde_json::json;
 
 use super::farm;
+use super::fault_log::FaultLog;
 use super::output::show;
-use super::transfer::{Bar, FaultLog, shows_progress, size};
+use super::progress::{Bar, shows_progress};
+use super::size::size;
 use crate::configuration::Place;
 
 /// What to export, and where.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::blobs::{Verdict, ended_alone, job_json, watcher};
 use super::farm;
 use super::output::{show, table, time};
-use super::transfer::size;
+use super::size::size;
 use crate::configuration::Place;
 
 /// Jobs that are listed.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::farm;
 use super::output::{show, time};
-use super::transfer::{new_bar, pace, shows_progress};
+use super::progress::{new_bar, pace, shows_progress};
 use crate::configuration::Place;
 
 /// What to do with the list.

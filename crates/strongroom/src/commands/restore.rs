@@ -15,8 +15,9 @@ use super::backup::lost_text;
 use super::backup_place::Access;
 use super::farm;
 use super::output::{are, show, time};
+use super::progress::{Bar, shows_progress};
 use super::restore_servers;
-use super::transfer::{Bar, shows_progress, size};
+use super::size::size;
 use crate::configuration::{Place, Settings};
 
 /// What to restore, and where to.

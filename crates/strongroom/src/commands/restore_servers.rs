@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::restore::Arguments;
 use crate::commands::output::{show, time};
-use crate::commands::transfer::{Bar, shows_progress, size};
+use crate::commands::progress::{Bar, shows_progress};
+use crate::commands::size::size;
 
 /// Unpacks the servers of a backup into a directory; `data` is where the farm goes afterwards.
 pub async fn run(arguments: &Arguments, directory: &Path, data: &Path) -> Result<ExitCode> {

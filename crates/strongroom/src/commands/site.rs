@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::farm;
 use super::output::{show, table, time};
-use super::transfer::{parse_size, size};
+use super::size::{parse_size, size};
 use crate::configuration::Place;
 
 /// What to do with site collections.

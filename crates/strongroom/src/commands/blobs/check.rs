@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::faults::{LISTED, MENDING, fault_json, fault_table, on_record};
 use super::{Shown, parse_size, work};
-use crate::commands::transfer::size;
+use crate::commands::size::size;
 
 /// What to check, and how fast.
 #[derive(Args)]

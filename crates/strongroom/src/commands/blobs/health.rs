@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Shown, Verdict};
 use crate::commands::output::table;
-use crate::commands::transfer::parse_size;
+use crate::commands::size::parse_size;
 
 /// Time for which each database is looked through before the rules are asked: this process knows nothing of damage that
 /// a server has found.

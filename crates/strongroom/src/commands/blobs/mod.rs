@@ -19,7 +19,7 @@ use model::{Digest, Result};
 use serde_json::Value;
 
 use super::output::show;
-use super::transfer::parse_size;
+use super::size::parse_size;
 use crate::commands::farm;
 use crate::configuration::Place;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Shown, Verdict};
 use crate::commands::output::table;
-use crate::commands::transfer::parse_size;
+use crate::commands::size::parse_size;
 
 #[derive(Subcommand)]
 pub enum Action {

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::{Shown, Verdict};
 use crate::commands::backup_place::Access;
 use crate::commands::output::are;
-use crate::commands::transfer::{Bar, shows_progress, size};
+use crate::commands::progress::{Bar, shows_progress};
+use crate::commands::size::size;
 
 /// Which BLOBs, and where from.
 #[derive(Args)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
-use crate::commands::transfer::size;
+use crate::commands::size::size;
 
 pub async fn status(session: &Session) -> Result<Shown> {
     let (databases, stores) = session.storage_status().await?;

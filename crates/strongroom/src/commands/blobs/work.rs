@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::faults::{LISTED, MENDING, on_record};
 use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
-use crate::commands::transfer::{new_bar, pace, shows_progress};
+use crate::commands::progress::{new_bar, pace, shows_progress};
 
 /// Errors of a job that are shown.
 const SHOWN: usize = 20;

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lab::report::{milliseconds, number, plain};
 use lab::{Event, Window};
 
-use crate::commands::transfer::shows_progress;
+use crate::commands::progress::shows_progress;
 
 /// A line that follows a run; nothing where nobody looks. What must be known is said in any case.
 pub struct Live {

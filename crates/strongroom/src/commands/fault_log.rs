@@ -1,0 +1,95 @@
+//! The log of what import and export did not take: the first faults for people, all of them in a file.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use maintenance::{Fault, Reason};
+use model::{Error, Result};
+use serde_json::{Value, json};
+
+use super::output::table;
+
+/// Faults that are shown one by one; all are in the report.
+const SHOWN: usize = 20;
+
+/// Collects faults: all of them in the report file, the first ones in memory.
+#[derive(Clone)]
+pub struct FaultLog {
+    inner: Arc<Mutex<Log>>,
+}
+
+struct Log {
+    first: Vec<Fault>,
+    report: Option<(PathBuf, BufWriter<File>)>,
+    failure: Option<std::io::Error>,
+}
+
+impl FaultLog {
+    /// Begins a log; the report is a new file with a JSON object on each line.
+    pub fn begin(report: Option<&Path>) -> Result<Self> {
+        let report = match report {
+            Some(path) => {
+                let file = File::create(path).map_err(|error| unwritable(path, error))?;
+                Some((path.to_owned(), BufWriter::new(file)))
+            }
+            None => None,
+        };
+        Ok(Self { inner: Arc::new(Mutex::new(Log { first: Vec::new(), report, failure: None })) })
+    }
+
+    /// What hears of each fault.
+    pub fn listener(&self) -> impl FnMut(&Fault) + Send + 'static {
+        let inner = self.inner.clone();
+        move |fault| {
+            let mut log = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            if log.first.len() < SHOWN {
+                log.first.push(fault.clone());
+            }
+            if let Some((_, file)) = &mut log.report
+                && let Err(error) = writeln!(file, "{}", line(fault))
+            {
+                log.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Ends the log: the first faults, and a table of all by reason.
+    pub fn end(self, counts: &BTreeMap<Reason, u64>) -> Result<(Value, String)> {
+        let mut log = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = log.failure.take();
+        let mut named = String::new();
+        if let Some((path, file)) = &mut log.report {
+            failure.map_or_else(|| file.flush(), Err).map_err(|error| unwritable(path, error))?;
+            named = format!("All of them are in {}.\n", path.display());
+        }
+        if counts.is_empty() {
+            return Ok((json!([]), String::new()));
+        }
+        let mut text = String::from("\nNot taken:\n");
+        for fault in &log.first {
+            text.push_str(&format!("  {}: {}\n", fault.path, fault.message));
+        }
+        let total: u64 = counts.values().sum();
+        let more = total.saturating_sub(log.first.len() as u64);
+        if more > 0 {
+            text.push_str(&format!("  and {more} more\n"));
+        }
+        if log.report.is_none() && more > 0 {
+            named = "Use --report FILE to have all of them written to a file.\n".to_owned();
+        }
+        let rows: Vec<_> = counts.iter().map(|(reason, n)| [n.to_string(), reason.meaning().to_owned()]).collect();
+        text.push_str(&format!("\n{}{named}", table(["Items", "Why"], &rows)));
+        Ok((log.first.iter().map(line).collect(), text))
+    }
+}
+
+fn line(fault: &Fault) -> Value {
+    json!({ "path": fault.path, "reason": fault.reason.as_str(), "message": fault.message })
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> Error {
+    Error::unavailable(format!("the report {} cannot be written: {error}", path.display())).with_source(error)
+}

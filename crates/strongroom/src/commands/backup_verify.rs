@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::backup::lost_text;
 use super::backup_sets::Farm;
-use super::blobs::Verdict;
 use super::output::{are, show};
 use super::progress::{Bar, shows_progress};
 use super::size::size;
+use super::verdict::Verdict;
 use crate::configuration::{Place, Settings};
 
 /// Reads the backups in a place, or one of them, and restores the latest, or that, when a drill is wanted.

@@ -8,10 +8,11 @@ use model::{Id, Result};
 use repository::{Job, JobRequest, Session};
 use serde_json::Value;
 
-use super::blobs::{Verdict, ended_alone, job_json, watcher};
+use super::blobs::{ended_alone, job_json, watcher};
 use super::farm;
 use super::output::{show, table, time};
 use super::size::size;
+use super::verdict::Verdict;
 use crate::configuration::Place;
 
 /// Jobs that are listed.

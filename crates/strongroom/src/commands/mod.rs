@@ -23,6 +23,7 @@ mod serve;
 mod site;
 mod size;
 mod user;
+mod verdict;
 
 use std::process::ExitCode;
 

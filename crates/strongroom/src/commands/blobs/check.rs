@@ -6,8 +6,10 @@ use repository::{BlobFault, CheckWork, Job, Session, Work};
 use serde_json::{Value, json};
 
 use super::faults::{LISTED, MENDING, fault_json, fault_table, on_record};
-use super::{Shown, parse_size, work};
+use super::work;
+use crate::commands::size::parse_size;
 use crate::commands::size::size;
+use crate::commands::verdict::Shown;
 
 /// What to check, and how fast.
 #[derive(Args)]

@@ -4,8 +4,8 @@ use model::{Digest, Result};
 use repository::{BlobFault, Session};
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
+use crate::commands::verdict::{Shown, Verdict};
 
 /// Faults of one page.
 const PAGE: usize = 1_000;

@@ -8,9 +8,9 @@ use model::{Error, Result, readable_size};
 use repository::{Sandbox, Session};
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict};
 use crate::commands::output::table;
 use crate::commands::size::parse_size;
+use crate::commands::verdict::{Shown, Verdict};
 
 /// Time for which each database is looked through before the rules are asked: this process knows nothing of damage that
 /// a server has found.

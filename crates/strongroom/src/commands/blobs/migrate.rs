@@ -4,7 +4,9 @@ use clap::Args;
 use model::{Id, NodePath, Result};
 use repository::{MigrateWork, Session, Target, Work};
 
-use super::{Shown, parse_size, work};
+use super::work;
+use crate::commands::size::parse_size;
+use crate::commands::verdict::Shown;
 
 #[derive(Args)]
 pub struct Migrate {

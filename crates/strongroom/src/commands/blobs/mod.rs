@@ -16,10 +16,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use model::{Digest, Result};
-use serde_json::Value;
 
 use super::output::show;
-use super::size::parse_size;
 use crate::commands::farm;
 use crate::configuration::Place;
 
@@ -92,32 +90,4 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let (value, text, verdict) = outcome?;
     show(as_json, &value, &text);
     Ok(verdict.into())
-}
-
-/// What a command found: for programs, for people, and whether all is well.
-type Shown = (Value, String, Verdict);
-
-/// Whether all is well.
-#[derive(Clone, Copy)]
-pub enum Verdict {
-    Good,
-    Bad,
-    /// Nothing is known to be wrong, but not everything could be looked at.
-    Incomplete,
-}
-
-impl From<bool> for Verdict {
-    fn from(is_good: bool) -> Self {
-        if is_good { Self::Good } else { Self::Bad }
-    }
-}
-
-impl From<Verdict> for ExitCode {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Good => Self::SUCCESS,
-            Verdict::Bad => Self::from(1),
-            Verdict::Incomplete => Self::from(3),
-        }
-    }
 }

@@ -5,9 +5,9 @@ use model::{Error, NodePath, Result, TierBasis, counted};
 use repository::{NamedTier, PolicyChange, PolicyTarget, Session, StoragePolicy, Target};
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict};
 use crate::commands::output::table;
 use crate::commands::size::parse_size;
+use crate::commands::verdict::{Shown, Verdict};
 
 #[derive(Subcommand)]
 pub enum Action {

@@ -8,11 +8,11 @@ use model::{Digest, Error, Result, counted};
 use repository::Session;
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict};
 use crate::commands::backup_place::Access;
 use crate::commands::output::are;
 use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
+use crate::commands::verdict::{Shown, Verdict};
 
 /// Which BLOBs, and where from.
 #[derive(Args)]

@@ -4,9 +4,9 @@ use model::Result;
 use repository::{BackupHold, Session};
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::size::size;
+use crate::commands::verdict::{Shown, Verdict};
 
 pub async fn status(session: &Session) -> Result<Shown> {
     let (databases, stores) = session.storage_status().await?;

@@ -7,8 +7,10 @@ use model::{Error, Result};
 use repository::{MigrateWork, NewStore, Session, StoreState, Work};
 use serde_json::{Value, json};
 
-use super::{Shown, Verdict, work};
+use super::work;
 use crate::commands::output::{line_from_stdin, table};
+use crate::commands::size::parse_size;
+use crate::commands::verdict::{Shown, Verdict};
 
 /// What can be set, for the help.
 const SETTINGS: &str = "\
@@ -77,7 +79,7 @@ pub enum Action {
         #[arg(long, value_name = "STORE")]
         to: Option<String>,
         /// Bytes a second, such as 20M; as fast as it goes when absent
-        #[arg(long, value_name = "SIZE", value_parser = super::parse_size)]
+        #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         rate: Option<u64>,
         /// Leave the moving to a server of the farm
         #[arg(long)]

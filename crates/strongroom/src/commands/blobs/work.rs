@@ -10,9 +10,9 @@ use repository::{Figures, Job, Session, Work, database_from_backup, farm_from_ba
 use serde_json::{Value, json};
 
 use super::faults::{LISTED, MENDING, on_record};
-use super::{Shown, Verdict};
 use crate::commands::output::{table, time};
 use crate::commands::progress::{new_bar, pace, shows_progress};
+use crate::commands::verdict::{Shown, Verdict};
 
 /// Errors of a job that are shown.
 const SHOWN: usize = 20;

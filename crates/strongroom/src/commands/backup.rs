@@ -11,13 +11,12 @@ use maintenance::{BackupOptions, BackupSummary, PostgresMethod, Progress, Restor
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
-use super::backup_place::Access;
-use super::backup_sets::{self, pruned_json, pruned_text};
+use super::backup_place::{Access, database_urls};
+use super::backup_sets::{self, lost_text, pruned_json, pruned_text};
 use super::backup_verify;
 use super::farm;
-use super::output::{are, show, time};
+use super::output::{show, time};
 use super::progress::{Bar, shows_progress};
-use super::restore::database_urls;
 use super::size::size;
 use crate::configuration::{Place, Settings};
 
@@ -209,12 +208,4 @@ fn backup_text(summary: &BackupSummary, seconds: f64) -> String {
         text.push_str(&format!("Older backups could not be removed by the rules of --retain: {error}\n"));
     }
     text
-}
-
-/// What is said of BLOBs whose loss is on record.
-pub(super) fn lost_text(lost: u64) -> String {
-    match lost {
-        0 => String::new(),
-        _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
-    }
 }

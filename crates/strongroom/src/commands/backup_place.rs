@@ -1,11 +1,12 @@
 //! How commands name a place of backups: a directory or a bucket, and what opens it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use blobs::{ObjectOptions, ObjectSecrets};
 use clap::Args;
 use maintenance::BackupPlace;
-use model::{Error, Result};
+use model::{Error, Id, Result};
 
 /// What opens a place of backups.
 #[derive(Args, Clone, Default)]
@@ -66,6 +67,30 @@ impl Access {
         let secrets = ObjectSecrets { key_id, secret, ..ObjectSecrets::default() };
         Ok(BackupPlace::Objects(Box::new(options), Box::new(secrets)))
     }
+}
+
+/// A backup that is to be restored.
+#[derive(Args)]
+pub struct ChosenBackup {
+    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups
+    #[arg(value_name = "SOURCE")]
+    pub source: String,
+    #[command(flatten)]
+    pub access: Access,
+    /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
+    #[arg(long, value_name = "ID")]
+    pub set: Option<Id>,
+}
+
+/// Reads `NAME=postgres://...`, once for each database.
+pub fn database_urls(given: &[String]) -> Result<BTreeMap<String, String>> {
+    let read = |text: &String| {
+        let (name, url) = text.split_once('=').ok_or_else(|| {
+            Error::invalid("--database-url takes the name of a database and its new place: NAME=postgres://...")
+        })?;
+        Ok((name.to_owned(), url.to_owned()))
+    };
+    given.iter().map(read).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::backup_place::Access;
 use super::farm;
-use super::output::{show, table, time};
+use super::output::{are, show, table, time};
 use super::size::size;
 use crate::configuration::Place;
 
@@ -206,4 +206,12 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
         ));
     }
     text
+}
+
+/// What is said of BLOBs whose loss is on record.
+pub fn lost_text(lost: u64) -> String {
+    match lost {
+        0 => String::new(),
+        _ => format!("{} whose loss was accepted {} not in it.\n", counted(lost, "BLOB"), are(lost)),
+    }
 }

@@ -8,8 +8,7 @@ use maintenance::{Drilled, Outside, Progress, RestoreOptions, Verified};
 use model::{Error, Id, Result, counted};
 use serde_json::{Value, json};
 
-use super::backup::lost_text;
-use super::backup_sets::Farm;
+use super::backup_sets::{Farm, lost_text};
 use super::output::{are, show};
 use super::progress::{Bar, shows_progress};
 use super::size::size;

@@ -1,6 +1,5 @@
 //! `strongroom restore`: brings a farm back from a backup.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,8 +10,8 @@ use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
 use model::{Error, Id, NodeKind, NodePath, Result, counted};
 use serde_json::json;
 
-use super::backup::lost_text;
-use super::backup_place::Access;
+use super::backup_place::{ChosenBackup, database_urls};
+use super::backup_sets::lost_text;
 use super::farm;
 use super::output::{are, show, time};
 use super::progress::{Bar, shows_progress};
@@ -24,15 +23,9 @@ use crate::configuration::{Place, Settings};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    pub(super) place: Place,
-    /// The directory, or s3://BUCKET/PREFIX, that holds the farm's backups
-    #[arg(value_name = "SOURCE")]
-    pub(super) source: String,
+    place: Place,
     #[command(flatten)]
-    pub(super) access: Access,
-    /// The backup; `strongroom backup list SOURCE` shows them [default: the latest]
-    #[arg(long, value_name = "ID")]
-    pub(super) set: Option<Id>,
+    backup: ChosenBackup,
     /// Only this content database, in its place in the farm that is there, while no server runs
     #[arg(long, value_name = "NAME", group = "part")]
     content_database: Option<String>,
@@ -87,15 +80,15 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let directory = Settings::read(&arguments.place)?.directory();
     if let Some(postgres) = &arguments.postgres_directory {
-        return restore_servers::run(&arguments, postgres, &directory).await;
+        return restore_servers::run(&arguments.backup, arguments.place.json, postgres, &directory).await;
     }
     let progress = Arc::new(Progress::default());
     let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
     let started = Instant::now();
     let options = RestoreOptions {
-        source: arguments.access.place(&arguments.source)?,
-        key_file: arguments.access.encrypt_with,
-        set: arguments.set,
+        source: arguments.backup.access.place(&arguments.backup.source)?,
+        key_file: arguments.backup.access.encrypt_with,
+        set: arguments.backup.set,
         directory,
         database_urls: database_urls(&arguments.database_url)?,
         use_stores: arguments.use_stores,
@@ -136,9 +129,9 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
 /// Brings a part back into the farm as it runs.
 async fn items(arguments: &Arguments, path: &str, kind: NodeKind) -> Result<ExitCode> {
     let options = ItemsOptions {
-        source: arguments.access.place(&arguments.source)?,
-        key_file: arguments.access.encrypt_with.clone(),
-        set: arguments.set,
+        source: arguments.backup.access.place(&arguments.backup.source)?,
+        key_file: arguments.backup.access.encrypt_with.clone(),
+        set: arguments.backup.set,
         path: NodePath::parse(path)?,
         kind,
         beside: arguments.beside,
@@ -204,15 +197,4 @@ fn text(summary: &RestoreSummary, seconds: f64) -> String {
         ));
     }
     text
-}
-
-/// Reads `NAME=postgres://...`, once for each database.
-pub fn database_urls(given: &[String]) -> Result<BTreeMap<String, String>> {
-    let read = |text: &String| {
-        let (name, url) = text.split_once('=').ok_or_else(|| {
-            Error::invalid("--database-url takes the name of a database and its new place: NAME=postgres://...")
-        })?;
-        Ok((name.to_owned(), url.to_owned()))
-    };
-    given.iter().map(read).collect()
 }

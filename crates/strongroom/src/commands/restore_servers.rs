@@ -8,26 +8,26 @@ use maintenance::{ClusterOptions, ClustersSummary, CopiedDatabase, Progress, Res
 use model::Result;
 use serde_json::{Value, json};
 
-use super::restore::Arguments;
+use super::backup_place::ChosenBackup;
 use crate::commands::output::{show, time};
 use crate::commands::progress::{Bar, shows_progress};
 use crate::commands::size::size;
 
 /// Unpacks the servers of a backup into a directory; `data` is where the farm goes afterwards.
-pub async fn run(arguments: &Arguments, directory: &Path, data: &Path) -> Result<ExitCode> {
+pub async fn run(backup: &ChosenBackup, as_json: bool, directory: &Path, data: &Path) -> Result<ExitCode> {
     let options = ClusterOptions {
-        source: arguments.access.place(&arguments.source)?,
-        key_file: arguments.access.encrypt_with.clone(),
-        set: arguments.set,
+        source: backup.access.place(&backup.source)?,
+        key_file: backup.access.encrypt_with.clone(),
+        set: backup.set,
         directory: std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()),
     };
     let progress = Arc::new(Progress::default());
-    let bar = Bar::of_task(&progress, shows_progress(arguments.place.json));
+    let bar = Bar::of_task(&progress, shows_progress(as_json));
     let outcome = maintenance::restore_clusters(&options, progress).await;
     drop(bar);
     let summary = outcome?;
-    let next = next(arguments, &summary, data);
-    show(arguments.place.json, &value(&summary, &next), &text(&summary, &next));
+    let next = next(backup, &summary, data);
+    show(as_json, &value(&summary, &next), &text(&summary, &next));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -45,10 +45,9 @@ fn start(cluster: &RestoredCluster) -> String {
 }
 
 /// The command that brings the farm back once the servers run.
-fn next(arguments: &Arguments, summary: &ClustersSummary, data: &Path) -> String {
-    let mut command =
-        format!("strongroom restore {} --set {} --data {}", arguments.source, summary.set, data.display());
-    if let Some(key) = &arguments.access.encrypt_with {
+fn next(backup: &ChosenBackup, summary: &ClustersSummary, data: &Path) -> String {
+    let mut command = format!("strongroom restore {} --set {} --data {}", backup.source, summary.set, data.display());
+    if let Some(key) = &backup.access.encrypt_with {
         command.push_str(&format!(" --encrypt-with {}", key.display()));
     }
     for CopiedDatabase { name, location, .. } in &summary.databases {

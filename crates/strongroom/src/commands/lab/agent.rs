@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use model::{Error, Result};
 
-use super::said;
+use super::failure::said;
 
 /// Shortest word that strangers do not guess.
 const SHORTEST: usize = 16;

@@ -7,8 +7,8 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
+use super::failure::said;
 use super::live::Live;
-use super::said;
 use crate::commands::output::show;
 
 /// Whose corpus, where to.

@@ -3,16 +3,18 @@
 mod agent;
 mod compare;
 mod corpus;
+mod failure;
 mod live;
 mod paper;
 mod plans;
 mod run;
 mod sweep;
+mod target;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
-use model::{Error, Result};
+use clap::{Args, Subcommand};
+use model::Result;
 
 /// What the lab does.
 #[derive(Args)]
@@ -41,58 +43,6 @@ enum Action {
     Operations(plans::Operations),
 }
 
-/// Where load goes and who signs in.
-#[derive(Args)]
-pub struct TargetFlags {
-    /// Address of the server, such as http://127.0.0.1:8080; that of the plan when absent
-    #[arg(long, value_name = "URL")]
-    target: Option<String>,
-    /// Another server that should be equal to the target, such as one more of the same farm; may be given several times. Users are
-    /// spread over all, and one that differs is named
-    #[arg(long, value_name = "URL")]
-    twin: Vec<String>,
-    /// What the server speaks
-    #[arg(long, value_enum)]
-    kind: Option<KindFlag>,
-    /// Below which path the corpus lies: a site, or for WebDAV a collection such as /dav/Documents
-    #[arg(long, value_name = "PATH")]
-    root: Option<String>,
-    /// Who signs in
-    #[arg(long)]
-    user: Option<String>,
-    /// The password; better given by the environment
-    #[arg(long, env = "STRONGROOM_LAB_PASSWORD", hide_env_values = true, requires = "user")]
-    password: Option<String>,
-    /// The server is on another machine and may be put under load
-    #[arg(long)]
-    yes_this_is_mine: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum KindFlag {
-    Strongroom,
-    Webdav,
-}
-
-impl TargetFlags {
-    fn wishes(&self) -> lab::Wishes {
-        let kind = self.kind.map(|kind| match kind {
-            KindFlag::Strongroom => lab::Kind::Strongroom,
-            KindFlag::Webdav => lab::Kind::Webdav,
-        });
-        let login =
-            self.user.clone().map(|user| lab::Login { user, password: self.password.clone().unwrap_or_default() });
-        lab::Wishes {
-            target: self.target.clone(),
-            twins: self.twin.clone(),
-            changes: lab::Changes { kind, root: self.root.clone(), ..lab::Changes::default() },
-            login,
-            confirmed: self.yes_this_is_mine,
-            ..lab::Wishes::default()
-        }
-    }
-}
-
 /// Runs `strongroom lab`.
 pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.action {
@@ -105,10 +55,4 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
         Action::Plans(plans) => plans.run(),
         Action::Operations(operations) => Ok(operations.run()),
     }
-}
-
-/// What the lab could not do, as commands say it: line by line, since a target's own words may be in it.
-fn said(error: &lab::Error) -> Error {
-    let lines: Vec<String> = error.to_string().lines().map(lab::report::plain).collect();
-    Error::invalid(lines.join("\n"))
 }

@@ -11,9 +11,9 @@ use lab::paper::{Paper as Described, Phase};
 use model::{Error, Result};
 use serde_json::json;
 
+use super::failure::said;
 use super::live::Live;
 use super::run::file_name;
-use super::said;
 use crate::commands::output::show;
 
 /// Documents smaller than this stay in the database, as in the papers.

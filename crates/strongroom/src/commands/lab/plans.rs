@@ -6,7 +6,7 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
-use super::said;
+use super::failure::said;
 use crate::commands::output::{show, table};
 
 /// Which plan.

@@ -8,8 +8,9 @@ use clap::Args;
 use model::{Error, Result};
 use serde_json::json;
 
+use super::failure::said;
 use super::live::Live;
-use super::{TargetFlags, said};
+use super::target::TargetFlags;
 use crate::commands::output::show;
 
 /// Which plan, where.

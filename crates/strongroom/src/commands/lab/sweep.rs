@@ -7,9 +7,10 @@ use clap::Args;
 use model::Result;
 use serde_json::json;
 
+use super::failure::said;
 use super::live::Live;
 use super::run::file_name;
-use super::{TargetFlags, said};
+use super::target::TargetFlags;
 use crate::commands::output::show;
 
 /// Which plan, from where to where.

@@ -1,0 +1,59 @@
+//! One right, and its public word. Knows no error, since errors name rights.
+
+/// One thing that a caller may be allowed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Right {
+    /// See that an item exists, its columns, and open its content.
+    View = 1 << 0,
+    /// See and open earlier versions.
+    ViewVersions = 1 << 1,
+    /// Create folders and documents.
+    Add = 1 << 2,
+    /// Replace content, rename, move within, edit columns, check out.
+    Edit = 1 << 3,
+    /// Send to the recycle bin.
+    Delete = 1 << 4,
+    /// See drafts and publish them.
+    Publish = 1 << 5,
+    /// Delete versions and discard another's check-out.
+    Override = 1 << 6,
+    /// Create libraries, change their settings and columns.
+    ManageLibraries = 1 << 7,
+    /// Create sites below, change the site, see its recycle bin and audit log.
+    ManageSite = 1 << 8,
+    /// Change who may do what.
+    ManagePermissions = 1 << 9,
+}
+
+impl Right {
+    /// All rights.
+    pub const ALL: [Right; 10] = [
+        Right::View,
+        Right::ViewVersions,
+        Right::Add,
+        Right::Edit,
+        Right::Delete,
+        Right::Publish,
+        Right::Override,
+        Right::ManageLibraries,
+        Right::ManageSite,
+        Right::ManagePermissions,
+    ];
+
+    /// The public word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Right::View => "view",
+            Right::ViewVersions => "view-versions",
+            Right::Add => "add",
+            Right::Edit => "edit",
+            Right::Delete => "delete",
+            Right::Publish => "publish",
+            Right::Override => "override",
+            Right::ManageLibraries => "manage-libraries",
+            Right::ManageSite => "manage-site",
+            Right::ManagePermissions => "manage-permissions",
+        }
+    }
+}

@@ -85,7 +85,7 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
 
 /// What has to be there before documents are.
 #[derive(Clone, Copy)]
-enum Place {
+enum CorpusContainer {
     Site,
     Library,
     Folder,
@@ -98,23 +98,23 @@ async fn within<T>(what: &str, work: impl Future<Output = Result<T, Fault>>) -> 
 }
 
 /// Sites and libraries, and folders where uploading does not make them, by their paths.
-fn places(kind: Kind, corpus: &Corpus) -> Vec<(Place, String)> {
-    let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (Place::Site, name)).collect();
+fn places(kind: Kind, corpus: &Corpus) -> Vec<(CorpusContainer, String)> {
+    let mut places: Vec<_> = corpus.sites().into_iter().map(|name| (CorpusContainer::Site, name)).collect();
     for library in (0..corpus.libraries()).map(|library| corpus.library_path(library)) {
-        places.push((Place::Library, library.clone()));
+        places.push((CorpusContainer::Library, library.clone()));
         if kind == Kind::Webdav {
             let folders = (0..corpus.plan().folders).map(|folder| corpus.folder_name(folder));
-            places.extend(folders.map(|name| (Place::Folder, format!("{library}/{name}"))));
+            places.extend(folders.map(|name| (CorpusContainer::Folder, format!("{library}/{name}"))));
         }
     }
     places
 }
 
-async fn make_place(client: &mut Client, place: Place, path: &str) -> Result<(), Fault> {
+async fn make_place(client: &mut Client, place: CorpusContainer, path: &str) -> Result<(), Fault> {
     let what = match (client.target().kind, place) {
-        (Kind::Webdav, _) | (_, Place::Folder) => return address::make_collection(client, path).await,
-        (Kind::Strongroom, Place::Site) => "sites",
-        (Kind::Strongroom, Place::Library) => "libraries",
+        (Kind::Webdav, _) | (_, CorpusContainer::Folder) => return address::make_collection(client, path).await,
+        (Kind::Strongroom, CorpusContainer::Site) => "sites",
+        (Kind::Strongroom, CorpusContainer::Library) => "libraries",
     };
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let above = address::by_path(client.target(), "", above);

@@ -74,8 +74,8 @@ impl Target {
     pub async fn new(plan: &TargetPlan, given: Option<&str>, login: Option<Login>, confirmed: bool) -> Result<Self> {
         let url = given.or(plan.url.as_deref());
         let url = url.ok_or_else(|| Error::new("the plan names no target: give --target URL, or url in [target]"))?;
-        let Place { host, port, secure } = Place::parse(url)?;
-        let named = |text: &str| Place::parse(text).map_or(text == host, |place| place.host == host);
+        let TargetAddress { host, port, secure } = TargetAddress::parse(url)?;
+        let named = |text: &str| TargetAddress::parse(text).map_or(text == host, |place| place.host == host);
         let in_plan = plan.url.iter().chain(&plan.twins).chain(&plan.hosts).any(|text| named(text));
         let addresses = look_up(&host, port).await?;
         let own = addresses.iter().all(|address| address.ip().is_loopback());
@@ -111,13 +111,13 @@ impl Target {
 }
 
 /// What an address says.
-struct Place {
+struct TargetAddress {
     host: String,
     port: u16,
     secure: bool,
 }
 
-impl Place {
+impl TargetAddress {
     fn parse(url: &str) -> Result<Self> {
         let wrong = |why: &str| Error::new(format!("\"{url}\" is no address of a target: {why}"));
         let uri: Uri = url.parse().map_err(|_| wrong("write http://host:port"))?;

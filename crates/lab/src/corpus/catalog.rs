@@ -1,7 +1,7 @@
 //! A corpus: which document has which number, and where it lies. The same for the same seed.
 
 use super::content::{Content, Verifier};
-use super::document::{Document, Kind};
+use super::document::{ContentKind, Document};
 use super::hash::{mix, unit};
 use super::names;
 use super::plan::{CorpusPlan, KindShares, SMALLEST};
@@ -140,13 +140,13 @@ impl Corpus {
         (drawn as u64).clamp(SMALLEST, class.size.0.saturating_mul(20))
     }
 
-    fn kind(&self, hash: u64, size: u64) -> Kind {
+    fn kind(&self, hash: u64, size: u64) -> ContentKind {
         let KindShares { text, office, media } = self.plan.kinds;
         let drawn = unit(mix(hash, 5)) * (text + office + media);
         match drawn {
-            drawn if drawn < text => Kind::Text,
-            drawn if drawn < text + office && size <= LARGEST_OFFICE => Kind::Office,
-            _ => Kind::Media,
+            drawn if drawn < text => ContentKind::Text,
+            drawn if drawn < text + office && size <= LARGEST_OFFICE => ContentKind::Office,
+            _ => ContentKind::Media,
         }
     }
 }

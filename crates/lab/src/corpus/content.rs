@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
 
-use super::document::Kind;
+use super::document::ContentKind;
 use super::hash::mix;
 
 /// Bytes of a block: a stamp, then bytes of a pool.
@@ -59,7 +59,7 @@ pub struct Content {
 #[derive(Clone, Debug)]
 struct Blocks {
     identity: u64,
-    kind: Kind,
+    kind: ContentKind,
     block: u64,
     /// Bytes that are still to come.
     left: u64,
@@ -68,11 +68,11 @@ struct Blocks {
 
 impl Content {
     /// The content of a version of a document.
-    pub fn new(seed: u64, number: u64, version: u32, length: u64, kind: Kind) -> Self {
+    pub fn new(seed: u64, number: u64, version: u32, length: u64, kind: ContentKind) -> Self {
         let identity = mix(mix(seed, number), u64::from(version));
         let head = head(seed, number, version);
         let blocks = |left| Blocks { identity, kind, block: 0, left, stamp_next: true };
-        if kind != Kind::Office {
+        if kind != ContentKind::Office {
             let before = Bytes::from(head.into_bytes());
             let left = length.saturating_sub(before.len() as u64);
             return Self { before, blocks: blocks(left), after: Bytes::new(), length };
@@ -115,7 +115,7 @@ impl Iterator for Blocks {
         let piece = if self.stamp_next {
             Bytes::from(format!("\n{:016x} {:012x}\n ", self.identity, self.block & 0xffff_ffff_ffff))
         } else {
-            let pool: &Bytes = if self.kind == Kind::Text { &TEXT } else { &MEDIA };
+            let pool: &Bytes = if self.kind == ContentKind::Text { &TEXT } else { &MEDIA };
             let most = BLOCK - STAMP;
             let at = (mix(self.identity, self.block) % (pool.len() - most) as u64) as usize;
             self.block += 1;
@@ -138,7 +138,7 @@ pub struct Verifier {
     seed: u64,
     number: u64,
     length: u64,
-    kind: Kind,
+    kind: ContentKind,
     begun: BytesMut,
     expected: Option<Content>,
     piece: Bytes,
@@ -146,7 +146,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    pub(super) fn new(seed: u64, number: u64, length: u64, kind: Kind) -> Self {
+    pub(super) fn new(seed: u64, number: u64, length: u64, kind: ContentKind) -> Self {
         let (begun, piece) = (BytesMut::new(), Bytes::new());
         Self { seed, number, length, kind, begun, expected: None, piece, seen: 0 }
     }
@@ -159,7 +159,7 @@ impl Verifier {
         if self.expected.is_some() {
             return self.compare(bytes);
         }
-        let begins = if self.kind == Kind::Office { HEAD_IN_ZIP } else { 0 };
+        let begins = if self.kind == ContentKind::Office { HEAD_IN_ZIP } else { 0 };
         // The head is nearly always in the first bytes that come.
         if self.begun.is_empty() && bytes.len() >= begins + HEAD {
             self.expect(bytes, begins)?;

@@ -2,7 +2,7 @@
 
 /// What a document consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ContentKind {
     /// Text that compresses well.
     Text,
     /// A zip container.
@@ -25,5 +25,5 @@ pub struct Document {
     /// Its size in bytes.
     pub size: u64,
     /// What it consists of.
-    pub kind: Kind,
+    pub kind: ContentKind,
 }

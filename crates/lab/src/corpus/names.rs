@@ -1,6 +1,6 @@
 //! Names of documents, folders and libraries as offices give them.
 
-use super::document::Kind;
+use super::document::ContentKind;
 use super::hash::mix;
 
 const SUBJECTS: &[&str] = &[
@@ -56,14 +56,14 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// The name of a document; different for different numbers.
-pub fn document(hash: u64, number: u64, kind: Kind) -> String {
+pub fn document(hash: u64, number: u64, kind: ContentKind) -> String {
     let subject = SUBJECTS[(mix(hash, 11) % SUBJECTS.len() as u64) as usize];
     let place = PLACES[(mix(hash, 12) % PLACES.len() as u64) as usize];
     let year = 2009 + mix(hash, 13) % 17;
     let ending = match kind {
-        Kind::Text => ["txt", "csv", "log"][(mix(hash, 14) % 3) as usize],
-        Kind::Office => "docx",
-        Kind::Media => ["mp4", "raw"][(mix(hash, 14) % 2) as usize],
+        ContentKind::Text => ["txt", "csv", "log"][(mix(hash, 14) % 3) as usize],
+        ContentKind::Office => "docx",
+        ContentKind::Media => ["mp4", "raw"][(mix(hash, 14) % 2) as usize],
     };
     format!("{subject} {place} {year}-{number:06}.{ending}")
 }

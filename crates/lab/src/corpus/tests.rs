@@ -1,6 +1,6 @@
 //! Tests of the corpus: the same for the same seed, real containers, and no damage that is not noticed.
 
-use super::document::Kind;
+use super::document::ContentKind;
 use super::*;
 
 fn corpus(seed: u64) -> Corpus {
@@ -86,7 +86,8 @@ fn any_version_is_taken_and_any_damage_is_noticed() {
 #[test]
 fn office_like_documents_are_whole_zip_containers() {
     let corpus = corpus(1);
-    let document = (0..corpus.count()).map(|number| corpus.document(number)).find(|d| d.kind == Kind::Office).unwrap();
+    let document =
+        (0..corpus.count()).map(|number| corpus.document(number)).find(|d| d.kind == ContentKind::Office).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.zip");
     std::fs::write(&file, bytes(&corpus, &document, 0)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::diagnosis;
 use crate::engine::{Mix, Setup, spread};
-use crate::measure::{Parts, Totals, Window};
+use crate::measure::{PartFigures, Totals, Window};
 use crate::monitor::Series;
 use crate::plan::Plan;
 use crate::result::{
@@ -167,7 +167,7 @@ fn judge(result: &mut RunResult, plan: &Plan) {
 }
 
 /// Each of several parts; a single one is the whole.
-fn each<'a>(names: impl Iterator<Item = (&'a str, u32)>, measured: &Parts, seconds: f64) -> Vec<PartResult> {
+fn each<'a>(names: impl Iterator<Item = (&'a str, u32)>, measured: &PartFigures, seconds: f64) -> Vec<PartResult> {
     let all: Vec<PartResult> = names
         .enumerate()
         .map(|(place, (name, users))| {

@@ -116,9 +116,9 @@ fn memory_that_grows_without_end_is_found_and_a_cache_that_fills_is_not() {
 }
 
 /// Rate, median latency and failed of each of some agents that have the same number of users.
-type Part = (f64, f64, u64);
+type AgentSecond = (f64, f64, u64);
 
-fn with_agents(parts: &[Part], seed: u64) -> RunResult {
+fn with_agents(parts: &[AgentSecond], seed: u64) -> RunResult {
     let mut random = fastrand::Rng::with_seed(seed ^ 77);
     let mut result = run(&[50.0; 30], |_| (400.0, 12.0), seed);
     result.agents = (0..parts.len())
@@ -126,7 +126,7 @@ fn with_agents(parts: &[Part], seed: u64) -> RunResult {
         .collect();
     for window in &mut result.windows {
         let mut noise = || 1.0 + (random.f64() + random.f64() + random.f64() - 1.5) * 0.2;
-        let of = |(rate, p50, failed): &Part| {
+        let of = |(rate, p50, failed): &AgentSecond| {
             Some(WindowPart { done: (rate * noise()) as u64, failed: *failed, p50: p50 * noise() })
         };
         window.agents = parts.iter().map(of).collect();

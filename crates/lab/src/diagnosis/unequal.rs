@@ -25,7 +25,7 @@ pub fn examine(result: &RunResult) -> Vec<Finding> {
 }
 
 /// A part second by second; rates are those of one user.
-struct Course {
+struct PartCourse {
     latency: Vec<f64>,
     rate: Vec<f64>,
     failed: f64,
@@ -50,14 +50,14 @@ fn of(
         // At lower levels one user more or less makes a difference.
         let full = seconds.iter().filter(|window| window.level >= highest);
         let rates = full.filter_map(|window| pick(window)[place].as_ref()).map(|part| part.done as f64);
-        Course {
+        PartCourse {
             latency: own().filter(|part| part.done > 0).map(|part| part.p50).collect(),
             rate: rates.map(|rate| rate / f64::from(parts[place].users.max(1))).collect(),
             failed: own().map(|part| part.failed).sum::<u64>() as f64 / (all as f64).max(1.0),
         }
     };
-    let courses: Vec<Course> = (0..parts.len()).map(course).collect();
-    let least = |figure: &dyn Fn(&Course) -> f64| {
+    let courses: Vec<PartCourse> = (0..parts.len()).map(course).collect();
+    let least = |figure: &dyn Fn(&PartCourse) -> f64| {
         (0..courses.len()).min_by(|a, b| figure(&courses[*a]).total_cmp(&figure(&courses[*b]))).unwrap_or(0)
     };
     // One that answers nothing is not the quickest.

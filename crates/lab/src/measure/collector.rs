@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::flush::{Distribution, FaultCount, Flush, FlushOperation};
-use super::parts::{Parts, WindowPart, whole};
+use super::parts::{PartFigures, WindowPart, whole};
 use crate::plan::Course;
 
 /// Most kinds of faults that are told apart.
@@ -89,16 +89,16 @@ pub struct Totals {
     /// Agents that were lost, and why.
     pub lost: Vec<String>,
     /// Of each server, when there are several, what ended within the counted time.
-    pub servers: Parts,
+    pub servers: PartFigures,
     /// The same of each agent.
-    pub agents: Parts,
+    pub agents: PartFigures,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenSecond {
     operations: BTreeMap<usize, FlushOperation>,
-    servers: Parts,
-    agents: Parts,
+    servers: PartFigures,
+    agents: PartFigures,
     cpu: u64,
     lag: Distribution,
     flushes: u32,
@@ -108,7 +108,7 @@ struct Open {
 pub struct Collector {
     course: Course,
     threads: u32,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenSecond>,
     /// Whether a second that counts was measured already.
     counts: bool,
     windows: Vec<Window>,
@@ -201,7 +201,7 @@ impl Collector {
         self.course.is_counted(std::time::Duration::from_secs(second))
     }
 
-    fn close(&mut self, (second, open): (u64, Open)) -> Window {
+    fn close(&mut self, (second, open): (u64, OpenSecond)) -> Window {
         let mut all = Distribution::default();
         let mut window = Window {
             second,

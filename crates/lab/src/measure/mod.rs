@@ -9,5 +9,5 @@ mod recorder;
 pub use collector::WindowOperation;
 pub use collector::{Collector, Totals, Window};
 pub use flush::{Distribution, Flush};
-pub use parts::{Parts, WindowPart};
+pub use parts::{PartFigures, WindowPart};
 pub use recorder::Recorder;

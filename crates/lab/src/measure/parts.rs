@@ -17,9 +17,9 @@ pub struct WindowPart {
 
 /// Parts by their place; one that nothing came from has none.
 #[derive(Clone, Debug, Default)]
-pub struct Parts(pub Vec<Option<FlushPart>>);
+pub struct PartFigures(pub Vec<Option<FlushPart>>);
 
-impl Parts {
+impl PartFigures {
     /// Takes what was measured of a part.
     pub fn add(&mut self, place: usize, part: &FlushPart) {
         if self.0.len() <= place {

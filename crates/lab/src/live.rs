@@ -28,12 +28,12 @@ const MOST: usize = 2_000;
 /// The page of a run.
 #[derive(Clone)]
 pub struct Live {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<LiveState>>,
     address: SocketAddr,
 }
 
 #[derive(Default)]
-struct State {
+struct LiveState {
     phase: String,
     lasts: u64,
     windows: Vec<Window>,

@@ -30,11 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct People {
     /// How they sign in. Empty when the login of the target is enough for all.
     pub logins: Arc<Vec<Login>>,
-    made: Vec<Made>,
+    made: Vec<MadeAccounts>,
 }
 
 /// What was made on one server, by identifiers.
-struct Made {
+struct MadeAccounts {
     target: Arc<Target>,
     run: String,
     accounts: Vec<String>,
@@ -62,7 +62,7 @@ impl People {
         let logins: Arc<Vec<Login>> = Arc::new((0..wanted).map(login).collect());
         let mut people = Self { logins: logins.clone(), made: Vec::new() };
         for target in servers {
-            let (made, logins, asked) = (Made::nothing(target, run), logins.clone(), stop.clone());
+            let (made, logins, asked) = (MadeAccounts::nothing(target, run), logins.clone(), stop.clone());
             let (made, outcome) = on_own_thread(move || made.fill(logins, asked)).await?;
             people.made.push(made);
             if let Err(fault) = outcome {
@@ -96,7 +96,7 @@ impl People {
     }
 }
 
-impl Made {
+impl MadeAccounts {
     fn nothing(target: Arc<Target>, run: &str) -> Self {
         Self { target, run: run.to_owned(), accounts: Vec::new(), group: None, grant: None }
     }

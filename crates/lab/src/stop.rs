@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 
 /// Whether somebody asked to end, and how often. Copies hear the same.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<watch::Sender<Asked>>);
+pub struct Stop(Arc<watch::Sender<StopRequests>>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Asked {
+struct StopRequests {
     times: u32,
     /// What was wanted is known already.
     enough: bool,
@@ -21,7 +21,7 @@ struct Asked {
 
 impl Default for Stop {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Asked::default())))
+        Self(Arc::new(watch::Sender::new(StopRequests::default())))
     }
 }
 
@@ -77,7 +77,7 @@ impl Stop {
         self.until(|asked| asked.times > 1).await;
     }
 
-    async fn until(&self, reached: impl FnMut(&Asked) -> bool) {
+    async fn until(&self, reached: impl FnMut(&StopRequests) -> bool) {
         // The sender is held here, so that it cannot be gone.
         let _ = self.0.subscribe().wait_for(reached).await;
     }

@@ -9,13 +9,13 @@ use crate::monitor::{self, Endpoint, LONGEST_NAME, MOST_SERIES, Monitor, Reading
 use crate::plan::Plan;
 use crate::wire::Target;
 
-type Kept = Arc<Mutex<Vec<Series>>>;
+type KeptSeries = Arc<Mutex<Vec<Series>>>;
 
 /// Watches until it is dropped or ended.
 #[derive(Default)]
 pub struct Watch {
     /// Of each monitor and place.
-    kept: Vec<Kept>,
+    kept: Vec<KeptSeries>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
 }
 
@@ -76,14 +76,14 @@ impl Watch {
 
     /// Takes what one monitor sees; names of figures begin with `place`.
     fn keeper(&mut self, begin: Instant, place: String) -> impl Fn(Vec<Reading>) + Send + Sync + use<> {
-        let kept = Kept::default();
+        let kept = KeptSeries::default();
         self.kept.push(kept.clone());
         move |readings| keep(&kept, begin, &place, readings)
     }
 
     /// What was seen so far.
     pub fn seen(&self) -> Vec<Series> {
-        let copy = |kept: &Kept| kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let copy = |kept: &KeptSeries| kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.kept.iter().flat_map(copy).collect()
     }
 }
@@ -94,7 +94,7 @@ impl Drop for Watch {
     }
 }
 
-fn keep(kept: &Kept, begin: Instant, place: &str, readings: Vec<Reading>) {
+fn keep(kept: &KeptSeries, begin: Instant, place: &str, readings: Vec<Reading>) {
     let at = (begin.elapsed().as_secs_f64() * 10.0).round() / 10.0;
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, value) in readings {

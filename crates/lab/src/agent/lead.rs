@@ -8,7 +8,7 @@ use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::address::order_to;
-use super::protocol::{Line, Order};
+use super::protocol::{AgentLine, AgentOrder};
 use crate::engine::Setup;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -20,8 +20,8 @@ use crate::wishes::Wishes;
 /// How long an agent may need beside its load and its last operation: it looks at the target before.
 const GRACE: Duration = Duration::from_secs(60);
 
-enum News {
-    Line(usize, Line),
+enum AgentNews {
+    AgentLine(usize, AgentLine),
     Done(usize),
     Gone(usize, String),
 }
@@ -42,7 +42,7 @@ pub async fn lead(
     for (at, address) in wishes.agents.iter().enumerate() {
         let agent = order_to(address).await?;
         let login = setup.target.login.clone().map(|login| (login.user, login.password));
-        let order = Order {
+        let order = AgentOrder {
             plan: plan_text.to_owned(),
             target: setup.target.url.clone(),
             twins: setup.twins.iter().map(|twin| twin.url.clone()).collect(),
@@ -58,9 +58,9 @@ pub async fn lead(
             let news = to.clone();
             let done = on_own_thread(move || follow(agent, order, token, at, news)).await;
             let _ = to.send(match done {
-                Ok(Ok(())) => News::Done(at),
-                Ok(Err(fault)) => News::Gone(at, fault.message),
-                Err(error) => News::Gone(at, error.to_string()),
+                Ok(Ok(())) => AgentNews::Done(at),
+                Ok(Err(fault)) => AgentNews::Gone(at, fault.message),
+                Err(error) => AgentNews::Gone(at, error.to_string()),
             });
         });
     }
@@ -81,19 +81,19 @@ pub async fn lead(
             }
         };
         let gone = match news {
-            Some(News::Line(at, Line::Flush(flush))) => {
+            Some(AgentNews::AgentLine(at, AgentLine::Flush(flush))) => {
                 for window in collector.take(Some(at), *flush) {
                     second = window.second + 1;
                     tell(Event::Second(Box::new(window)));
                 }
                 continue;
             }
-            Some(News::Line(..)) => continue,
-            Some(News::Done(at)) => {
+            Some(AgentNews::AgentLine(..)) => continue,
+            Some(AgentNews::Done(at)) => {
                 working.remove(&at);
                 continue;
             }
-            Some(News::Gone(at, why)) => vec![(at, why)],
+            Some(AgentNews::Gone(at, why)) => vec![(at, why)],
             None => working.iter().map(|at| (*at, "it does not come to its end".to_owned())).collect(),
         };
         for (at, why) in gone {
@@ -113,7 +113,13 @@ pub async fn lead(
     Ok(collector.end())
 }
 
-async fn follow(agent: Target, order: Order, token: String, at: usize, to: UnboundedSender<News>) -> Result<(), Fault> {
+async fn follow(
+    agent: Target,
+    order: AgentOrder,
+    token: String,
+    at: usize,
+    to: UnboundedSender<AgentNews>,
+) -> Result<(), Fault> {
     let mut client = Client::new(std::sync::Arc::new(agent));
     let order = serde_json::to_value(&order).map_err(|error| Fault::new(FaultKind::Protocol, error.to_string()))?;
     let ask = Ask::new(Method::POST, "/run").json(&order).with(AUTHORIZATION, &format!("Bearer {token}"));
@@ -123,11 +129,11 @@ async fn follow(agent: Target, order: Order, token: String, at: usize, to: Unbou
             let line = serde_json::from_slice(line)
                 .map_err(|_| Fault::new(FaultKind::Protocol, "it does not speak this version of the lab"))?;
             match line {
-                Line::Failed(why) => return Err(Fault::new(FaultKind::Status, why)),
-                Line::End => ended = true,
+                AgentLine::Failed(why) => return Err(Fault::new(FaultKind::Status, why)),
+                AgentLine::End => ended = true,
                 line => {
                     let given_up = |_| Fault::new(FaultKind::Closed, "nobody leads the run any more");
-                    to.send(News::Line(at, line)).map_err(given_up)?;
+                    to.send(AgentNews::AgentLine(at, line)).map_err(given_up)?;
                 }
             }
             Ok(())

@@ -8,7 +8,7 @@ use crate::wishes::Changes;
 
 /// What an agent is asked to do.
 #[derive(Serialize, Deserialize)]
-pub struct Order {
+pub struct AgentOrder {
     /// The plan.
     pub plan: String,
     /// The target's address.
@@ -31,7 +31,7 @@ pub struct Order {
 
 /// A line of an agent's answer.
 #[derive(Serialize, Deserialize)]
-pub enum Line {
+pub enum AgentLine {
     /// What a thread measured.
     Flush(Box<Flush>),
     /// What is to be seen where it is.

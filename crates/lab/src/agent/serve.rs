@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::protocol::{Line, Order};
+use super::protocol::{AgentLine, AgentOrder};
 use crate::corpus::Corpus;
 use crate::engine::{self, Mix, Setup};
 use crate::error::{Error, Result};
@@ -116,18 +116,18 @@ async fn answer(
         tokio::spawn(watch(monitor, to));
         return Ok(lines(from));
     }
-    let Ok(order) = serde_json::from_slice::<Order>(&body) else { return Ok(refuse_version()) };
+    let Ok(order) = serde_json::from_slice::<AgentOrder>(&body) else { return Ok(refuse_version()) };
     if order.part.0 >= order.part.1 || order.part.1 > MOST_AGENTS {
         return Ok(refuse(StatusCode::BAD_REQUEST, "the order's part is none of 1 to 1000"));
     }
     if busy.swap(true, Ordering::AcqRel) {
         return Ok(refuse(StatusCode::CONFLICT, "this agent is at work for somebody else"));
     }
-    let held = Busy(busy);
+    let held = BusyGuard(busy);
     tokio::spawn(async move {
         let line = match carry_out(order, &to).await {
-            Ok(()) => Line::End,
-            Err(error) => Line::Failed(error.to_string()),
+            Ok(()) => AgentLine::End,
+            Err(error) => AgentLine::Failed(error.to_string()),
         };
         drop(held);
         // Whoever asked may have gone.
@@ -137,11 +137,11 @@ async fn answer(
 }
 
 /// Looks at something of this machine until nobody listens any more.
-async fn watch(monitor: Monitor, to: UnboundedSender<Line>) {
+async fn watch(monitor: Monitor, to: UnboundedSender<AgentLine>) {
     let seen = to.clone();
     let keep = move |readings| {
         // Whoever asked may have gone; the end of that is below.
-        let _ = seen.send(Line::Seen(readings));
+        let _ = seen.send(AgentLine::Seen(readings));
     };
     match monitor::look(&monitor, keep).await {
         Ok(looking) => {
@@ -151,29 +151,29 @@ async fn watch(monitor: Monitor, to: UnboundedSender<Line>) {
             }
         }
         Err(error) => {
-            let _ = to.send(Line::Failed(error.to_string()));
+            let _ = to.send(AgentLine::Failed(error.to_string()));
         }
     }
 }
 
-fn lines(from: UnboundedReceiver<Line>) -> Response<Body> {
+fn lines(from: UnboundedReceiver<AgentLine>) -> Response<Body> {
     let lines = stream::unfold(from, next_line);
     Response::new(StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync())
 }
 
 /// The next line; one that says that the agent is alive when there is none for a while.
-async fn next_line(mut from: UnboundedReceiver<Line>) -> Option<(Bytes, UnboundedReceiver<Line>)> {
+async fn next_line(mut from: UnboundedReceiver<AgentLine>) -> Option<(Bytes, UnboundedReceiver<AgentLine>)> {
     let line = match tokio::time::timeout(ALIVE, from.recv()).await {
         Ok(None) => return None,
         Ok(Some(line)) => line,
-        Err(_) => Line::Alive,
+        Err(_) => AgentLine::Alive,
     };
     let mut text = serde_json::to_string(&line).ok()?;
     text.push('\n');
     Some((text.into(), from))
 }
 
-async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
+async fn carry_out(order: AgentOrder, to: &UnboundedSender<AgentLine>) -> Result<()> {
     let plan = Arc::new(order.changes.apply(&order.plan)?);
     let login = order.login.map(|(user, password)| Login { user, password });
     let (target, twins) = Target::all(&plan.target, Some(&order.target), &order.twins, login, order.confirmed).await?;
@@ -185,7 +185,7 @@ async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
     let running = engine::start(&setup, &mix, &flush)?;
     drop(flush);
     while let Some(flush) = flushes.recv().await {
-        if to.send(Line::Flush(Box::new(flush))).is_err() {
+        if to.send(AgentLine::Flush(Box::new(flush))).is_err() {
             // Nobody listens any more: load without a measurement is of no use.
             running.stop();
             break;
@@ -196,9 +196,9 @@ async fn carry_out(order: Order, to: &UnboundedSender<Line>) -> Result<()> {
 }
 
 /// An agent is free again, however its order ended.
-struct Busy(Arc<AtomicBool>);
+struct BusyGuard(Arc<AtomicBool>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }

@@ -7,9 +7,9 @@ use hyper::Method;
 use hyper::header::AUTHORIZATION;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::protocol::Line;
+use super::protocol::AgentLine;
 use crate::error::{Error, Result};
-use crate::monitor::{Looking, Monitor, Reading};
+use crate::monitor::{Monitor, Reading, WatchingTask};
 use crate::thread::on_own_thread;
 use crate::wire::{Ask, Client, Fault, FaultKind, Target};
 
@@ -26,7 +26,7 @@ pub async fn watch(
     token: &str,
     monitor: &Monitor,
     keep: impl Fn(Vec<Reading>) + Send + Sync + 'static,
-) -> Result<Looking> {
+) -> Result<WatchingTask> {
     let wrong = |why: &dyn std::fmt::Display| Error::new(format!("the agent {place} cannot watch: {why}"));
     let (to, mut from) = unbounded_channel();
     let (order, token) = (monitor.clone(), token.to_owned());
@@ -63,10 +63,10 @@ async fn follow(
         let line = serde_json::from_slice(line)
             .map_err(|_| Fault::new(FaultKind::Protocol, "it does not speak this version of the lab"))?;
         match line {
-            Line::Seen(readings) => {
+            AgentLine::Seen(readings) => {
                 to.send(readings).map_err(|_| Fault::new(FaultKind::Closed, "nobody asks for it any more"))
             }
-            Line::Failed(why) => Err(Fault::new(FaultKind::Status, why)),
+            AgentLine::Failed(why) => Err(Fault::new(FaultKind::Status, why)),
             _ => Ok(()),
         }
     };

@@ -16,12 +16,12 @@ pub struct Mix {
     /// Operation and its part of the plan, in the order of results.
     pub parts: Vec<(&'static Operation, Share)>,
     /// Parts of the plan that the target does not offer.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingShare>,
 }
 
 /// A part of a plan that a target does not offer.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-pub struct Missing {
+pub struct MissingShare {
     /// What it is called in reports.
     pub label: String,
     /// Its share of the whole mix, 0 to 1.
@@ -42,13 +42,13 @@ impl Mix {
         for share in &plan.mix {
             let offered = operations::find(&share.operation).filter(|found| found.offered_by.contains(&target.kind));
             match offered {
-                Some(operation) if operation.describes && !describes => missing.push(Missing {
+                Some(operation) if operation.describes && !describes => missing.push(MissingShare {
                     label: share.label(),
                     share: share.weight / all,
                     needs: "PROPFIND".to_owned(),
                 }),
                 Some(operation) => parts.push((operation, share.clone())),
-                None => missing.push(Missing {
+                None => missing.push(MissingShare {
                     label: share.label(),
                     share: share.weight / all,
                     needs: operations::not_built(&share.operation).unwrap_or("pages and REST of Strongroom").to_owned(),

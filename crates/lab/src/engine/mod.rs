@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::measure::Flush;
 use crate::thread::spawn;
 
-pub use mix::{Missing, Mix};
+pub use mix::{MissingShare, Mix};
 pub use probe::version;
 pub use setup::{Setup, spread};
 

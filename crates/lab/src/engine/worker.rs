@@ -16,7 +16,7 @@ use super::setup::Setup;
 use crate::measure::{Flush, Recorder};
 use crate::operations::{Crowd, Share, User, Work};
 use crate::plan::{Course, Model};
-use crate::wire::{Counted, Fault, FaultKind, Target};
+use crate::wire::{Fault, FaultKind, Target, WireCounts};
 
 /// How often a thread looks whether its timers are late.
 const TICK: Duration = Duration::from_millis(10);
@@ -35,7 +35,7 @@ pub struct Worker {
 }
 
 /// What the users of a thread share.
-struct Floor {
+struct WorkerState {
     mix: Mix,
     sum: f64,
     course: Course,
@@ -60,7 +60,7 @@ impl Worker {
         };
         let crowds: Vec<Rc<Crowd>> = setup.servers().map(crowd).collect();
         let users = if open { load.most_users().max(of) } else { load.most_users() };
-        let floor = Rc::new(Floor {
+        let floor = Rc::new(WorkerState {
             sum: mix.parts.iter().map(|(_, share)| share.weight).sum(),
             recorder: RefCell::new(Recorder::new(mix.parts.len(), crowds.len())),
             mix,
@@ -95,7 +95,7 @@ impl Worker {
     }
 }
 
-impl Floor {
+impl WorkerState {
     fn now(&self) -> Duration {
         Instant::now().saturating_duration_since(self.begin)
     }
@@ -135,7 +135,7 @@ impl Floor {
 }
 
 /// Once a second hands over what was counted; in between looks whether timers are late.
-async fn tick(floor: Rc<Floor>, to: UnboundedSender<Flush>) {
+async fn tick(floor: Rc<WorkerState>, to: UnboundedSender<Flush>) {
     sleep_until(floor.begin.into()).await;
     let last = floor.course.lasts().as_secs_f64().ceil() as u64;
     for second in 0..last {
@@ -159,7 +159,7 @@ async fn tick(floor: Rc<Floor>, to: UnboundedSender<Flush>) {
 }
 
 /// The life of one user on one of the servers.
-async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
+async fn visit(mut user: User, server: usize, floor: Rc<WorkerState>) {
     let load = floor.setup.plan.load.clone();
     let number = f64::from(user.number);
     // Not all at once.
@@ -196,7 +196,7 @@ async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
         let paced = floor.arrivals.is_some() || load.pace.is_some();
         let start = if early || !paced { now } else { intended };
         let (outcome, wire) = match prepared {
-            Err(fault) => (Err(fault), Counted::default()),
+            Err(fault) => (Err(fault), WireCounts::default()),
             Ok(()) => {
                 let before = user.client.counted;
                 floor.busy.set(floor.busy.get() + 1);
@@ -222,9 +222,9 @@ async fn visit(mut user: User, server: usize, floor: Rc<Floor>) {
     }
 }
 
-type Step = for<'a> fn(&'a mut User, &'a Share) -> Work<'a>;
+type OperationStep = for<'a> fn(&'a mut User, &'a Share) -> Work<'a>;
 
-async fn bounded(most: Duration, user: &mut User, step: Step, share: &Share) -> Result<(), Fault> {
+async fn bounded(most: Duration, user: &mut User, step: OperationStep, share: &Share) -> Result<(), Fault> {
     match timeout(most, step(user, share)).await {
         Ok(outcome) => outcome,
         Err(_) => {
@@ -237,8 +237,8 @@ async fn bounded(most: Duration, user: &mut User, step: Step, share: &Share) -> 
     }
 }
 
-fn difference(after: Counted, before: Counted) -> Counted {
-    Counted {
+fn difference(after: WireCounts, before: WireCounts) -> WireCounts {
+    WireCounts {
         requests: after.requests - before.requests,
         sent: after.sent - before.sent,
         received: after.received - before.received,

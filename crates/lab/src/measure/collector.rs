@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
     use crate::measure::Recorder;
-    use crate::wire::Counted;
+    use crate::wire::WireCounts;
 
     fn course() -> Course {
         toml::from_str::<crate::plan::Load>("duration = '5s'").unwrap().course()
@@ -276,8 +276,8 @@ mod tests {
             (Recorder::new(1, 1), [Recorder::new(1, 1), Recorder::new(1, 1), Recorder::new(1, 1)]);
         for number in 0..3000 {
             let latency = Duration::from_micros(random.u64(50..9_000_000));
-            all.ended(0, 0, latency, Ok(()), Counted::default());
-            parts[number % 3].ended(0, 0, latency, Ok(()), Counted::default());
+            all.ended(0, 0, latency, Ok(()), WireCounts::default());
+            parts[number % 3].ended(0, 0, latency, Ok(()), WireCounts::default());
         }
         let (mut one, mut merged) = (Collector::new(1, course(), 1), Collector::new(1, course(), 3));
         assert_eq!(one.take(None, all.flush(Some(0), 1)).len(), 1);
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn what_ends_after_the_load_counts_for_latency_and_not_for_the_rate() {
         let (mut collector, mut recorder) = (Collector::new(1, course(), 1), Recorder::new(1, 1));
-        recorder.ended(0, 0, Duration::from_millis(5), Ok(()), Counted::default());
+        recorder.ended(0, 0, Duration::from_millis(5), Ok(()), WireCounts::default());
         collector.take(None, recorder.flush(Some(4), 1));
-        recorder.ended(0, 0, Duration::from_secs(5), Ok(()), Counted::default());
+        recorder.ended(0, 0, Duration::from_secs(5), Ok(()), WireCounts::default());
         collector.take(None, recorder.flush(None, 1));
         let (_, totals) = collector.end();
         assert_eq!(totals.in_time, [1]);
@@ -308,7 +308,7 @@ mod tests {
         let load: crate::plan::Load = toml::from_str("warmup = '5s'\nduration = '5s'").unwrap();
         let (mut collector, mut recorder) = (Collector::new(1, load.course(), 1), Recorder::new(1, 1));
         for second in [Some(0), None] {
-            recorder.ended(0, 0, Duration::from_millis(5), Ok(()), Counted::default());
+            recorder.ended(0, 0, Duration::from_millis(5), Ok(()), WireCounts::default());
             collector.take(None, recorder.flush(second, 1));
         }
         let (_, totals) = collector.end();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::flush::{Distribution, FaultCount, Flush, FlushOperation, FlushPart};
-use crate::wire::{Counted, Fault, FaultKind};
+use crate::wire::{Fault, FaultKind, WireCounts};
 
 /// Longest text of a fault that is kept.
 const LONGEST_TEXT: usize = 300;
@@ -39,7 +39,7 @@ impl Recorder {
         server: usize,
         latency: Duration,
         outcome: Result<(), Fault>,
-        wire: Counted,
+        wire: WireCounts,
     ) {
         let Some(counted) = self.operations.get_mut(operation) else { return };
         counted.requests += wire.requests;

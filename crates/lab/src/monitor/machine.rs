@@ -12,7 +12,7 @@ const SECTOR: f64 = 512.0;
 const TICKS: f64 = 100.0;
 
 /// A figure that is one counter's growth by another's.
-struct Share {
+struct CounterShare {
     name: &'static str,
     part: &'static str,
     of: &'static str,
@@ -23,10 +23,10 @@ struct Share {
 const HIDDEN: char = '+';
 const AGAIN: &str = "network: TCP segments sent again, each second";
 
-const SHARES: &[Share] = &[
-    Share { name: "disks: one read, ms", part: "+read time", of: "+reads", by: 1.0 },
-    Share { name: "disks: one write, ms", part: "+write time", of: "+writes", by: 1.0 },
-    Share { name: "network: TCP segments sent again, %", part: AGAIN, of: "+segments", by: 100.0 },
+const SHARES: &[CounterShare] = &[
+    CounterShare { name: "disks: one read, ms", part: "+read time", of: "+reads", by: 1.0 },
+    CounterShare { name: "disks: one write, ms", part: "+write time", of: "+writes", by: 1.0 },
+    CounterShare { name: "network: TCP segments sent again, %", part: AGAIN, of: "+segments", by: 100.0 },
 ];
 
 /// Counters of the last look.

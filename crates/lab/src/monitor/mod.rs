@@ -20,13 +20,13 @@ pub use series::{CPU, EVERY, LONGEST_NAME, MEMORY, MOST_SERIES, Reading, Series}
 pub use spec::Monitor;
 
 /// Work that goes on until it is dropped.
-pub type Looking = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type WatchingTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Looks at something of this machine once a second, from now on.
 ///
 /// # Errors
 /// When it cannot be seen.
-pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'static) -> Result<Looking> {
+pub async fn look(monitor: &Monitor, keep: impl Fn(Vec<Reading>) + Send + 'static) -> Result<WatchingTask> {
     let mut clock = tokio::time::interval(EVERY);
     Ok(match monitor.clone() {
         Monitor::Machine { processes, .. } => {

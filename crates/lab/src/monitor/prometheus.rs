@@ -124,7 +124,7 @@ fn lacks(text: &str, wanted: &[String]) -> Option<String> {
 }
 
 /// One line of the text format.
-struct Figure<'a> {
+struct EndpointFigure<'a> {
     /// Its name with its labels.
     name: &'a str,
     /// Its name without.
@@ -135,7 +135,7 @@ struct Figure<'a> {
 }
 
 /// Figures whose names begin as is wanted; all of them when nothing is.
-fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Figure<'a>> {
+fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = EndpointFigure<'a>> {
     let mut kinds: HashMap<&str, &str> = HashMap::new();
     text.lines().filter_map(move |line| {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -150,12 +150,12 @@ fn figures<'a>(text: &'a str, wanted: &'a [String]) -> impl Iterator<Item = Figu
         let since_ever = matches!(kind, "summary" | "histogram") && base == plain;
         let fits = wanted.is_empty() || wanted.iter().any(|begin| plain.starts_with(begin.as_str()));
         let value = value.parse().ok()?;
-        (fits && !since_ever).then_some(Figure { name, plain, labels, kind, value })
+        (fits && !since_ever).then_some(EndpointFigure { name, plain, labels, kind, value })
     })
 }
 
 /// Two counters that say more together.
-struct Pair {
+struct CounterPair {
     /// How their names end.
     ends: (&'static str, &'static str),
     /// What their steps since the last look make.
@@ -164,13 +164,13 @@ struct Pair {
     called: &'static str,
 }
 
-const PAIRS: &[Pair] = &[
-    Pair {
+const PAIRS: &[CounterPair] = &[
+    CounterPair {
         ends: ("_hits_total", "_misses_total"),
         together: |hits, misses| hits / (hits + misses) * 100.0,
         called: "found, %",
     },
-    Pair { ends: ("_sum", "_count"), together: |sum, count| sum / count, called: "mean" },
+    CounterPair { ends: ("_sum", "_count"), together: |sum, count| sum / count, called: "mean" },
 ];
 
 /// Figures of the text format: gauges as they are, counters as rates, histograms and summaries as the mean since the last
@@ -179,7 +179,7 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
     let mut found = Vec::new();
     let mut steps: Vec<(&str, &str, f64)> = Vec::new();
     let mut now = HashMap::new();
-    for Figure { name, plain, labels, kind, value } in figures(text, wanted).take(MOST_FIGURES) {
+    for EndpointFigure { name, plain, labels, kind, value } in figures(text, wanted).take(MOST_FIGURES) {
         if !value.is_finite() {
             continue;
         }
@@ -197,7 +197,7 @@ fn readings(text: &str, wanted: &[String], before: &mut HashMap<String, f64>, se
     }
     // What is not there any more is forgotten, so that names that are always new do not add up.
     *before = now;
-    for Pair { ends: (one, other), together, called } in PAIRS {
+    for CounterPair { ends: (one, other), together, called } in PAIRS {
         for (plain, labels, step) in &steps {
             let Some(base) = plain.strip_suffix(one) else { continue };
             let partner = steps.iter().find(|(name, of, _)| of == labels && name.strip_suffix(other) == Some(base));

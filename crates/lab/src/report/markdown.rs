@@ -232,7 +232,7 @@ mod tests {
             description: hostile.to_owned(),
             target: hostile.to_owned(),
             operations: vec![operation(hostile, 1)],
-            missing: vec![crate::engine::Missing {
+            missing: vec![crate::engine::MissingShare {
                 label: hostile.to_owned(),
                 share: 1e300,
                 needs: hostile.to_owned(),

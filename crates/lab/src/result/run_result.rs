@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 use crate::corpus::Loaded;
-use crate::engine::Missing;
+use crate::engine::MissingShare;
 use crate::measure::{Distribution, Window};
 use crate::monitor::Series;
 use crate::plan::{Figure, Verdict};
@@ -49,7 +49,7 @@ pub struct RunResult {
     /// Each operation.
     pub operations: Vec<OperationResult>,
     /// Parts of the mix that the target does not offer; the rest was scaled up.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingShare>,
     /// Faults by operation and kind.
     pub faults: Vec<FaultResult>,
     /// The generator itself.

@@ -136,7 +136,7 @@ impl Answer {
 
 /// What went over the wire.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counted {
+pub struct WireCounts {
     /// Requests that were sent.
     pub requests: u64,
     /// Bytes of bodies that were sent.
@@ -151,13 +151,13 @@ pub struct Client {
     link: Option<Link>,
     cookies: Vec<(String, String)>,
     /// What went over the wire so far.
-    pub counted: Counted,
+    pub counted: WireCounts,
 }
 
 impl Client {
     /// A client that is not connected yet.
     pub fn new(target: Arc<Target>) -> Self {
-        Self { target, link: None, cookies: Vec::new(), counted: Counted::default() }
+        Self { target, link: None, cookies: Vec::new(), counted: WireCounts::default() }
     }
 
     /// Its target.

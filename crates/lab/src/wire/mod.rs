@@ -10,7 +10,7 @@ mod target;
 mod target_plan;
 
 pub use body::Outgoing;
-pub use client::{Answer, Ask, Client, Counted};
+pub use client::{Answer, Ask, Client, WireCounts};
 pub use fault::{Fault, FaultKind, excerpt};
 pub use target::{Login, Target, encode};
 pub use target_plan::{Kind, TargetPlan};

@@ -15,6 +15,7 @@ pub mod live;
 mod loading;
 mod measure;
 mod monitor;
+mod numbers;
 mod operations;
 pub mod paper;
 mod people;

@@ -13,7 +13,7 @@ use super::catalog::Corpus;
 use super::document::Document;
 use super::loaded::Loaded;
 use crate::error::{Error, Result};
-use crate::report::bytes;
+use crate::numbers::bytes;
 
 /// Threads that write.
 const THREADS: usize = 4;

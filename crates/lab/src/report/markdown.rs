@@ -1,8 +1,9 @@
 //! The report as Markdown: what people paste.
 
-use super::table::{self, bytes, milliseconds, number};
+use super::table;
 use super::text::markdown as line;
 use super::watched::{WATCHED, watched, with_unit};
+use crate::numbers::{bytes, milliseconds, number};
 use crate::plan::{Figure, Threshold, Verdict};
 use crate::result::{OperationResult, PartResult, RunResult};
 

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::result::RunResult;
 
+pub use crate::numbers::{bytes, milliseconds, number};
 pub use html::{html, live_page};
 pub(crate) use markdown::date;
 pub use markdown::markdown;
-pub use table::{bytes, markdown as table_of, milliseconds, number};
+pub use table::markdown as table_of;
 pub(crate) use text::markdown as in_markdown;
 pub use text::plain;
 pub(crate) use watched::while_counted;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::table::{bytes, milliseconds, number};
 use crate::monitor::Series;
+use crate::numbers::{bytes, milliseconds, number};
 use crate::result::RunResult;
 use crate::stats::mean;
 

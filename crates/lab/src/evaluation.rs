@@ -15,7 +15,7 @@ const BUSY: f64 = 0.9;
 /// Timers that were later than this, in milliseconds, have spoilt the latencies, unless those are far longer.
 const LATE: f64 = 25.0;
 
-/// What a result is made from.
+/// Measurements that a result is made from.
 pub struct Measurements<'a> {
     /// Plan and targets.
     pub setup: &'a Setup,
@@ -45,8 +45,8 @@ pub struct Measurements<'a> {
     pub enough: bool,
 }
 
-/// Whether a generator was itself the limit, by how busy its threads were, how late its timers, and how long answers took
-/// (both in milliseconds).
+/// Returns whether a generator was itself the limit, by how busy its threads were, how late its timers, and how long
+/// answers took (both in milliseconds).
 pub fn is_limit(busy: f64, lag: f64, latency: f64) -> bool {
     busy > BUSY || lag > LATE && lag > latency / 5.0
 }

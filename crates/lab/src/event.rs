@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::measure::Window;
 
-/// What happens while a run goes on.
+/// An event of a run that goes on.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The corpus is being loaded: documents sent, of how many.

@@ -83,7 +83,7 @@ async fn bring(target: Arc<Target>, corpus: Arc<Corpus>, sent: Arc<AtomicU64>) -
     Ok(Loaded { documents: corpus.count(), bytes, seconds: begun.elapsed().as_secs_f64() })
 }
 
-/// What has to be there before documents are.
+/// Containers that have to be there before documents are.
 #[derive(Clone, Copy)]
 enum CorpusContainer {
     Site,

@@ -33,7 +33,7 @@ pub struct People {
     made: Vec<MadeAccounts>,
 }
 
-/// What was made on one server, by identifiers.
+/// Accounts that were made on one server, by identifiers.
 struct MadeAccounts {
     target: Arc<Target>,
     run: String,

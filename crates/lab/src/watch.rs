@@ -11,7 +11,7 @@ use crate::wire::Target;
 
 type KeptSeries = Arc<Mutex<Vec<Series>>>;
 
-/// Watches until it is dropped or ended.
+/// A watch that goes on until it is dropped.
 #[derive(Default)]
 pub struct Watch {
     /// Of each monitor and place.
@@ -20,8 +20,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch what the plan names, and the machines of the agents that send the load; `confirmed` is whether somebody
-    /// said that the hosts of the plan are theirs. Also says what of the target is not there to be watched.
+    /// Begins to watch what the plan names, and the machines of the agents that send the load; `confirmed` is whether
+    /// somebody said that the hosts of the plan are theirs. Also says what of the target is not there to be watched.
     ///
     /// # Errors
     /// When a monitor's address is not one that may be asked, or what it watches cannot be seen.

@@ -8,7 +8,7 @@ use crate::quantity::Span;
 use crate::stop::Stop;
 use crate::wire::{Kind, Login};
 
-/// What a run is asked for besides its plan.
+/// Wishes for a run besides its plan.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// The target's address, instead of the plan's.
@@ -33,7 +33,7 @@ pub struct Wishes {
     pub stop: Stop,
 }
 
-/// What is different from the plan in a run.
+/// Differences of a run from its plan.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
     /// What the target speaks.

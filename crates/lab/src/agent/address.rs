@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::wire::{Target, TargetPlan};
 
-/// An agent that watches for a plan. A plan may come from anybody, and with an order goes the agents' word: what the plan alone
-/// names gets it where load might be sent, too.
+/// An agent that watches for a plan. A plan may come from anybody, and with an order goes the agents' word: what the
+/// plan alone names gets it where load might be sent, too.
 ///
 /// # Errors
 /// When the agent may not be asked, or its name cannot be looked up.

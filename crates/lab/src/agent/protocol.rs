@@ -6,7 +6,7 @@ use crate::measure::Flush;
 use crate::monitor::Reading;
 use crate::wishes::Changes;
 
-/// What an agent is asked to do.
+/// An order for an agent.
 #[derive(Serialize, Deserialize)]
 pub struct AgentOrder {
     /// The plan.

@@ -7,7 +7,7 @@ use super::names;
 use super::plan::{CorpusPlan, KindShares, SMALLEST};
 use crate::quantity::Size;
 
-/// How every fingerprint begins.
+/// The beginning of every fingerprint.
 pub const ANY_FINGERPRINT: &str = "lab corpus ";
 /// Most bytes of an Office-like document: its checksum is worked out before it is sent.
 const LARGEST_OFFICE: u64 = 16_000_000;

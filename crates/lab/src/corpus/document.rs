@@ -1,6 +1,6 @@
 //! A document of a corpus, and what it consists of. Knows no bytes.
 
-/// What a document consists of.
+/// Kinds of content that documents consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
     /// Text that compresses well.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What loading a corpus took.
+/// The cost of loading a corpus.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Loaded {
     /// Documents that were sent; 0 when all were there.

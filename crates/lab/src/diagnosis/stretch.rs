@@ -15,7 +15,7 @@ pub fn stretches(result: &RunResult) -> Vec<&[Window]> {
         .collect()
 }
 
-/// How much was done in each second.
+/// Operations that were done in each second.
 pub fn rates(windows: &[Window]) -> Vec<f64> {
     windows.iter().map(|window| window.done as f64).collect()
 }

@@ -10,7 +10,7 @@ use crate::operations::{self, Operation, Share};
 use crate::plan::Plan;
 use crate::wire::Target;
 
-/// What the users of a run can do: parts of the mix that the target offers.
+/// The work that users of a run can do: parts of the mix that the target offers.
 #[derive(Clone)]
 pub struct Mix {
     /// Operation and its part of the plan, in the order of results.
@@ -31,7 +31,7 @@ pub struct MissingShare {
 }
 
 impl Mix {
-    /// What of a plan a target offers.
+    /// Asks what of a plan a target offers.
     ///
     /// # Errors
     /// When that is nothing.

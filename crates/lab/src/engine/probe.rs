@@ -12,7 +12,7 @@ use crate::wire::{Ask, Client, Kind, Target, address};
 /// Longest time of an answer to a question about the target itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a target says of its version; nothing when it does not, or not at once.
+/// Asks a target for its version; nothing comes when it does not say, or not at once.
 pub async fn version(target: &Arc<Target>) -> String {
     const PATIENCE: Duration = Duration::from_secs(5);
     let target = target.clone();
@@ -32,7 +32,7 @@ pub async fn version(target: &Arc<Target>) -> String {
     asking.await.ok().flatten().unwrap_or_default()
 }
 
-/// Whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
+/// Asks whether a target says what its documents are: some take files by WebDAV and answer no PROPFIND.
 pub async fn describes(target: &Arc<Target>) -> Result<bool> {
     /// A status that says that there is no such method.
     const NO_SUCH_METHOD: [u16; 3] = [400, 405, 501];

@@ -6,7 +6,7 @@ use crate::corpus::Corpus;
 use crate::plan::{Load, Model, Plan};
 use crate::wire::{Login, Target};
 
-/// What a run needs.
+/// The setup of a run.
 #[derive(Clone)]
 pub struct Setup {
     /// The plan.
@@ -32,7 +32,7 @@ impl Setup {
     }
 }
 
-/// How many users go to each of so many servers, and how many each of so many agents has, when all are there.
+/// Counts the users of each of so many servers, and of each of so many agents, when all are there.
 pub fn spread(load: &Load, threads: u32, servers: usize, agents: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_servers, mut of_agents) = (vec![0; servers], vec![0; agents]);
     let each = (threads as usize / agents.max(1)).max(1);

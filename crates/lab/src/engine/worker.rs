@@ -34,7 +34,7 @@ pub struct Worker {
     pub to: UnboundedSender<Flush>,
 }
 
-/// What the users of a thread share.
+/// The state that the users of a thread share.
 struct WorkerState {
     mix: Mix,
     sum: f64,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the series of processor time, in percent of all cores.
 pub const CPU: &str = "machine: processors, %";
-/// How names of series of a process's memory end.
+/// The end of names of series of a process's memory.
 pub const MEMORY: &str = "memory, bytes";
 
-/// How often is looked.
+/// The time between two looks.
 pub const EVERY: Duration = Duration::from_secs(1);
 /// Most series of one monitor.
 pub const MOST_SERIES: usize = 500;

@@ -15,7 +15,8 @@ pub enum Monitor {
         /// Names of programs.
         #[serde(default)]
         processes: Vec<String>,
-        /// Agents on the machines that are watched; this machine, and those of the agents that send the load, when absent.
+        /// Agents on the machines that are watched; this machine, and those of the agents that send the load, when
+        /// absent.
         #[serde(default)]
         on: Vec<String>,
     },

@@ -134,7 +134,7 @@ impl Answer {
     }
 }
 
-/// What went over the wire.
+/// Counts of what went over the wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireCounts {
     /// Requests that were sent.

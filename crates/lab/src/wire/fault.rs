@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why an operation failed, for counting and for people.
+/// The fault of an operation, for counting and for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// For counting.
@@ -11,7 +11,7 @@ pub struct Fault {
     pub message: String,
 }
 
-/// What kind of fault it was.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {

@@ -110,7 +110,7 @@ impl Target {
     }
 }
 
-/// What an address says.
+/// The address of a target, read.
 struct TargetAddress {
     host: String,
     port: u16,

@@ -23,7 +23,7 @@ pub struct TargetPlan {
     pub root: String,
 }
 
-/// What a target speaks.
+/// The protocol that a target speaks.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -208,7 +208,7 @@ pub fn pruned_text(pruned: &Pruned, dry_run: bool) -> String {
     text
 }
 
-/// What is said of BLOBs whose loss is on record.
+/// The sentence about BLOBs whose loss is on record; empty when there are none.
 pub fn lost_text(lost: u64) -> String {
     match lost {
         0 => String::new(),

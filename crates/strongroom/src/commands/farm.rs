@@ -24,7 +24,7 @@ async fn open_farm(options: &Options) -> Result<(Repository, Session)> {
     Ok((repository, session))
 }
 
-/// How the settings say that the farm is opened.
+/// The options by which the settings have the farm opened.
 ///
 /// # Errors
 /// Conflict when a restoration into its data directory did not finish.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use maintenance::{ItemsOptions, Progress, RestoreOptions, RestoreSummary};
-use model::{Error, Id, NodeKind, NodePath, Result, counted};
+use model::{NodeKind, NodePath, Result, counted};
 use serde_json::json;
 
 use super::backup_place::{ChosenBackup, database_urls};

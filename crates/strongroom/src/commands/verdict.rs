@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// What a command found: for programs, for people, and whether all is well.
+/// The findings of a command: for programs, for people, and whether all is well.
 pub type Shown = (Value, String, Verdict);
 
-/// Whether all is well.
+/// The judgement of a command on what it looked at.
 #[derive(Clone, Copy)]
 pub enum Verdict {
     Good,

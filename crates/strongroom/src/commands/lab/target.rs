@@ -8,8 +8,8 @@ pub struct TargetFlags {
     /// Address of the server, such as http://127.0.0.1:8080; that of the plan when absent
     #[arg(long, value_name = "URL")]
     target: Option<String>,
-    /// Another server that should be equal to the target, such as one more of the same farm; may be given several times. Users are
-    /// spread over all, and one that differs is named
+    /// Another server that should be equal to the target, such as one more of the same farm; may be given several
+    /// times. Users are spread over all, and one that differs is named
     #[arg(long, value_name = "URL")]
     twin: Vec<String>,
     /// What the server speaks

@@ -3,6 +3,8 @@
 //! They read the source tree only and start nothing, so that they answer within seconds.
 
 mod arrows;
+mod circles;
+mod references;
 mod supply;
 mod tidy;
 

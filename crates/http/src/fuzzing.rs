@@ -11,12 +11,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::Timestamp;
 
-use crate::client::{AddressSource, Arrival, Trust};
+use crate::identity::cookies;
 use crate::protocol::conditional::{self, Present};
 use crate::protocol::range::{self, Wanted};
 use crate::protocol::zip::{Headers, Names};
 use crate::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
-use crate::{cookies, place, proxy};
+use crate::server::client::Arrival;
+use crate::server::connection::proxy;
+use crate::server::trust::{AddressSource, Trust};
+use crate::transfer::listing_cursor;
 
 pub use crate::ui::fuzzing::{fields, languages, multipart, preview, share_links};
 pub use crate::webdav::fuzzing::{dav_bodies, dav_headers, if_field, xml};
@@ -80,9 +83,9 @@ pub fn cursors(input: &[u8]) {
         if let Ok(parts) = cursor::decode::<3>(text) {
             assert_eq!(cursor::encode(parts.iter().map(String::as_str)), text);
         }
-        if let Ok(key) = place::read(text) {
-            let written = place::write(&key);
-            assert_eq!(place::read(&written).ok().as_ref(), Some(&key), "{written}");
+        if let Ok(key) = listing_cursor::read(text) {
+            let written = listing_cursor::write(&key);
+            assert_eq!(listing_cursor::read(&written).ok().as_ref(), Some(&key), "{written}");
         }
     }
 }

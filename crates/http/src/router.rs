@@ -7,15 +7,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use model::Result;
 
-use crate::client::Arrival;
-use crate::error::Problem;
-use crate::state::AppState;
-use crate::{crowd, csrf, edge, health, intake, rest, secure, ui, webdav};
+use crate::identity::csrf;
+use crate::server::client::Arrival;
+use crate::server::error::Problem;
+use crate::server::state::AppState;
+use crate::server::{admission, edge, intake, secure};
+use crate::{figures, health, rest, ui, webdav};
 
 /// All routes of the server.
 pub fn router(state: AppState) -> Router {
     // Before the first sample, which would otherwise be lost.
-    health::record_metrics();
+    figures::record_metrics();
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
@@ -54,7 +56,7 @@ async fn around(State(state): State<AppState>, mut request: Request, next: Next)
 /// # Errors
 /// Those of the three checks.
 fn admit(state: &AppState, request: &Request) -> Result<()> {
-    crowd::admit(state.crowds(), request)?;
+    admission::admit(state.crowds(), request)?;
     csrf::require_same_origin(request)?;
     rest::require_heeded(request)
 }

@@ -4,6 +4,7 @@
 //! document, with macros off and references to elsewhere blocked.
 
 mod program;
+mod work;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use model::{Error, Result};
 use repository::{Content, Sandbox, Session, Turn};
-use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
+
+use work::{Made, Work, no_room};
 
 /// Longest document that is converted, and longest result.
 pub const MOST_BYTES: u64 = 32 << 20;
@@ -27,18 +29,6 @@ const KEPT: usize = 1_000;
 const FAILED: Duration = Duration::from_secs(600);
 /// Name of the program that is looked for.
 const PROGRAM: &str = "soffice";
-
-/// What a conversion came to; none when the program could make nothing of the document.
-type Made = Option<Bytes>;
-
-/// What a child works on. It outlives whoever asked for it, until the child is gone.
-struct Work {
-    place: TempDir,
-    /// Held until the child is gone.
-    #[expect(dead_code, reason = "it is given back by being dropped")]
-    turn: Turn,
-    extension: String,
-}
 
 /// What is known of a document.
 struct Kept {
@@ -158,8 +148,4 @@ pub fn extension(name: &str) -> String {
 
 fn unreadable() -> Error {
     Error::invalid("the document cannot be shown as pages").with_code("not_readable")
-}
-
-fn no_room(error: &std::io::Error) -> Error {
-    Error::unavailable(format!("the document cannot be converted now: {error}"))
 }

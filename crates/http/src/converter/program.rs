@@ -8,7 +8,7 @@ use model::Result;
 use repository::{Program, Sandbox};
 use tokio::io::AsyncReadExt;
 
-use super::{Made, Work, no_room};
+use super::work::{Made, Work, no_room};
 
 /// Pages that are made.
 const PAGES: &str = "1-20";

@@ -6,9 +6,17 @@ use std::time::Duration;
 
 use model::Timestamp;
 
-use super::Ring;
 use super::reading::Reading;
 use super::sample::Sample;
+
+/// A step and how far back samples at such steps are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// Time between two samples.
+    pub step: Duration,
+    /// Most samples.
+    pub most: usize,
+}
 
 /// The last hour.
 pub const FINE: Ring = Ring { step: Duration::from_secs(10), most: 360 };

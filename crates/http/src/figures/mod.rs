@@ -3,20 +3,21 @@
 //! Counts nothing itself. What is kept is gone with the process; `/metrics` is for those who keep more.
 
 mod history;
+pub mod names;
 mod reading;
+mod recorder;
 mod sample;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use model::Timestamp;
 
-use crate::health;
-use crate::state::AppState;
 use history::History;
 use reading::Reading;
 
 pub use history::{COARSE, FINE, Span, Summary};
+pub use recorder::{fold_samples, record_metrics, recorder};
 pub use sample::{COUNT, FIGURES, Sample, Unit, position};
 
 /// The history of one server.
@@ -54,7 +55,7 @@ impl Figures {
 }
 
 /// Takes a sample every ten seconds until it is dropped.
-pub async fn keep(state: AppState) {
+pub async fn keep(figures: Arc<Figures>) {
     let Some(mut before) = read() else { return };
     let mut tick = tokio::time::interval(FINE.step);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -62,23 +63,14 @@ pub async fn keep(state: AppState) {
     loop {
         tick.tick().await;
         let Some(after) = read() else { return };
-        state.figures().locked().add(&before, &after, Timestamp::now());
+        figures.locked().add(&before, &after, Timestamp::now());
         before = after;
     }
 }
 
 /// What the metrics say now.
 fn read() -> Option<Reading> {
-    health::note_memory();
-    let text = health::recorder()?.render();
+    recorder::note_memory();
+    let text = recorder()?.render();
     Some(Reading::of(&text, Instant::now()))
-}
-
-/// A step and how far back samples at such steps are kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Ring {
-    /// Time between two samples.
-    pub step: Duration,
-    /// Most samples.
-    pub most: usize,
 }

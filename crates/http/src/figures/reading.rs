@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::health::{MEMORY, REQUESTS};
-use crate::traffic::{CONNECTIONS, RECEIVED, SENT};
+use super::names::{CONNECTIONS, MEMORY, RECEIVED, REQUESTS, SENT};
 
 /// Something that the metrics count or measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

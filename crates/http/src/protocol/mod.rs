@@ -10,5 +10,6 @@ pub mod disposition;
 pub mod idempotency;
 pub mod range;
 pub mod segments;
+pub mod time;
 pub mod tus;
 pub mod zip;

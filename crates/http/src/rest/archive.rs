@@ -8,10 +8,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::Query;
-use crate::bundle;
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
+use crate::transfer::bundle;
 
 /// What goes into an archive.
 #[derive(Deserialize, IntoParams)]

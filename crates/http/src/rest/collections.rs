@@ -16,9 +16,9 @@ use super::wire::collection::{NewSiteCollection, SiteCollectionChange, SiteColle
 use super::wire::event::EventJson;
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::{List, PageQuery, cursor_of};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

@@ -3,21 +3,23 @@
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, NodeKind, NodePath, Result, VersionNumber};
-use repository::{Destination, Saved, Target, UploadOptions, VersionChoice};
+use model::{Error, NodeKind, NodePath, Result};
+use repository::{Destination, Saved, Target, UploadOptions};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::extract;
 use super::wire::Once;
 use super::wire::content::{Recycled, Stored};
 use super::wire::upload::on_conflict;
-use super::{conditions, extract, receive, send};
-use crate::error::Answer;
 use crate::identity::Authenticated;
 use crate::protocol::segments;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
+use crate::transfer::query::query;
+use crate::transfer::{conditions, receive, send};
 
 const PREFIX: &str = "/api/v1/content/";
 
@@ -35,16 +37,6 @@ pub struct ReadQuery {
     pub version: Option<String>,
     /// Ask for the types that are safe to be shown in place (images, plain text, PDF) not to be sent as an attachment.
     pub inline: bool,
-}
-
-impl ReadQuery {
-    /// Which version this asks for.
-    pub fn choice(&self) -> Result<VersionChoice> {
-        match &self.version {
-            None => Ok(VersionChoice::Visible),
-            Some(text) => text.parse::<VersionNumber>().map(VersionChoice::Number),
-        }
-    }
 }
 
 /// How to store a document.
@@ -86,9 +78,9 @@ impl StoreQuery {
     )
 )]
 async fn read(caller: Authenticated, request: Request) -> Answer {
-    let query = extract::query::<ReadQuery>(request.uri())?;
+    let query = query::<ReadQuery>(request.uri())?;
     let target = Target::Path(extract::path_behind(request.uri(), PREFIX)?);
-    let opened = caller.session.open(&target, query.choice()?).await?;
+    let opened = caller.session.open(&target, send::version_choice(query.version.as_deref())?).await?;
     Ok(send::content(request.method(), request.headers(), opened, query.inline).await?)
 }
 
@@ -114,7 +106,7 @@ async fn read(caller: Authenticated, request: Request) -> Answer {
 async fn replace(caller: Authenticated, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     let path = extract::path_behind(&parts.uri, PREFIX)?;
-    let mut options = extract::query::<StoreQuery>(&parts.uri)?.options()?;
+    let mut options = query::<StoreQuery>(&parts.uri)?.options()?;
     options.create_parents = true;
     options.preconditions = conditions::of_change(&caller.session, || path.clone().into(), &parts.headers).await?;
     let saved = receive::store(&caller.session, &Destination::Path(path), options, &parts.headers, body).await?;

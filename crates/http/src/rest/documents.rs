@@ -17,10 +17,10 @@ use super::wire::content::Stored;
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, cursor_of};
 use super::wire::version::{CheckInJson, Comment, NewVersion, VersionJson};
-use super::{conditions, receive, send};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
+use crate::transfer::{conditions, receive, send};
 
 /// How to store a new document.
 #[derive(Default, Deserialize, IntoParams)]
@@ -64,7 +64,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
         (status = 206, description = "The part that was asked for", content_type = "*/*"))
 )]
 async fn read(caller: Authenticated, Ids([id]): Ids<1>, Query(query): Query<ReadQuery>, request: Request) -> Answer {
-    let opened = caller.session.open(&id.into(), query.choice()?).await?;
+    let opened = caller.session.open(&id.into(), send::version_choice(query.version.as_deref())?).await?;
     Ok(send::content(request.method(), request.headers(), opened, query.inline).await?)
 }
 

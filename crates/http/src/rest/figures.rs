@@ -8,9 +8,9 @@ use utoipa_axum::routes;
 use super::extract::Query;
 use super::wire::figures::{FiguresJson, FiguresQuery, ServerJson};
 use super::wire::list::List;
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(servers)).routes(routes!(figures))

@@ -9,9 +9,9 @@ use utoipa_axum::routes;
 use super::extract::{Ids, Query};
 use super::wire::home::{HappeningJson, HomeJson, MostQuery};
 use super::wire::list::List;
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 /// Entries of each kind when the query does not say, and at most.
 const USUAL: usize = 24;

@@ -13,9 +13,9 @@ use super::wire::people::{
     GroupChange, GroupForm, GroupJson, MemberJson, PrincipalJson, PrincipalQuery, RoleChange, RoleForm, RoleJson,
     parse_rights,
 };
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

@@ -10,17 +10,17 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::extract::{Create, Ids, Json, Query};
 use super::wire::Once;
 use super::wire::content::Recycled;
 use super::wire::item::{self, ItemJson, Naming};
 use super::wire::library::NewLibrary;
 use super::wire::list::{List, limit};
-use super::{conditions, extract};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::place;
-use crate::state::AppState;
-use extract::{Create, Ids, Json, Query};
+use crate::server::error::Answer;
+use crate::server::state::AppState;
+use crate::transfer::query::query;
+use crate::transfer::{conditions, listing_cursor};
 
 /// Which item.
 #[derive(Deserialize, IntoParams)]
@@ -89,7 +89,7 @@ async fn look_by_path(caller: Authenticated, Query(query): Query<PathQuery>) -> 
     responses((status = 200, description = "One page", body = List<ItemJson>))
 )]
 async fn list_by_path(caller: Authenticated, OriginalUri(uri): OriginalUri) -> Answer<Reply<List<ItemJson>>> {
-    let query: PathListQuery = extract::query(&uri)?;
+    let query: PathListQuery = query(&uri)?;
     let page = ListQuery { sort: query.sort, order: query.order, limit: query.limit, cursor: query.cursor };
     children(&caller.session, &Target::path(&query.path)?, page).await
 }
@@ -271,14 +271,14 @@ async fn children(session: &Session, target: &Target, query: ListQuery) -> Answe
         Some(_) => return Err(bad("order is one of ascending, descending").into()),
     };
     let filter = Filter::default();
-    let listing = |item| place::Listing { item, sort, descending, filter: &filter };
+    let listing = |item| listing_cursor::Listing { item, sort, descending, filter: &filter };
     let after = match query.cursor.as_deref() {
-        Some(text) => Some(place::open(session, &listing(session.item(target).await?.id), text).await?),
+        Some(text) => Some(listing_cursor::open(session, &listing(session.item(target).await?.id), text).await?),
         None => None,
     };
     let (folder, page) = session.list(target, sort, descending, after, limit(query.limit)?).await?;
     let next = match &page.next {
-        Some(next) => Some(place::seal(session, &listing(folder.id), next).await?),
+        Some(next) => Some(listing_cursor::seal(session, &listing(folder.id), next).await?),
         None => None,
     };
     Ok(Reply(List { items: item::items(session, page.items).await?, next }))

@@ -12,9 +12,9 @@ use super::wire::Once;
 use super::wire::item::Names;
 use super::wire::job::{FaultJson, JobErrorJson, JobJson, ReclaimJson, Repaired, WorkJson};
 use super::wire::list::{List, PageQuery, cursor_of, cursor_of_other_list, page};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

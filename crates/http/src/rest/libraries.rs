@@ -13,9 +13,9 @@ use super::wire::item::Naming;
 use super::wire::library::{SettingsChange, SettingsJson};
 use super::wire::list::List;
 use super::wire::{Created, Once};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

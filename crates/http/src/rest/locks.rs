@@ -10,9 +10,9 @@ use super::extract::{Ids, Json, Words, id};
 use super::wire::item::Names;
 use super::wire::list::List;
 use super::wire::lock::{LockForm, LockJson, MoreTime};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(locks, lock, break_locks)).routes(routes!(refresh, unlock))

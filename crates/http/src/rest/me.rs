@@ -17,10 +17,10 @@ use super::wire::farm::{FarmStatus, FindingJson};
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, cursor_of};
 use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
-use super::wire::time;
-use crate::error::Answer;
 use crate::identity::{self, Authenticated};
-use crate::state::AppState;
+use crate::protocol::time;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

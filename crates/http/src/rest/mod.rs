@@ -5,13 +5,13 @@
 
 mod archive;
 mod collections;
-pub(crate) mod conditions;
 pub(crate) mod content;
 mod documents;
 pub(crate) mod extract;
 mod figures;
 mod following;
 mod groups;
+mod heeded;
 mod items;
 mod jobs;
 mod libraries;
@@ -20,9 +20,8 @@ mod me;
 mod moving;
 mod openapi;
 mod permissions;
-pub(crate) mod receive;
+mod routes;
 mod search;
-pub(crate) mod send;
 mod sharing;
 mod storage;
 mod uploads;
@@ -30,45 +29,10 @@ mod users;
 mod views;
 pub(crate) mod wire;
 
-use axum::Router;
-use axum::routing::get;
-use utoipa_axum::router::OpenApiRouter;
-
-use crate::state::AppState;
-
-pub use conditions::require_heeded;
+#[cfg(test)]
+pub(crate) use routes::document;
+pub use routes::{require_heeded, routes};
 pub use uploads::keep_tidy;
-
-/// All routes of the interface, and its description at `/api/openapi.json`.
-pub fn routes() -> Router<AppState> {
-    let (router, _) = described().split_for_parts();
-    router.route("/api/openapi.json", get(openapi::serve))
-}
-
-/// Handlers with their descriptions.
-fn described() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(openapi::frame())
-        .merge(content::routes())
-        .merge(items::routes())
-        .merge(search::routes())
-        .merge(archive::routes())
-        .merge(moving::routes())
-        .merge(documents::routes())
-        .merge(libraries::routes())
-        .merge(views::routes())
-        .merge(following::routes())
-        .merge(sharing::routes())
-        .merge(locks::routes())
-        .merge(permissions::routes())
-        .merge(collections::routes())
-        .merge(users::routes())
-        .merge(groups::routes())
-        .merge(me::routes())
-        .merge(figures::routes())
-        .merge(storage::routes())
-        .merge(jobs::routes())
-        .merge(uploads::routes())
-}
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -11,9 +11,9 @@ use super::extract::{Create, Ids, Json};
 use super::wire::item::{self, BulkDelete, BulkPlacing, ItemJson, Outcome, Placing};
 use super::wire::list::List;
 use super::wire::{IdText, Once};
-use crate::error::{self, Answer};
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::{self, Answer};
+use crate::server::state::AppState;
 
 type Outcomes = (StatusCode, Reply<List<Outcome>>);
 

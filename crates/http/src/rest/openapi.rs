@@ -1,11 +1,6 @@
 //! The description of the interface, completed with what all operations share.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use axum::body::Bytes;
-use axum::http::{Method, header};
-use axum::response::IntoResponse;
+use axum::http::Method;
 use serde_json::Value;
 use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, Paths};
@@ -14,7 +9,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, Secur
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::conditions;
+use super::heeded;
 use super::wire::{Problem, rules};
 
 /// The document before any operation is in it.
@@ -49,9 +44,8 @@ its `detail` is in the language of `Accept-Language` where the farm speaks it. L
 sizes are bytes. Unknown fields are refused. Whoever holds a lock shows its token in the field `Lock-Token` of each change; several are \
 separated by commas.";
 
-/// The finished document.
-pub fn document() -> Value {
-    let mut document = super::described().into_openapi();
+/// The finished document, from the one that has all operations in it.
+pub fn complete(mut document: OpenApi) -> Value {
     let paths = std::mem::replace(&mut document.paths, Paths::new());
     for (path, mut item) in paths.paths {
         // The router writes a path of any depth with a star, which OpenAPI does not know.
@@ -59,7 +53,7 @@ pub fn document() -> Value {
         for (method, operation) in operations(&mut item) {
             describe_words(&plain, operation);
             describe_bytes(operation);
-            let heeds = conditions::heeds(&method, &path);
+            let heeds = heeded::heeds(&method, &path);
             if heeds {
                 let fields = [
                     ("If-Match", "Only when the document is still one of these: tags in quotes, or `*` for any"),
@@ -97,7 +91,7 @@ fn refuse_null(schema: &mut Value) {
 }
 
 /// Operations of one path.
-fn operations(item: &mut utoipa::openapi::PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+pub fn operations(item: &mut utoipa::openapi::PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
     [
         (Method::GET, &mut item.get),
         (Method::HEAD, &mut item.head),
@@ -241,22 +235,4 @@ fn bound_integers(value: &mut Value) {
         }
         _ => {}
     }
-}
-
-/// Returns whether the interface has an operation with this method at this path, as the router writes it.
-pub fn serves(method: &Method, path: &str) -> bool {
-    static SERVED: LazyLock<HashSet<(Method, String)>> = LazyLock::new(|| {
-        let mut served = HashSet::new();
-        for (path, mut item) in super::described().into_openapi().paths.paths {
-            served.extend(operations(&mut item).map(|(method, _)| (method, path.clone())));
-        }
-        served
-    });
-    SERVED.contains(&(method.clone(), path.to_owned()))
-}
-
-/// Answers with the document; everybody may read it. It is written once.
-pub async fn serve() -> impl IntoResponse {
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
-    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], TEXT.clone())
 }

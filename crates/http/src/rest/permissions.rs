@@ -8,9 +8,9 @@ use utoipa_axum::routes;
 use super::extract::{Ids, Json, Query};
 use super::wire::item::Names;
 use super::wire::permission::{BreakForm, ExplainQuery, ExplanationJson, GrantForm, PermissionsJson};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

@@ -10,9 +10,9 @@ use utoipa_axum::routes;
 
 use super::extract::Query;
 use super::wire::item::{self, ItemJson};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 /// What is looked for.
 #[derive(Deserialize, IntoParams)]

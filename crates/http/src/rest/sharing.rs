@@ -9,10 +9,10 @@ use super::extract::{Ids, Json};
 use super::wire::item::Names;
 use super::wire::link::{LinkForm, LinkJson, LinkRuleJson, NewLinkJson};
 use super::wire::list::List;
-use super::wire::time;
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::protocol::time;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(links, share)).routes(routes!(revoke)).routes(routes!(rule, set_rule))

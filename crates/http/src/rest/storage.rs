@@ -13,9 +13,9 @@ use super::wire::farm::StoreJson;
 use super::wire::list::List;
 use super::wire::policy::{PolicyForm, StoragePolicyJson, target};
 use super::wire::store::{NewStoreJson, ProbeJson, Removal, StepJson, StoreChange};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

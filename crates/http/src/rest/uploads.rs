@@ -14,12 +14,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::Words;
-use super::{send, wire};
-use crate::error::Problem;
+use super::wire;
 use crate::identity::Authenticated;
-use crate::intake;
 use crate::protocol::{conditional, content_type, tus};
-use crate::state::AppState;
+use crate::server::error::Problem;
+use crate::server::intake;
+use crate::server::state::AppState;
+use crate::transfer::send;
 
 /// How often uploads whose time is over are forgotten.
 const TIDY: Duration = Duration::from_secs(60 * 60);

@@ -11,9 +11,9 @@ use super::wire::list::{List, PageQuery, page};
 use super::wire::people::{
     NewTokenJson, NewUser, PasswordForm, SessionJson, TokenForm, TokenJson, UserChange, UserJson,
 };
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()

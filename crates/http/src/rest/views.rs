@@ -9,9 +9,9 @@ use super::extract::{Ids, Json};
 use super::wire::Created;
 use super::wire::list::List;
 use super::wire::view::{ViewForm, ViewJson};
-use crate::error::Answer;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(views, save)).routes(routes!(delete))

@@ -12,10 +12,12 @@ use super::fault::{Fault, Known, Reader};
 use super::page::{Page, Who, safe_next};
 use super::sign;
 use super::texts::Language;
-use crate::client::Arrival;
+use crate::identity;
+use crate::identity::csrf;
 use crate::protocol::segments;
-use crate::state::AppState;
-use crate::{csrf, identity, intake};
+use crate::server::client::Arrival;
+use crate::server::intake;
+use crate::server::state::AppState;
 
 /// Somebody who is signed in looks at a page.
 pub struct Visit {

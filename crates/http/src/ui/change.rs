@@ -13,7 +13,7 @@ use super::form::{Choice, Field, Form, Input};
 use super::format::icon;
 use super::page::{Page, safe_next};
 use super::{address, html, refuse};
-use crate::error::Problem;
+use crate::server::error::Problem;
 
 /// Where to go after a form.
 #[derive(Default, Deserialize)]

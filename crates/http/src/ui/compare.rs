@@ -12,7 +12,7 @@ use super::frame::{self, Crumb};
 use super::page::Page;
 use super::preview::decode;
 use super::{address, html};
-use crate::{intake, request};
+use crate::server::{intake, request};
 
 /// Bytes of each version that are compared.
 const MOST_BYTES: usize = 512 << 10;

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream};
 use model::Result;
 
 use super::fault::Shown;
-use crate::request;
+use crate::server::request;
 
 /// What the lines of a file come from.
 pub trait Source: Send + Sized + 'static {

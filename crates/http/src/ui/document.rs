@@ -17,7 +17,7 @@ use super::preview::{self, Preview};
 use super::versions::{self, VersionRow};
 use super::{address, audit, browse, cells, html};
 use crate::protocol::content_type;
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 /// Versions that the page lists.
 const MOST_VERSIONS: usize = 20;

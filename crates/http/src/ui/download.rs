@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::caller::Visit;
 use super::fault::Shown;
-use crate::rest::send;
+use crate::transfer::send;
 
 /// What of the document is wanted, and how.
 #[derive(Deserialize)]

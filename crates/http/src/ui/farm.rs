@@ -14,7 +14,7 @@ use super::format::icon;
 use super::page::Page;
 use super::storage::words;
 use super::{address, frame, html, people, refuse};
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 #[derive(Template)]
 #[template(path = "farm.html")]

@@ -17,8 +17,8 @@ use super::flash::Flash;
 use super::page::{Page, Who};
 use super::texts::Language;
 use super::{account, html, refuse};
-use crate::state::AppState;
-use crate::{edge, error, request};
+use crate::server::state::AppState;
+use crate::server::{edge, error, request};
 
 /// Media type of the framework's own refusals.
 const PLAIN: &str = "text/plain; charset=utf-8";

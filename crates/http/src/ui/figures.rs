@@ -13,7 +13,7 @@ use super::page::Page;
 use super::texts::Language;
 use super::{frame, html};
 use crate::figures::{FIGURES, Figures, Span, Summary, Unit, position};
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 /// Address of the page.
 pub const HERE: &str = "/farm/figures";

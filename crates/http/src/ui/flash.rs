@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::cookies::{self, Cookie};
+use crate::identity::cookies::{self, Cookie};
 
 /// The cookie's name.
 const FLASH: &str = "strongroom_flash";

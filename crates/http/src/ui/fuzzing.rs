@@ -16,8 +16,8 @@ use super::texts::Language;
 use super::view::View;
 use super::{links, upload, written};
 use crate::fuzzing::block_on;
-use crate::intake::Ahead;
-use crate::rest::wire::time;
+use crate::protocol::time;
+use crate::server::intake::Ahead;
 
 pub use super::preview::fuzzing::preview;
 

@@ -15,9 +15,10 @@ use super::form::{Field, Form, Input};
 use super::format::icon;
 use super::page::Page;
 use super::{address, browse, change, format, html, refuse};
-use crate::rest::send;
-use crate::state::AppState;
-use crate::{error, identity, intake};
+use crate::identity;
+use crate::server::state::AppState;
+use crate::server::{error, intake};
+use crate::transfer::send;
 
 /// Days that a new link lives when nobody says otherwise.
 const USUAL_DAYS: u32 = 7;

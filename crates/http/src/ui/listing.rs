@@ -16,7 +16,7 @@ use super::frame::{self, Crumb};
 use super::page::Page;
 use super::view::{self, Key, View, Wide};
 use super::{address, document, html};
-use crate::place;
+use crate::transfer::listing_cursor;
 
 /// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
 const PAGE: usize = 50;
@@ -152,8 +152,10 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
     let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
     let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
     let kept = filter.clone();
-    let listing = place::Listing { item: item.id, sort: view.sort, descending: view.descending, filter: &kept };
-    let after = if view.after.is_empty() { None } else { Some(place::open(session, &listing, &view.after).await?) };
+    let listing =
+        listing_cursor::Listing { item: item.id, sort: view.sort, descending: view.descending, filter: &kept };
+    let after =
+        if view.after.is_empty() { None } else { Some(listing_cursor::open(session, &listing, &view.after).await?) };
     let first = after.is_none();
     let request =
         ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MOST_COLUMNS, filter };
@@ -165,7 +167,7 @@ pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> S
         None => None,
     };
     let next = match &found.page.next {
-        Some(place) => Some(place::seal(session, &listing, place).await?),
+        Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
         None => None,
     };
     let shown = view.shown(&found.columns);

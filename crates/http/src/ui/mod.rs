@@ -73,9 +73,9 @@ use model::Error;
 use model::Right;
 use tower_http::compression::CompressionLayer;
 
-use crate::edge;
-use crate::error::Problem;
-use crate::state::AppState;
+use crate::server::edge;
+use crate::server::error::Problem;
+use crate::server::state::AppState;
 
 /// Routes of the pages and their assets.
 pub fn routes() -> Router<AppState> {

@@ -9,12 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use model::{Accent, Theme};
 
-use super::assets;
 use super::flash::Flash;
-use super::format;
 use super::texts::Language;
-use crate::cookies;
-use crate::state::AppState;
+use super::{assets, format};
+use crate::identity::cookies;
+use crate::server::state::AppState;
 
 /// Cookie that holds a language tag for people who are not signed in.
 pub const LANGUAGE: &str = "strongroom_language";

@@ -129,7 +129,7 @@ fn to_choice(sent: &Sent, action: &str) -> Shown {
 
 /// The ticked rows as an archive.
 pub async fn selected_archive(sent: Sent) -> Shown {
-    Ok(crate::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
+    Ok(crate::transfer::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
 }
 
 /// Checks the ticked documents out to the caller.

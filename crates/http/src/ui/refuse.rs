@@ -10,7 +10,7 @@ use super::form::Form;
 use super::html;
 use super::page::Page;
 use super::texts::Language;
-use crate::error::{self, Told};
+use crate::server::error::{self, Told};
 
 /// Shows the form again when its sender can mend the error; everything else is an error page.
 pub fn again(mut form: Form<'_>, error: Error) -> Shown {

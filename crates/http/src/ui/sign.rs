@@ -16,9 +16,11 @@ use super::fault::{Fault, Shown};
 use super::flash::{Flash, done};
 use super::page::{Page, safe_next};
 use super::{html, refuse};
-use crate::cookies::{self, Cookie};
-use crate::state::AppState;
-use crate::{csrf, error, identity, intake};
+use crate::identity;
+use crate::identity::cookies::{self, Cookie};
+use crate::identity::csrf;
+use crate::server::state::AppState;
+use crate::server::{error, intake};
 
 /// Most bytes of what was typed before, as the form that signs in brings it along: written for a form a second time,
 /// with room for the other fields.

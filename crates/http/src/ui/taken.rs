@@ -11,7 +11,7 @@ use serde_json::json;
 use super::caller::Visit;
 use super::change;
 use super::form::{Choice, Field, Input};
-use crate::error::Answer;
+use crate::server::error::Answer;
 
 /// What to do with a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

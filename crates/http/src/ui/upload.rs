@@ -16,9 +16,9 @@ use super::format::icon;
 use super::page::safe_next;
 use super::taken::{self, Taken};
 use super::{address, html};
-use crate::csrf;
-use crate::intake::{self, Ahead};
-use crate::state::AppState;
+use crate::identity::csrf;
+use crate::server::intake::{self, Ahead};
+use crate::server::state::AppState;
 
 /// The form that uploads into a library or folder.
 pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {

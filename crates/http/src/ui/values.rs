@@ -14,7 +14,7 @@ use super::form::{Choice, Field, Form, Input};
 use super::format::{self, icon};
 use super::page::Page;
 use super::{address, cells, change, html, people, refuse, written};
-use crate::error;
+use crate::server::error;
 
 /// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
 pub(super) fn field_name(column: Id) -> String {

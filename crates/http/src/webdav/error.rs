@@ -6,7 +6,7 @@ use model::{Error, ErrorKind};
 
 use super::wire::multistatus::{self, HEAD};
 use super::wire::xml;
-use crate::error;
+use crate::server::error;
 
 /// An error with what the verb makes of it.
 #[derive(Debug)]

@@ -6,8 +6,7 @@ use repository::{Details, Lock, Space};
 use super::wire::bodies::{Asked, PropertyName};
 use super::wire::multistatus::Properties;
 use super::wire::{href, xml};
-use crate::protocol::conditional;
-use crate::rest::wire::time;
+use crate::protocol::{conditional, time};
 
 /// Names of all live properties. Nobody can set them.
 pub const NAMES: [&str; 14] = [

@@ -20,9 +20,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 use model::Error;
 
-use crate::error::Problem;
 use crate::identity::Authenticated;
-use crate::state::AppState;
+use crate::server::error::Problem;
+use crate::server::state::AppState;
 
 use error::Outcome;
 use request::Ask;
@@ -51,7 +51,7 @@ async fn at_root(State(state): State<AppState>, request: Request) -> Response {
                 Err(problem) => problem.into_response(),
             }
         }
-        _ => crate::edge::no_such_method().await,
+        _ => crate::server::edge::no_such_method().await,
     }
 }
 

@@ -9,8 +9,8 @@ use repository::{Details, Preconditions, Session, Target, Wanted};
 use super::error::{Failure, Outcome};
 use super::wire::condition::{If, List, Present};
 use super::wire::{headers, href};
-use crate::intake;
-use crate::rest::conditions;
+use crate::server::intake;
+use crate::transfer::conditions;
 
 /// Most bytes of an XML body.
 const MOST_XML: usize = 1 << 20;

@@ -23,7 +23,7 @@ use repository::{Options, Repository};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 /// A farm with its router; the directory goes when the test ends.
 pub struct Farm {

@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::item::{Names, PersonJson};
 use super::list::PageQuery;
-use super::time;
+use crate::protocol::time;
 
 /// One deletion.
 #[derive(Serialize, ToSchema)]

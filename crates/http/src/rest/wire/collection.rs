@@ -4,7 +4,8 @@ use repository::SiteCollection;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{IdText, time};
+use super::IdText;
+use crate::protocol::time;
 
 /// A site collection.
 #[derive(Serialize, ToSchema)]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{IdText, time};
+use super::IdText;
+use crate::protocol::time;
 
 /// A column of a library.
 #[derive(Serialize, ToSchema)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::item::{Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 
 /// Who did what to which item.
 #[derive(Serialize, ToSchema)]

@@ -109,7 +109,7 @@ impl From<StoreStatus> for StoreJson {
             location: status.location,
             available: status.trouble.is_none(),
             trouble: status.trouble,
-            counted_at: status.counted_at.map(super::time::format),
+            counted_at: status.counted_at.map(crate::protocol::time::format),
             blobs: status.usage.as_ref().map(|usage| usage.blobs),
             content_bytes: status.usage.as_ref().map(|usage| usage.content_bytes),
             disk_bytes: status.usage.as_ref().map(|usage| usage.disk_bytes),

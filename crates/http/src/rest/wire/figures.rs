@@ -5,8 +5,8 @@ use repository::Server;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::time;
 use crate::figures::{COARSE, FIGURES, FINE, Figures, Span};
+use crate::protocol::time;
 
 /// A server of the farm.
 #[derive(Serialize, ToSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::item::{self, ItemJson, Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 
 /// A site collection that the caller knows of.
 #[derive(Serialize, ToSchema)]

@@ -7,7 +7,8 @@ use repository::{Item, PrincipalName, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{IdText, time};
+use super::IdText;
+use crate::protocol::time;
 
 /// A user or group, by identifier and the name that people see.
 #[derive(Serialize, ToSchema)]

@@ -10,7 +10,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::item::{Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 use crate::rest::extract;
 
 /// What a job does.

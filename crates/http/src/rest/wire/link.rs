@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::item::{Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 
 /// A link to a document, without its secret.
 #[derive(Serialize, ToSchema)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::item::{Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 
 /// A lock on an item, or on one above that covers it.
 #[derive(Serialize, ToSchema)]

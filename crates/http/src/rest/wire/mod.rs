@@ -21,7 +21,6 @@ pub mod permission;
 pub mod policy;
 pub mod rules;
 pub mod store;
-pub mod time;
 pub mod upload;
 pub mod version;
 pub mod view;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::item::rights;
-use super::time;
+use crate::protocol::time;
 
 /// A user's account.
 #[derive(Serialize, ToSchema)]

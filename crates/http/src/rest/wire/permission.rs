@@ -4,8 +4,9 @@ use repository::{Explanation, Grant, PermissionTable};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::IdText;
 use super::item::{Names, PersonJson, rights};
-use super::{IdText, time};
+use crate::protocol::time;
 
 /// One role granted to a user or group.
 #[derive(Serialize, ToSchema)]

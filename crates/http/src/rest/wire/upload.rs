@@ -3,7 +3,7 @@
 use model::{Error, Name, NodePath, Result};
 use repository::{Destination, OnConflict, UploadOptions};
 
-use super::time;
+use crate::protocol::time;
 
 /// Turns the pairs of the field into the place and options of the document.
 ///

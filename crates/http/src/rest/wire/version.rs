@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::item::{Names, PersonJson};
-use super::time;
+use crate::protocol::time;
 
 /// A version of a document.
 #[derive(Serialize, ToSchema)]

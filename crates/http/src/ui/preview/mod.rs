@@ -19,7 +19,7 @@ use repository::{Item, ReadRange, Session, Target, TextContent, TextExtract, Ver
 
 use super::caller::Visit;
 use crate::converter::{self, Converter};
-use crate::intake;
+use crate::server::intake;
 use kind::Kind;
 pub use table::Sheet;
 

@@ -7,8 +7,8 @@ use axum::response::IntoResponse;
 use model::Error;
 use repository::{Target, VersionChoice};
 
-use crate::content::{self, Plan};
-use crate::state::AppState;
+use crate::server::state::AppState;
+use crate::transfer::content::{self, Plan};
 use crate::ui::caller::Visit;
 use crate::ui::fault::Shown;
 

@@ -14,7 +14,7 @@ pub(super) mod words;
 use axum::Router;
 use axum::routing::{get, post};
 
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 pub use policies::{Described, describe};
 pub use stores::address as store_address;

@@ -20,7 +20,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use repository::{Client, Options, Repository, Session};
 use tower::ServiceExt;
 
-use crate::state::AppState;
+use crate::server::state::AppState;
 
 const PASSWORD: &str = "correct horse battery";
 

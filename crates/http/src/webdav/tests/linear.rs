@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::edge::MAX_HEAD;
 use crate::protocol::{cursor, range};
+use crate::server::edge::MAX_HEAD;
 use crate::webdav::wire::bodies::{self, PropertyName};
 use crate::webdav::wire::judgement::{Subject, Value};
 use crate::webdav::wire::{condition, headers, query, xml};

@@ -6,19 +6,31 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use model::{Error, NodeKind};
 use repository::{Destination, Item, UploadOptions};
+use serde::Deserialize;
 
-use crate::intake;
 use crate::protocol::segments;
-use crate::rest::{content, extract, receive, send};
+use crate::server::intake;
+use crate::transfer::query::query;
+use crate::transfer::{receive, send};
 use crate::webdav::error::{Failure, Outcome};
 use crate::webdav::request::Ask;
 use crate::webdav::wire::headers::{self, Depth};
 
+/// How to send a document.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ReadQuery {
+    /// Number of the version; the one that the caller sees when absent.
+    version: Option<String>,
+    /// Whether types that are safe to be shown in place are not sent as an attachment.
+    inline: bool,
+}
+
 /// A document's bytes. A browser that asks for a collection goes to its page.
 pub async fn read(ask: Ask) -> Outcome {
-    let query = extract::query::<content::ReadQuery>(&ask.parts.uri)?;
+    let query = query::<ReadQuery>(&ask.parts.uri)?;
     let target = ask.target();
-    match ask.session.open(&target, query.choice()?).await {
+    match ask.session.open(&target, send::version_choice(query.version.as_deref())?).await {
         Ok(opened) => Ok(send::content(&ask.parts.method, &ask.parts.headers, opened, query.inline).await?),
         Err(error) if error.code() == "wrong_kind" => {
             let item = ask.session.item(&target).await?;

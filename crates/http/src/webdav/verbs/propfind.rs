@@ -10,8 +10,8 @@ use futures_util::stream;
 use model::{Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
-use crate::crowd::Place;
-use crate::request;
+use crate::server::crowd::Place;
+use crate::server::request;
 use crate::webdav::error::{Outcome, xml_response};
 use crate::webdav::live;
 use crate::webdav::request::Ask;

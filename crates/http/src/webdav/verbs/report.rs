@@ -8,8 +8,7 @@ use futures_util::stream;
 use model::{Error, Id, MAX_PAGE, Result, VersionNumber};
 use repository::{PrincipalName, Session, Target, Version};
 
-use crate::protocol::conditional;
-use crate::rest::wire::time;
+use crate::protocol::{conditional, time};
 use crate::webdav::error::{Outcome, xml_response};
 use crate::webdav::request::Ask;
 use crate::webdav::wire::bodies::{self, PropertyName};

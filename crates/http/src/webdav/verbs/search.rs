@@ -10,6 +10,7 @@ use axum::http::StatusCode;
 use model::{ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
 use repository::{Details, Session, Space, Wanted};
 
+use crate::server::{intake, request};
 use crate::webdav::error::{Failure, Outcome, xml_response};
 use crate::webdav::live;
 use crate::webdav::request::Ask;
@@ -19,7 +20,6 @@ use crate::webdav::wire::judgement::{Subject, Value, form};
 use crate::webdav::wire::multistatus::{self, BEGIN, END};
 use crate::webdav::wire::query::{self, Query};
 use crate::webdav::wire::{href, xml};
-use crate::{intake, request};
 
 /// Most items that one search looks at, most that it finds, most bytes of what it tells of them, and longest time that it takes.
 const MOST_SEEN: usize = 20_000;

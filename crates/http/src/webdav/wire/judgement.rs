@@ -8,8 +8,7 @@ use model::Timestamp;
 
 use super::bodies::PropertyName;
 use super::query::{Comparison, Condition, Literal};
-use crate::protocol::conditional;
-use crate::rest::wire::time;
+use crate::protocol::{conditional, time};
 
 /// The value of a property, as far as it can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

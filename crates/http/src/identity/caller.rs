@@ -1,0 +1,174 @@
+//! Who makes a request: a session cookie, a bearer token, or Basic credentials where nobody can listen.
+//!
+//! The repository decides whose a credential is; this module only finds it in the request.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use model::{Error, Result};
+use repository::{Caller, Client, Credential, Session};
+
+use super::{cookies, csrf};
+use crate::protocol::credentials::{self, Credentials};
+use crate::server::client::Arrival;
+use crate::server::error::Problem;
+use crate::server::request;
+use crate::server::state::AppState;
+
+/// The name of the session cookie. The prefix binds it to this host and to TLS.
+pub fn session_cookie(secure: bool) -> &'static str {
+    if secure { "__Host-strongroom_session" } else { "strongroom_session" }
+}
+
+/// Field with the tokens of locks that a change of a program shows, separated by commas.
+const LOCK_TOKEN: &str = "lock-token";
+/// Most tokens of one request.
+const MOST_TOKENS: usize = 100;
+
+fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
+    let bad = || {
+        Error::invalid(format!("Lock-Token holds at most {MOST_TOKENS} tokens of locks, separated by commas"))
+            .with_code("invalid_lock_token")
+    };
+    let mut tokens = Vec::new();
+    for field in headers.get_all(LOCK_TOKEN) {
+        let text = field.to_str().map_err(|_| bad())?;
+        // WebDAV writes tokens in angle brackets.
+        let each = text.split(',').map(|token| token.trim().trim_start_matches('<').trim_end_matches('>'));
+        tokens.extend(each.filter(|token| !token.is_empty()).map(str::to_owned));
+    }
+    if tokens.len() > MOST_TOKENS { Err(bad()) } else { Ok(tokens) }
+}
+
+/// The name of the cookie by which an account knows a browser that signed in before.
+pub fn device_cookie(secure: bool) -> &'static str {
+    if secure { "__Host-strongroom_device" } else { "strongroom_device" }
+}
+
+/// The same as [`client`], with the device that the browser shows.
+pub fn client_of(state: &AppState, parts: &Parts) -> Client {
+    Client { device: cookies::get(&parts.headers, device_cookie(state.is_secure())), ..client(parts) }
+}
+
+/// Where the request comes from, as far as that can be believed, and what the client calls itself.
+pub fn client(parts: &Parts) -> Client {
+    let agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Client {
+        address: Arrival::of(&parts.extensions).map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |arrival| arrival.address),
+        agent: agent.chars().take(300).collect(),
+        device: None,
+    }
+}
+
+/// The secret in the session cookie.
+pub fn session_secret(state: &AppState, headers: &HeaderMap) -> Option<String> {
+    cookies::get(headers, session_cookie(state.is_secure())).filter(|secret| !secret.is_empty())
+}
+
+/// Who holds the session of the cookie; nobody without a cookie or when the session has ended.
+pub async fn from_cookie(state: &AppState, headers: &HeaderMap) -> Result<Option<Caller>> {
+    let Some(secret) = session_secret(state, headers) else { return Ok(None) };
+    let caller = state.repository().caller_from_session(&secret).await?;
+    if let Some(caller) = &caller {
+        request::note_principal(&caller.principal.login)?;
+    }
+    Ok(caller)
+}
+
+/// Who makes a request of a program's protocol; nobody when it shows no credential at all.
+///
+/// # Errors
+/// Forbidden with code `bad_credentials` for a credential that is nobody's, `basic_needs_tls` for Basic where others
+/// can listen; Exhausted after too many failures; Unavailable.
+pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Caller>> {
+    let Some(field) = parts.headers.get(header::AUTHORIZATION) else {
+        return from_cookie(state, &parts.headers).await;
+    };
+    let client = client(parts);
+    let caller = match credentials::parse(field.as_bytes())? {
+        Credentials::Bearer(token) => state.repository().caller_from_token(&token, client.address).await?,
+        Credentials::Basic { login, secret } => {
+            require_private_line(state, parts)?;
+            from_basic(state, &login, &secret, &client).await?
+        }
+    };
+    let caller = caller.ok_or_else(|| {
+        Error::forbidden("the login, password or token is wrong, or no longer valid").with_code("bad_credentials")
+    })?;
+    request::note_principal(&caller.principal.login)?;
+    Ok(Some(caller))
+}
+
+/// In the place of a password there may be a token of the same user.
+async fn from_basic(state: &AppState, login: &str, secret: &str, client: &Client) -> Result<Option<Caller>> {
+    if secret.starts_with("srt_") {
+        let caller = state.repository().caller_from_token(secret, client.address).await?;
+        return Ok(caller.filter(|caller| caller.principal.login == login.to_lowercase()));
+    }
+    state.repository().caller_from_password(login, secret, client).await
+}
+
+/// Basic credentials are readable on the way: TLS, a trusted proxy that speaks it, or this very machine only. A proxy that was
+/// reached by plain HTTP itself says so.
+fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
+    if state.ends_tls() {
+        return Ok(());
+    }
+    let mut protocols = parts.headers.get_all("x-forwarded-proto").iter();
+    let plain = protocols.any(|proto| !proto.as_bytes().trim_ascii().eq_ignore_ascii_case(b"https"));
+    let arrival = Arrival::of(&parts.extensions);
+    let by_proxy = arrival.is_some_and(|arrival| arrival.through_proxy);
+    let local = arrival.is_some_and(|arrival| arrival.from_here);
+    if !plain && (local || by_proxy && state.behind_tls_proxy()) {
+        return Ok(());
+    }
+    let text = if state.behind_tls_proxy() && !by_proxy {
+        "Basic credentials are taken over TLS only, through a proxy that the setting trusted_proxies names; use https, or a \
+         bearer token"
+    } else {
+        "Basic credentials are taken over TLS only; use https, or a bearer token"
+    };
+    Err(Error::forbidden(text).with_code("basic_needs_tls"))
+}
+
+/// Refuses a change by a token that is for reading alone. What else its scopes take away, the repository decides; this also
+/// holds for what belongs to the account and to no item, such as preferences.
+fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
+    if caller.principal.limits.scopes.changes() || csrf::is_reading(method) {
+        return Ok(());
+    }
+    let mut text = "this token is for reading only: make one with the scope write, for documents and folders, or \
+                    manage, for sites, libraries and permissions"
+        .to_owned();
+    if caller.principal.everywhere {
+        text.push_str("; what administers the farm needs the scope farm");
+    }
+    Err(Error::forbidden(text).with_code("token_scope"))
+}
+
+/// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.
+pub struct Authenticated {
+    /// What the caller may do.
+    pub session: Session,
+    /// How the caller proved who it is.
+    pub credential: Credential,
+}
+
+impl FromRequestParts<AppState> for Authenticated {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let caller = from_request(state, parts).await?.ok_or_else(|| {
+            Error::forbidden("sign in first: send a bearer token, Basic credentials or a session cookie")
+                .with_code("unauthenticated")
+        })?;
+        require_scope(&caller, &parts.method)?;
+        let mut session = state.repository().as_caller(caller.principal);
+        if parts.headers.contains_key(LOCK_TOKEN) {
+            session = session.with_lock_tokens(lock_tokens(&parts.headers)?);
+        }
+        Ok(Self { session, credential: caller.credential })
+    }
+}

@@ -1,0 +1,103 @@
+//! Lets connections and requests in, within the limits of the server.
+
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::extract::Request;
+use axum_server::accept::Accept;
+use model::Result;
+use tokio::net::TcpStream;
+use tower::Service;
+
+use super::client::Arrival;
+use super::crowd::{Crowds, Place, counted, turned_away};
+use super::request;
+use super::trust::Trust;
+
+/// Counts a request among those of its address until its answer was sent.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests` while too many are under way.
+pub fn admit(crowds: &Crowds, request: &Request) -> Result<()> {
+    let place = Arrival::of(request.extensions()).map(|arrival| crowds.address(arrival.address)).transpose()?;
+    request::note_crowds(crowds.clone(), place.flatten());
+    Ok(())
+}
+
+/// Wraps an acceptor; connections beyond the limits are closed before anything is said.
+#[derive(Clone)]
+pub struct CrowdAcceptor<A> {
+    inner: A,
+    crowds: Crowds,
+    trust: Trust,
+}
+
+impl<A> CrowdAcceptor<A> {
+    /// Counts the connections of `inner`; those of trusted proxies, which speak for many, not by their address.
+    pub fn new(inner: A, crowds: Crowds, trust: Trust) -> Self {
+        Self { inner, crowds, trust }
+    }
+
+    fn enter(&self, stream: &TcpStream) -> io::Result<Arc<Connected>> {
+        let full = |limit| {
+            turned_away(limit);
+            io::Error::other("too many connections")
+        };
+        let one = self.crowds.connections.enter(()).ok_or_else(|| full("connections"))?;
+        let peer = stream.peer_addr()?.ip();
+        let address = counted(peer).filter(|_| !self.trust.has(peer));
+        let by_address = address.map(|address| self.crowds.connections_by_address.enter(address));
+        let by_address = by_address.map(|place| place.ok_or_else(|| full("connections_per_address"))).transpose()?;
+        Ok(Arc::new(Connected { _one: one, _by_address: by_address }))
+    }
+}
+
+struct Connected {
+    _one: Place<()>,
+    _by_address: Option<Place<IpAddr>>,
+}
+
+/// The service of a connection, with its places.
+#[derive(Clone)]
+pub struct Inside<S> {
+    service: S,
+    _connected: Arc<Connected>,
+}
+
+impl<S: Service<R>, R> Service<R> for Inside<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: R) -> S::Future {
+        self.service.call(request)
+    }
+}
+
+impl<A, S> Accept<TcpStream, S> for CrowdAcceptor<A>
+where
+    A: Accept<TcpStream, S>,
+    A::Future: Send + 'static,
+{
+    type Stream = A::Stream;
+    type Service = Inside<A::Service>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
+
+    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
+        let entered = self.enter(&stream);
+        let accepting = entered.map(|connected| (self.inner.accept(stream, service), connected));
+        Box::pin(async move {
+            let (accepting, connected) = accepting?;
+            let (stream, service) = accepting.await?;
+            Ok((stream, Inside { service, _connected: connected }))
+        })
+    }
+}

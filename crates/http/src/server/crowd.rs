@@ -1,0 +1,177 @@
+//! How many connections and requests one address or person may have at a time, so that nobody takes the server from all
+//! others.
+//!
+//! Knows no route and no permission. What comes from this very machine is not counted by its address: it is a proxy, or
+//! its administrator.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use metrics::counter;
+use model::{Error, Result};
+
+use super::options::Limits;
+use crate::figures::names::TURNED_AWAY;
+
+/// Most costly requests of one person at a time: archives, exports, comparisons of versions, searches through WebDAV,
+/// whole trees.
+const COSTLY: usize = 4;
+
+/// Those who are inside, by a key of theirs.
+#[derive(Debug)]
+pub struct Crowd<K: Eq + Hash> {
+    most: usize,
+    inside: Mutex<HashMap<K, usize>>,
+}
+
+/// A place inside, left when it is dropped.
+#[derive(Debug)]
+pub struct Place<K: Eq + Hash> {
+    crowd: Arc<Crowd<K>>,
+    key: Option<K>,
+}
+
+impl<K: Eq + Hash + Clone> Crowd<K> {
+    /// Lets this many in for each key; 0 is no limit.
+    pub fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, inside: Mutex::default() })
+    }
+
+    /// A place, unless all are taken.
+    pub fn enter(self: &Arc<Self>, key: K) -> Option<Place<K>> {
+        if self.most == 0 {
+            return Some(Place { crowd: self.clone(), key: None });
+        }
+        let mut inside = self.locked();
+        let count = inside.entry(key.clone()).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Place { crowd: self.clone(), key: Some(key) })
+    }
+}
+
+impl<K: Eq + Hash> Crowd<K> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<K, usize>> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash> Place<K> {
+    /// Whose place it is; none where nobody is counted.
+    pub fn key(&self) -> Option<&K> {
+        self.key.as_ref()
+    }
+}
+
+impl<K: Eq + Hash> Drop for Place<K> {
+    fn drop(&mut self) {
+        let Some(key) = self.key.take() else { return };
+        let mut inside = self.crowd.locked();
+        if let Some(count) = inside.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                inside.remove(&key);
+            }
+        }
+    }
+}
+
+/// The crowds of one server.
+#[derive(Clone, Debug)]
+pub struct Crowds {
+    pub(super) connections: Arc<Crowd<()>>,
+    pub(super) connections_by_address: Arc<Crowd<IpAddr>>,
+    by_address: Arc<Crowd<IpAddr>>,
+    by_user: Arc<Crowd<String>>,
+    costly: Arc<Crowd<String>>,
+}
+
+impl Crowds {
+    /// The crowds of a server with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            connections: Crowd::new(limits.connections),
+            connections_by_address: Crowd::new(limits.connections_per_address),
+            by_address: Crowd::new(limits.requests_per_address),
+            by_user: Crowd::new(limits.requests_per_user),
+            costly: Crowd::new(COSTLY),
+        }
+    }
+
+    /// A place for a request from this address; none where it is not counted.
+    pub fn address(&self, address: IpAddr) -> Result<Option<Place<IpAddr>>> {
+        let enter = |address| self.by_address.enter(address).ok_or_else(|| too_many("requests_per_address"));
+        counted(address).map(enter).transpose()
+    }
+
+    /// A place for a request of this person.
+    pub fn user(&self, login: &str) -> Result<Place<String>> {
+        self.by_user.enter(login.to_owned()).ok_or_else(|| too_many("requests_per_user"))
+    }
+
+    /// A place for a costly request of this person.
+    pub fn costly(&self, login: &str) -> Result<Place<String>> {
+        self.costly.enter(login.to_owned()).ok_or_else(|| {
+            turned_away("costly");
+            Error::exhausted(format!(
+                "{COSTLY} archives, exports, comparisons or searches of yours are under way: wait until one has ended"
+            ))
+            .with_code("too_many_requests")
+        })
+    }
+}
+
+/// Counts one that is turned away.
+pub(super) fn turned_away(limit: &'static str) {
+    counter!(TURNED_AWAY, "limit" => limit).increment(1);
+}
+
+fn too_many(limit: &'static str) -> Error {
+    turned_away(limit);
+    Error::exhausted("too many requests of yours are under way: wait until some have ended, then try again")
+        .with_code("too_many_requests")
+}
+
+/// The address that is counted: none of this machine, and for IPv6 that of the network, since one machine has many.
+pub(super) fn counted(address: IpAddr) -> Option<IpAddr> {
+    match address.to_canonical() {
+        address if address.is_loopback() || address.is_unspecified() => None,
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> 64 << 64;
+            Some(Ipv6Addr::from(network).into())
+        }
+        address => Some(address),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_given_until_all_are_taken_and_come_back() {
+        let crowd = Crowd::new(2);
+        let (first, second) = (crowd.enter("a"), crowd.enter("a"));
+        assert!(first.is_some() && second.is_some() && crowd.enter("a").is_none());
+        assert!(crowd.enter("b").is_some());
+        drop(first);
+        assert!(crowd.enter("a").is_some());
+        drop(second);
+        assert!(crowd.locked().is_empty());
+        let open = Crowd::new(0);
+        assert!((0..1_000).all(|_| open.enter("a").is_some()));
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_address_and_this_machine_is_none() {
+        let of = |text: &str| counted(text.parse().unwrap()).map(|address| address.to_string());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:2"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.7").as_deref(), Some("192.0.2.7"));
+        assert_eq!((of("127.0.0.1"), of("::1"), of("::ffff:127.0.0.1")), (None, None, None));
+    }
+}

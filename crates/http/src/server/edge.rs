@@ -1,0 +1,163 @@
+//! What happens to every request, whatever its route: identity, limits, the log line, the histogram, and an answer
+//! even when a handler panics.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use model::Error;
+
+use super::error::Problem;
+use super::request::{REQUEST_ID, RequestContext};
+use super::{secure, sending, unread};
+use crate::figures::names::REQUESTS;
+
+/// Most bytes of the header fields of one request.
+pub const MAX_HEAD: usize = 64 * 1024;
+
+/// Answers a request whose arrival is settled with what `answer` makes of it.
+pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
+    let start = Instant::now();
+    let context = RequestContext::of(request.headers());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let too_big = head_size(request.headers()) > MAX_HEAD;
+    let (request, ending) = unread::watch(request);
+    let answered = context.clone().scope(async {
+        if too_big {
+            return Problem::from(
+                Error::invalid("the header fields of the request are larger than 64 KiB")
+                    .with_code("headers_too_large"),
+            )
+            .into_response();
+        }
+        match AssertUnwindSafe(answer(request)).catch_unwind().await {
+            Ok(response) => response,
+            Err(panic) => Problem::from(panicked(panic.as_ref())).into_response(),
+        }
+    });
+    let mut response = answered.await;
+    secure::add_headers(response.headers_mut());
+    if let Some(mut ending) = ending {
+        ending.tell(&mut response).await;
+    }
+    if let Ok(id) = HeaderValue::from_str(context.id()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    note(&method, route, response.status(), start, &context);
+    // The places of the request are kept until the answer was taken.
+    response.extensions_mut().insert(context.clone());
+    sending::watch(response, route, &context)
+}
+
+/// A request that took longer is worth a line in the log.
+const SLOW: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// One line and one sample; the line of a request that went well and quickly shows at level `debug` only. The path itself stays out of both: it can hold names that are nobody's business.
+fn note(method: &axum::http::Method, route: &str, status: StatusCode, start: Instant, context: &RequestContext) {
+    let elapsed = start.elapsed();
+    let class = match status.as_u16() / 100 {
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        5 => "5xx",
+        _ => "1xx",
+    };
+    metrics::histogram!(REQUESTS, "route" => route.to_owned(), "status" => class).record(elapsed.as_secs_f64());
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                target: "http",
+                %method,
+                route,
+                status = status.as_u16(),
+                micros = elapsed.as_micros() as u64,
+                principal = context.principal().unwrap_or("-"),
+                request_id = context.id(),
+                "request"
+            )
+        };
+    }
+    // File managers ask whether something is there before they put it there: that nothing is, is no fault of anybody.
+    let asked_in_vain = status == StatusCode::NOT_FOUND && method.as_str() == "PROPFIND";
+    // Thousands of lines a second that say "all is well" cost more than the requests themselves.
+    if elapsed >= SLOW || status.as_u16() >= 400 && !asked_in_vain { line!(info) } else { line!(debug) }
+}
+
+/// What became of a request on which the server failed.
+pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let what = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    Error::corrupt("the server failed on this request; the log has the details under its request id")
+        .with_code("internal")
+        .with_source(format!("panic: {what}"))
+}
+
+fn head_size(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
+}
+
+/// The answer to a path that no route serves, for clients that are not browsers.
+pub async fn no_such_route() -> Response<Body> {
+    Problem::from(Error::not_found("there is nothing at this address")).into_response()
+}
+
+/// The answer to a method that a route does not have.
+pub async fn no_such_method() -> Response<Body> {
+    Problem::from(Error::invalid("this address does not take that method").with_code("method_not_allowed"))
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::middleware::{Next, from_fn};
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    async fn burst() -> &'static str {
+        panic!("seven is not a prime")
+    }
+
+    fn app() -> Router {
+        Router::new()
+            .route("/burst", get(burst))
+            .route("/calm", get(|| async { "calm" }))
+            .layer(from_fn(|request, next: Next| guarded(request, |request| next.run(request))))
+    }
+
+    async fn text(response: Response) -> String {
+        let bytes = axum::body::to_bytes(response.into_body(), 100_000).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_with_the_request_id_and_without_its_message() {
+        let app = app();
+        let request = Request::get("/burst").header(REQUEST_ID, "abc-12345").body(Body::empty()).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers()[REQUEST_ID], "abc-12345");
+        let body = text(response).await;
+        assert!(body.contains("\"instance\":\"abc-12345\"") && !body.contains("prime"), "{body}");
+        let next = app.oneshot(Request::get("/calm").body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(next.status(), StatusCode::OK);
+        assert_eq!(next.headers()["x-content-type-options"], "nosniff");
+    }
+
+    #[tokio::test]
+    async fn a_head_beyond_the_limit_is_refused() {
+        let request = Request::get("/calm").header("x-long", "a".repeat(MAX_HEAD)).body(Body::empty()).unwrap();
+        let response = app().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
+}

@@ -1,0 +1,134 @@
+//! Listening, timeouts and an orderly end. Knows sockets and hyper; knows no route.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum_server::Handle;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use futures_util::future::BoxFuture;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use model::{Error, Result};
+
+use super::admission::CrowdAcceptor;
+use super::connection::preface::PrefaceGuard;
+use super::connection::proxy::ProxyAcceptor;
+use super::connection::stall::{self, StallAcceptor};
+use super::connection::tls;
+use super::connection::traffic::CountingAcceptor;
+use super::edge::MAX_HEAD;
+use super::options::Options;
+use super::state::AppState;
+use crate::figures;
+
+/// Longest wait for the head of a request, and the longest idle time of a kept connection.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often samples of the metrics are folded into their histograms.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// Most bytes that an HTTP/1.1 connection reads ahead: room for the largest head. A sender whom nobody listens to any
+/// more fills them.
+const MOST_READ: usize = 2 * MAX_HEAD;
+/// Most requests in flight on one HTTP/2 connection.
+const STREAMS: u32 = 128;
+
+/// Takes the address of the options, so that nobody else can have it; who connects waits for [`serve`].
+///
+/// # Errors
+/// Unavailable when another program has it, or this machine does not have it.
+pub fn bind(options: &Options) -> Result<TcpListener> {
+    let failed = |error| cannot_listen(options.listen, error);
+    let listener = TcpListener::bind(options.listen).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
+/// Serves `app` until `shutdown` resolves, then finishes what is under way within `options.grace`. `tidying` is done
+/// beside it and given up at the end.
+///
+/// `ready` is called once with the address that is listened on, before the first connection is accepted.
+pub fn run(
+    (state, app): (AppState, Router),
+    tidying: BoxFuture<'static, ()>,
+    listener: TcpListener,
+    options: Options,
+    ready: Box<dyn FnOnce(SocketAddr) + Send>,
+    shutdown: BoxFuture<'static, ()>,
+) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async move {
+        let trust = options.trust.clone();
+        let address = listener.local_addr().map_err(|e| cannot_listen(options.listen, e))?;
+        let tls = options.tls.as_ref().map(tls::read).transpose()?.map(RustlsConfig::from_config);
+        let renewing = options.tls.clone().zip(tls.clone());
+        let renewing = renewing.map(|(files, config)| tokio::spawn(tls::keep_fresh(files, config)));
+        let handle = Handle::new();
+        let waiter = tokio::spawn(end_on(shutdown, handle.clone(), state.clone(), options.grace));
+        let upkeep = tokio::spawn(async {
+            loop {
+                tokio::time::sleep(UPKEEP).await;
+                figures::fold_samples();
+            }
+        });
+        let sampling = tokio::spawn(figures::keep(state.figures().clone()));
+        let tidying = tokio::spawn(tidying);
+        ready(address);
+        let crowds = state.crowds().clone();
+        let app = app.layer(from_fn_with_state(options.stall, stall::watch));
+        let accept = CountingAcceptor::new(StallAcceptor(options.stall));
+        let service = app.into_make_service_with_connect_info::<SocketAddr>();
+        let mut server = axum_server::from_tcp(listener).map_err(|e| cannot_listen(address, e))?.handle(handle);
+        tune(server.http_builder());
+        let result = match tls {
+            None => {
+                let plain = PrefaceGuard::new(accept, HEAD_TIMEOUT);
+                let announced = ProxyAcceptor::new(plain, trust.clone(), HEAD_TIMEOUT);
+                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
+            }
+            Some(config) => {
+                let secure = PrefaceGuard::new(RustlsAcceptor::new(config).acceptor(accept), HEAD_TIMEOUT);
+                let announced = ProxyAcceptor::new(secure, trust.clone(), HEAD_TIMEOUT);
+                server.acceptor(CrowdAcceptor::new(announced, crowds, trust)).serve(service).await
+            }
+        };
+        renewing.into_iter().for_each(|task| task.abort());
+        waiter.abort();
+        upkeep.abort();
+        sampling.abort();
+        tidying.abort();
+        result.map_err(|e| Error::unavailable(format!("the server on {address} ended: {e}")).with_source(e))
+    })
+}
+
+/// Bounds on what one connection may hold or delay.
+fn tune(builder: &mut Builder<TokioExecutor>) {
+    // A client that has said all it wants to say may close its side; it still waits for the answer.
+    builder.http1().half_close(true).max_buf_size(MOST_READ).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(MAX_HEAD as u32)
+        .keep_alive_interval(HEAD_TIMEOUT)
+        .keep_alive_timeout(HEAD_TIMEOUT);
+}
+
+async fn end_on(shutdown: BoxFuture<'static, ()>, handle: Handle<SocketAddr>, state: AppState, grace: Duration) {
+    shutdown.await;
+    state.begin_shutdown();
+    handle.graceful_shutdown(Some(grace));
+    if let Ok(sandbox) = state.repository().sandbox() {
+        sandbox.end_all().await;
+    }
+}
+
+fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program uses it; end that one or choose another address with --listen",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one with --listen",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address; choose another with --listen",
+        _ => "choose another address with --listen",
+    };
+    Error::unavailable(format!("cannot listen on {address}: {advice}")).with_source(error)
+}

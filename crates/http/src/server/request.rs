@@ -1,0 +1,148 @@
+//! What is known about the request under way: its identifier, who asks, and the places that it takes.
+
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
+use axum::http::HeaderMap;
+use model::Result;
+
+use super::crowd::{Crowds, Place};
+
+/// Identity of one request, in the answer (`x-request-id`), in error documents and in every line of the log.
+#[derive(Clone, Debug)]
+pub struct RequestContext(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: String,
+    principal: OnceLock<String>,
+    /// Who is counted, and the place of the address among them.
+    crowds: OnceLock<(Crowds, Option<Place<IpAddr>>)>,
+    user: OnceLock<Place<String>>,
+}
+
+tokio::task_local! {
+    static CURRENT: RequestContext;
+}
+
+/// Name of the header that carries the identifier.
+pub const REQUEST_ID: &str = "x-request-id";
+
+impl RequestContext {
+    /// Takes the identifier that a proxy in front has given, when it is short and plain; else makes a new one.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(|id| is_plain(id));
+        let id = given.map_or_else(fresh, ToOwned::to_owned);
+        Self(Arc::new(Inner { id, principal: OnceLock::new(), crowds: OnceLock::new(), user: OnceLock::new() }))
+    }
+
+    /// The identifier.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The login of who asks, once that is known.
+    pub fn principal(&self) -> Option<&str> {
+        self.0.principal.get().map(String::as_str)
+    }
+
+    /// Runs a future as part of this request.
+    pub async fn scope<F: Future>(self, future: F) -> F::Output {
+        CURRENT.scope(self, future).await
+    }
+}
+
+/// The identifier of the request under way; empty outside of one.
+pub fn current_id() -> String {
+    CURRENT.try_with(|context| context.id().to_owned()).unwrap_or_default()
+}
+
+/// Keeps the place of the request's address until the answer was sent, and the crowds in which its person gets one.
+pub fn note_crowds(crowds: Crowds, address: Option<Place<IpAddr>>) {
+    // Only the edge calls this, once and inside of the request.
+    let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
+}
+
+/// Notes who asks, for the log and among the requests of this person that are under way. The first call counts.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests`.
+pub fn note_principal(login: &str) -> Result<()> {
+    let noted = CURRENT.try_with(|context| {
+        if context.0.principal.set(login.to_owned()).is_ok()
+            && let Some((crowds, _)) = context.0.crowds.get()
+        {
+            // Nobody else sets it.
+            let _ = context.0.user.set(crowds.user(login)?);
+        }
+        Ok(())
+    });
+    // Outside of a request there is no line to note it for, and nobody to count.
+    noted.unwrap_or(Ok(()))
+}
+
+/// A place for a costly request of the person who asks; none where nobody is counted.
+///
+/// # Errors
+/// Exhausted with code `too_many_requests`.
+pub fn costly() -> Result<Option<Place<String>>> {
+    let place = CURRENT.try_with(|context| {
+        let known = context.principal().zip(context.0.crowds.get());
+        known.map(|(login, (crowds, _))| crowds.costly(login)).transpose()
+    });
+    place.unwrap_or(Ok(None))
+}
+
+/// The person and the counted address behind the request under way, as far as they are known.
+pub fn senders() -> (Option<String>, Option<IpAddr>) {
+    let known = CURRENT.try_with(|context| {
+        let address = context.0.crowds.get().and_then(|(_, place)| place.as_ref()?.key().copied());
+        (context.principal().map(str::to_owned), address)
+    });
+    known.unwrap_or_default()
+}
+
+fn is_plain(id: &str) -> bool {
+    (8..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+}
+
+/// 96 random bits in hexadecimal.
+fn fresh() -> String {
+    let mut bytes = [0u8; 12];
+    // An identifier only has to tell requests apart; without random bytes all zeros must do.
+    let _ = getrandom::fill(&mut bytes);
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_identifiers_are_taken_over() {
+        let id = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID, axum::http::HeaderValue::from_bytes(value).unwrap());
+            RequestContext::of(&headers).id().to_owned()
+        };
+        assert_eq!(id(b"abc-123_X.9"), "abc-123_X.9");
+        for bad in [&b"short"[..], b"has space in it", b"quote\"inside", "ümläutig".as_bytes(), &[b'a'; 65]] {
+            let taken = id(bad);
+            assert!(taken.len() == 24 && taken.bytes().all(|b| b.is_ascii_hexdigit()), "{taken}");
+        }
+        assert_ne!(RequestContext::of(&HeaderMap::new()).id(), RequestContext::of(&HeaderMap::new()).id());
+    }
+
+    #[tokio::test]
+    async fn the_request_under_way_is_known_inside_of_its_scope_only() {
+        let context = RequestContext::of(&HeaderMap::new());
+        let seen = context.clone().scope(async {
+            note_principal("anna").unwrap();
+            note_principal("bert").unwrap();
+            current_id()
+        });
+        assert_eq!(seen.await, context.id());
+        assert_eq!((context.principal(), current_id().as_str()), (Some("anna"), ""));
+    }
+}

@@ -1,0 +1,131 @@
+//! What every handler can reach.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use repository::Repository;
+
+use super::crowd::Crowds;
+use super::options::Options;
+use super::trust::{PublicUrl, Trust};
+use crate::converter::Converter;
+use crate::figures::Figures;
+
+/// Shared by all handlers of one server; cheap to clone.
+#[derive(Clone)]
+pub struct AppState(Arc<Inner>);
+
+struct Inner {
+    repository: Repository,
+    secure: bool,
+    trust: Trust,
+    public_url: Option<PublicUrl>,
+    ends_tls: bool,
+    behind_tls_proxy: bool,
+    lists_trees: bool,
+    least_body_rate: u64,
+    crowds: Crowds,
+    metrics_token: Option<String>,
+    shutting_down: AtomicBool,
+    figures: Arc<Figures>,
+    converter: Option<Converter>,
+}
+
+impl AppState {
+    /// The state of a server with these options.
+    pub fn new(repository: Repository, options: &Options) -> Self {
+        let (ends_tls, behind_tls_proxy) = (options.tls.is_some(), options.behind_tls_proxy);
+        let (trust, public_url) = (options.trust.clone(), options.public_url.clone());
+        let secure = public_url.as_ref().map_or(ends_tls || behind_tls_proxy, PublicUrl::is_https);
+        let lists_trees = options.webdav_depth_infinity;
+        let (shutting_down, figures) = (AtomicBool::new(false), Arc::default());
+        let converter = options.converter.clone().map(Converter::new);
+        let (least_body_rate, crowds) = (options.limits.body_rate, Crowds::new(options.limits));
+        let metrics_token = options.metrics_token.clone();
+        Self(Arc::new(Inner {
+            repository,
+            secure,
+            trust,
+            public_url,
+            ends_tls,
+            behind_tls_proxy,
+            lists_trees,
+            least_body_rate,
+            crowds,
+            metrics_token,
+            shutting_down,
+            figures,
+            converter,
+        }))
+    }
+
+    /// The farm.
+    pub fn repository(&self) -> &Repository {
+        &self.0.repository
+    }
+
+    /// Whether browsers and clients reach this server over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.0.secure
+    }
+
+    /// Which proxies are believed.
+    pub fn trust(&self) -> &Trust {
+        &self.0.trust
+    }
+
+    /// The address under which people know this server, if it is set.
+    pub fn public_url(&self) -> Option<&PublicUrl> {
+        self.0.public_url.as_ref()
+    }
+
+    /// Whether this server itself speaks TLS.
+    pub fn ends_tls(&self) -> bool {
+        self.0.ends_tls
+    }
+
+    /// Whether trusted proxies speak TLS with the clients.
+    pub fn behind_tls_proxy(&self) -> bool {
+        self.0.behind_tls_proxy
+    }
+
+    /// Whether WebDAV lists a whole tree at once.
+    pub fn lists_trees(&self) -> bool {
+        self.0.lists_trees
+    }
+
+    /// Fewest bytes a second of a body; 0 for any.
+    pub fn least_body_rate(&self) -> u64 {
+        self.0.least_body_rate
+    }
+
+    /// Who is let in at a time.
+    pub fn crowds(&self) -> &Crowds {
+        &self.0.crowds
+    }
+
+    /// What programs show that read the metrics from elsewhere than this machine.
+    pub fn metrics_token(&self) -> Option<&str> {
+        self.0.metrics_token.as_deref()
+    }
+
+    /// What this server did lately, in numbers.
+    pub fn figures(&self) -> &Arc<Figures> {
+        &self.0.figures
+    }
+
+    /// What makes pages of office documents, where it is installed.
+    pub fn converter(&self) -> Option<&Converter> {
+        self.0.converter.as_ref()
+    }
+
+    /// From now on the server is not ready: a load balancer should send nothing more.
+    pub fn begin_shutdown(&self) {
+        self.0.shutting_down.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`AppState::begin_shutdown`] was called.
+    pub fn is_shutting_down(&self) -> bool {
+        self.0.shutting_down.load(Ordering::Relaxed)
+    }
+}

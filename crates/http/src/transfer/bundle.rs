@@ -1,0 +1,220 @@
+//! Many documents and folders as one archive that is made while it is sent. What may be in it is asked of the session, before
+//! the first byte and again with each document.
+
+use std::collections::VecDeque;
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use crc32fast::Hasher;
+use futures_util::stream;
+use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result, Timestamp};
+use repository::{Content, Item, Session, Sort, Target, VersionChoice};
+
+use crate::protocol::disposition;
+use crate::protocol::zip::{Headers, Names};
+use crate::server::crowd::Place;
+use crate::server::request;
+
+/// Most documents and folders of one archive.
+const MOST_ENTRIES: usize = 10_000;
+/// Most bytes of one archive.
+const MOST_BYTES: u64 = 100 << 30;
+/// Most bytes of the paths in one archive, which are kept until its end.
+const MOST_PATHS: usize = 8 << 20;
+
+struct Entry {
+    id: Id,
+    kind: NodeKind,
+    size: u64,
+    modified: Timestamp,
+    path: String,
+}
+
+impl Entry {
+    /// The item, at a path in the archive.
+    fn new(item: &Item, path: String) -> Self {
+        Self { id: item.id, kind: item.kind, size: item.size, modified: item.modified_at, path }
+    }
+}
+
+fn too_large() -> Error {
+    Error::exhausted(
+        "an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: take fewer at a time",
+    )
+    .with_code("archive_too_large")
+}
+
+/// The answer that sends these items, folders with all they hold.
+///
+/// # Errors
+/// Exhausted with code `archive_too_large`, when there are more than 10,000 items, 8 MiB of paths or 100 GB.
+pub async fn send(session: &Session, ids: &[Id]) -> Result<Response> {
+    let place = request::costly()?;
+    let (entries, name) = gather(session, ids).await?;
+    let state = Sending {
+        session: session.clone(),
+        entries,
+        headers: Headers::default(),
+        open: None,
+        missing: Vec::new(),
+        ended: false,
+        _place: place,
+    };
+    let parts = stream::unfold(Some(state), |state| async {
+        let mut state = state?;
+        match state.next().await {
+            Ok(Some(bytes)) => Some((Ok(bytes), Some(state))),
+            Ok(None) => None,
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    let fields = [
+        (header::CONTENT_TYPE, "application/zip".to_owned()),
+        (header::CONTENT_DISPOSITION, disposition::attachment(&format!("{name}.zip"))),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    Ok((fields, Body::from_stream(parts)).into_response())
+}
+
+/// Everything that goes in, and what the archive is called.
+async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, String)> {
+    let (mut names, mut entries, mut bytes, mut paths) = (Names::default(), VecDeque::new(), 0_u64, 0_usize);
+    let (mut rest, mut name): (VecDeque<Entry>, _) = (VecDeque::new(), String::new());
+    for id in ids {
+        let item = session.item(&Target::Id(*id)).await?;
+        if item.kind == NodeKind::Site {
+            return Err(Error::invalid("an archive holds documents, folders and libraries").with_code("wrong_kind"));
+        }
+        if name.is_empty() {
+            let above = item.path.rsplit('/').nth(1).unwrap_or("documents");
+            name = if ids.len() == 1 { item.name.clone() } else { above.to_owned() };
+        }
+        let path = names.give("", &item.name);
+        paths += path.len();
+        rest.push_back(Entry::new(&item, path));
+    }
+    while let Some(entry) = rest.pop_front() {
+        bytes = bytes.saturating_add(entry.size);
+        if entries.len() + rest.len() >= MOST_ENTRIES || bytes > MOST_BYTES || paths > MOST_PATHS {
+            return Err(too_large());
+        }
+        let mut next = (entry.kind != NodeKind::Document).then_some(None);
+        while let Some(after) = next {
+            let (_, page) = session.list(&Target::Id(entry.id), Sort::Name, false, after, MAX_PAGE).await?;
+            for child in page.items {
+                let path = names.give(&entry.path, &child.name);
+                paths += path.len();
+                rest.push_back(Entry::new(&child, path));
+            }
+            if paths > MOST_PATHS {
+                return Err(too_large());
+            }
+            next = page.next.filter(|_| rest.len() <= MOST_ENTRIES).map(Some);
+        }
+        entries.push_back(entry);
+    }
+    Ok((entries, name))
+}
+
+/// A document that is being sent.
+struct Open {
+    content: Content,
+    /// The first bytes, until they are sent.
+    first: Option<Bytes>,
+    crc: Hasher,
+    left: u64,
+}
+
+/// What is still to be sent.
+struct Sending {
+    session: Session,
+    entries: VecDeque<Entry>,
+    headers: Headers,
+    open: Option<Open>,
+    missing: Vec<String>,
+    ended: bool,
+    /// Among the costly requests of the person, while the archive is sent.
+    _place: Option<Place<String>>,
+}
+
+impl Sending {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            if self.open.is_some() {
+                return self.more().await.map(Some);
+            }
+            let Some(entry) = self.entries.pop_front() else { return Ok(self.end()) };
+            if entry.kind != NodeKind::Document {
+                return Ok(Some(self.headers.folder(&entry.path, entry.modified).into()));
+            }
+            match Self::begin(&self.session, &entry).await {
+                Ok(open) => {
+                    let head = self.headers.file(&entry.path, open.left, entry.modified);
+                    self.open = Some(open);
+                    return Ok(Some(head.into()));
+                }
+                // What went away or is known to be damaged does not spoil the rest.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::Corrupt) =>
+                {
+                    self.missing.push(entry.path);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Opens a document and reads its first bytes.
+    ///
+    /// # Errors
+    /// Corrupt when these are missing or damaged, or when it is on record that others are.
+    async fn begin(session: &Session, entry: &Entry) -> Result<Open> {
+        let mut content = session.open(&Target::Id(entry.id), VersionChoice::Visible).await?;
+        content.refuse_known_fault().await?;
+        let first = match content.try_whole() {
+            Some(whole) => Some(whole?),
+            None => content.next_chunk().await?,
+        };
+        Ok(Open { left: content.size(), content, crc: Hasher::new(), first })
+    }
+
+    async fn more(&mut self) -> Result<Bytes> {
+        let Some(open) = &mut self.open else { return Ok(Bytes::new()) };
+        let chunk = match open.first.take() {
+            Some(first) => Some(first),
+            None => open.content.next_chunk().await?,
+        };
+        match chunk {
+            Some(chunk) if open.left > 0 => {
+                open.crc.update(&chunk);
+                open.left = open.left.saturating_sub(chunk.len() as u64);
+                Ok(chunk)
+            }
+            _ if open.left > 0 => Err(Error::corrupt("a document ended before its end")),
+            _ => {
+                let crc = std::mem::take(&mut open.crc).finalize();
+                self.open = None;
+                Ok(self.headers.end(crc).into())
+            }
+        }
+    }
+
+    /// The names of what could not be sent, if any, then the directory.
+    fn end(&mut self) -> Option<Bytes> {
+        if std::mem::replace(&mut self.ended, true) {
+            return None;
+        }
+        let mut out = Vec::new();
+        if !self.missing.is_empty() {
+            let text = self.missing.join("\r\n") + "\r\n";
+            let mut crc = Hasher::new();
+            crc.update(text.as_bytes());
+            out = self.headers.file("_not in this archive.txt", text.len() as u64, Timestamp::now());
+            out.extend_from_slice(text.as_bytes());
+            out.extend(self.headers.end(crc.finalize()));
+        }
+        out.extend(self.headers.finish());
+        Some(out.into())
+    }
+}

@@ -1,0 +1,68 @@
+//! Takes a document's bytes from a request into an upload.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use model::{Error, Result, Timestamp};
+use repository::{Destination, Saved, Session, UploadOptions};
+
+use crate::protocol::content_digest::Expected;
+use crate::protocol::idempotency;
+use crate::server::intake;
+
+/// Name of the field in which a client says when the content was last changed, as RFC 3339.
+pub const MODIFIED_AT: &str = "x-modified-at";
+
+/// Stores the body of a request: when this answers, the document is durable.
+pub async fn store(
+    session: &Session,
+    destination: &Destination,
+    mut options: UploadOptions,
+    headers: &HeaderMap,
+    mut body: Body,
+) -> Result<Saved> {
+    refuse_parts(headers)?;
+    options.idempotency_key = idempotency::key(headers)?;
+    options.media_type = text(headers, header::CONTENT_TYPE.as_str());
+    options.modified_at = modified_at(headers)?;
+    let mut expected = Expected::of(headers)?;
+    let mut upload = session.begin_upload(destination, options, announced(headers)?).await?;
+    while let Some(frame) = body.frame().await {
+        if let Ok(bytes) = frame.map_err(intake::broken)?.into_data() {
+            expected.see(&bytes);
+            upload.write(bytes).await?;
+        }
+    }
+    expected.hold()?;
+    upload.finish().await
+}
+
+/// The length that the client announced; none for a body in chunks.
+pub fn announced(headers: &HeaderMap) -> Result<Option<u64>> {
+    let Some(field) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
+    let length = field.to_str().ok().and_then(|text| text.parse().ok());
+    length.map(Some).ok_or_else(|| Error::invalid("Content-Length is not a number of bytes"))
+}
+
+/// What would be stored is not what the client means when the body is only a part or is packed.
+fn refuse_parts(headers: &HeaderMap) -> Result<()> {
+    if headers.contains_key(header::CONTENT_RANGE) {
+        return Err(Error::invalid("a part of a document cannot be replaced: send the whole, or use /api/v1/uploads"));
+    }
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(Error::invalid("the body must not be encoded: send it without Content-Encoding")
+            .with_code("unsupported_media_type"));
+    }
+    Ok(())
+}
+
+fn modified_at(headers: &HeaderMap) -> Result<Option<Timestamp>> {
+    match headers.get(MODIFIED_AT) {
+        None => Ok(None),
+        Some(value) => crate::protocol::time::parse(value.to_str().unwrap_or_default()).map(Some),
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(ToOwned::to_owned)
+}

@@ -13,6 +13,7 @@ use model::Timestamp;
 
 use crate::identity::cookies;
 use crate::protocol::conditional::{self, Present};
+use crate::protocol::fuzzing::{block_on, headers};
 use crate::protocol::range::{self, Wanted};
 use crate::protocol::zip::{Headers, Names};
 use crate::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
@@ -23,29 +24,6 @@ use crate::transfer::listing_cursor;
 
 pub use crate::ui::fuzzing::{fields, languages, multipart, preview, share_links};
 pub use crate::webdav::fuzzing::{dav_bodies, dav_headers, if_field, xml};
-
-/// Header fields from lines of `name: value`, as hyper would take them; other lines are left out.
-pub(crate) fn headers(input: &[u8]) -> HeaderMap {
-    let lines = input.split(|byte| *byte == b'\n').take(64);
-    let mut headers = HeaderMap::new();
-    for line in lines {
-        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
-        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
-            headers.append(name, value);
-        }
-    }
-    headers
-}
-
-/// Runs what never waits for anything outside.
-pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
-    thread_local! {
-        static RUNTIME: tokio::runtime::Runtime =
-            tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    }
-    RUNTIME.with(|runtime| runtime.block_on(work))
-}
 
 /// The fields of conditional and partial requests. The first eight bytes are the length of the document.
 pub fn ranges(input: &[u8]) {

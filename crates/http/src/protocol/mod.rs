@@ -7,6 +7,8 @@ pub mod content_type;
 pub mod credentials;
 pub mod cursor;
 pub mod disposition;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod idempotency;
 pub mod range;
 pub mod segments;

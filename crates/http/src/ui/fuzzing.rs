@@ -9,17 +9,19 @@ use futures_util::stream;
 use model::Id;
 use tower::ServiceExt;
 
-use super::caller::Fields;
-use super::flash::Flash;
-use super::page::safe_next;
-use super::texts::Language;
-use super::view::View;
-use super::{links, upload, written};
-use crate::fuzzing::block_on;
+use super::browse::upload;
+use super::browse::view::View;
+use super::document::links;
+use super::frame::fields::Fields;
+use super::frame::flash::Flash;
+use super::frame::page::safe_next;
+use super::frame::texts::Language;
+use super::frame::value_format;
+use crate::protocol::fuzzing::block_on;
 use crate::protocol::time;
 use crate::server::intake::Ahead;
 
-pub use super::preview::fuzzing::preview;
+pub use super::document::preview::fuzzing::preview;
 
 /// Forms, and queries of listings: what was read is written so that it is read again as the same.
 pub fn fields(input: &[u8]) {
@@ -45,15 +47,15 @@ pub fn fields(input: &[u8]) {
 /// Numbers, days and times that people and programs write.
 fn typed(text: &str) {
     for language in Language::all() {
-        if let Some(number) = written::read_number(language, text) {
+        if let Some(number) = value_format::read_number(language, text) {
             assert!(number.is_finite());
-            for shown in [written::number(language, number), written::number_to_edit(language, number)] {
-                assert_eq!(written::read_number(language, &shown), Some(number), "{text:?} is shown as {shown:?}");
+            for shown in [value_format::number(language, number), value_format::number_to_edit(language, number)] {
+                assert_eq!(value_format::read_number(language, &shown), Some(number), "{text:?} is shown as {shown:?}");
             }
         }
     }
-    if let Some(day) = written::read_day(text) {
-        let _ = Language::all().map(|language| written::day(language, day)).last();
+    if let Some(day) = value_format::read_day(text) {
+        let _ = Language::all().map(|language| value_format::day(language, day)).last();
     }
     for read in [time::parse, time::parse_day, time::parse_last_day] {
         let Ok(at) = read(text) else { continue };

@@ -6,10 +6,10 @@ use askama::Template;
 use axum::response::Response;
 use model::Timestamp;
 
-use super::form::{Choice, Field, Form, Input};
-use super::format::icon;
-use super::page::{NavGroup, NavLink, Page, Who};
-use super::{assets, html};
+use super::frame::assets;
+use super::frame::form::{Choice, Field, Form, Input};
+use super::frame::format::icon;
+use super::frame::page::{NavGroup, NavLink, Page, Who, html};
 
 #[derive(Template)]
 #[template(path = "kit.html")]

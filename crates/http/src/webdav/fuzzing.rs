@@ -122,7 +122,7 @@ pub fn if_field(input: &[u8]) {
 
 /// Other header fields of WebDAV, and the addresses in them.
 pub fn dav_headers(input: &[u8]) {
-    let fields = crate::fuzzing::headers(input);
+    let fields = crate::protocol::fuzzing::headers(input);
     let _ = (headers::depth(&fields), headers::overwrite(&fields), headers::condition(&fields));
     let _ = (headers::timeout(&fields), headers::lock_token(&fields));
     let destination = headers::destination(&fields).ok();

@@ -27,10 +27,6 @@ use crate::server::state::AppState;
 use error::Outcome;
 use request::Ask;
 
-/// What every resource takes.
-const METHODS: &str =
-    "OPTIONS, GET, HEAD, PUT, DELETE, MKCOL, COPY, MOVE, PROPFIND, PROPPATCH, LOCK, UNLOCK, REPORT, SEARCH";
-
 /// The routes of WebDAV; at the root of the server only what clients on their way to `/dav/` ask.
 pub fn routes() -> Router<AppState> {
     let root: MethodRouter<AppState> = MethodRouter::new().fallback(at_root);

@@ -1,6 +1,6 @@
 //! Which colour stands on which, and how well the one can be told from the other: read from the style sheet itself.
 
-use crate::ui::assets;
+use crate::ui::frame::assets;
 
 /// Two colours that meet.
 pub struct Pair {

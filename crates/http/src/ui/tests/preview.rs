@@ -139,9 +139,9 @@ async fn a_document_whose_bytes_are_damaged_has_a_page_all_the_same() {
 #[tokio::test]
 async fn libraries_of_others_are_served_as_scripts() {
     let farm = Farm::new().await;
-    let pdf = crate::ui::assets::url("vendor/pdf.min.mjs");
+    let pdf = crate::ui::frame::assets::url("vendor/pdf.min.mjs");
     let sent = farm.browser().get(&pdf).await.expect(200);
     assert_eq!(sent.header(header::CONTENT_TYPE), "text/javascript; charset=utf-8");
     assert!(sent.header(header::CACHE_CONTROL).contains("immutable"));
-    farm.browser().get(&crate::ui::assets::url("vendor/../../Cargo.toml")).await.expect(404);
+    farm.browser().get(&crate::ui::frame::assets::url("vendor/../../Cargo.toml")).await.expect(404);
 }

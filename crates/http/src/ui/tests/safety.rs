@@ -74,7 +74,7 @@ async fn names_and_comments_are_text_on_every_page() {
     let folder = session.create_folder(&library, &Name::new(evil).unwrap()).await.unwrap();
     let pages = [
         "/browse/Documents".to_owned(),
-        crate::ui::address::browse(&folder.path),
+        crate::ui::frame::address::browse(&folder.path),
         format!("/items/{}", folder.id),
         format!("/items/{}/rename", folder.id),
         format!("/items/{}/delete", folder.id),

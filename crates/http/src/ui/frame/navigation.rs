@@ -1,0 +1,163 @@
+//! The side bar and the path of breadcrumbs around what is shown.
+
+use model::{Error, NodeKind, Result, Right};
+use repository::{Item, Session, Sort, Target};
+
+use super::address;
+use super::format::icon;
+use super::page::{NavGroup, NavLink, Page};
+use super::visit::Visit;
+
+/// Most libraries and sites that the side bar lists.
+const MOST_LISTED: usize = 50;
+
+/// A step of the breadcrumbs.
+pub struct Crumb {
+    /// Where it leads.
+    pub href: String,
+    /// What it says.
+    pub label: String,
+}
+
+/// The way from the root site down to, and without, the last item.
+pub fn crumbs(way: &[Item]) -> Vec<Crumb> {
+    let above = way.len().saturating_sub(1);
+    way[..above].iter().map(|item| Crumb { href: address::browse(&item.path), label: item.name.clone() }).collect()
+}
+
+/// Fills the side bar for a place: the site that it is in, its libraries and sites, the recycle bin.
+pub async fn furnish(visit: &mut Visit, way: &[Item]) -> Result<()> {
+    let Some(site) = way.iter().rev().find(|item| item.kind == NodeKind::Site) else { return Ok(()) };
+    let here = way.last().map_or(site.id, |item| if item.library_id.is_none() { item.id } else { item.library_id });
+    let (libraries, sites) = inside(&visit.session, site, here).await?;
+    visit.page.accent = site.accent;
+    let page = &visit.page;
+    let home =
+        NavLink { href: "/".to_owned(), icon: icon("home"), label: page.s("nav.home").to_owned(), current: false };
+    let here_is_site = NavLink {
+        href: address::browse(&site.path),
+        icon: icon("site"),
+        label: site.name.clone(),
+        current: here == site.id,
+    };
+    let mut first = vec![home, here_is_site];
+    // What is the whole site collection's says so in the sites below its root.
+    let root = way.first().filter(|root| root.id != site.id);
+    let (bin, log) = match root {
+        Some(root) => (page.f1("nav.bin-of", &root.name), page.f1("nav.audit-of", &root.name)),
+        None => (page.s("nav.bin").to_owned(), page.s("nav.audit").to_owned()),
+    };
+    first.push(NavLink {
+        href: format!("/bin/{}", site.collection_id),
+        icon: icon("trash"),
+        label: bin,
+        current: false,
+    });
+    if site.rights.has(Right::ManagePermissions) {
+        first.push(NavLink {
+            href: format!("/items/{}/permissions", site.id),
+            icon: icon("group"),
+            label: page.s("nav.site-permissions").to_owned(),
+            current: false,
+        });
+    }
+    if way.first().is_some_and(|root| root.rights.has(Right::ManageSite)) {
+        first.push(NavLink {
+            href: format!("/audit/{}", site.collection_id),
+            icon: icon("clock"),
+            label: log,
+            current: false,
+        });
+    }
+    if site.rights.has(Right::ManageSite) {
+        first.push(NavLink {
+            href: format!("/items/{}/site-settings", site.id),
+            icon: icon("sliders"),
+            label: page.s("site.settings").to_owned(),
+            current: false,
+        });
+    }
+    let mut groups = vec![NavGroup { title: String::new(), links: first }];
+    for (title, links) in [(page.s("nav.libraries"), libraries), (page.s("nav.sites"), sites)] {
+        if !links.is_empty() {
+            groups.push(NavGroup { title: title.to_owned(), links });
+        }
+    }
+    visit.page.nav = groups;
+    Ok(())
+}
+
+async fn inside(session: &Session, site: &Item, here: model::Id) -> Result<(Vec<NavLink>, Vec<NavLink>)> {
+    let (_, listed) = session.list(&Target::Id(site.id), Sort::Name, false, None, MOST_LISTED).await?;
+    let link = |item: &Item| NavLink {
+        href: address::browse(&item.path),
+        icon: icon(if item.kind == NodeKind::Site { "site" } else { "library" }),
+        label: item.name.clone(),
+        current: item.id == here,
+    };
+    let (sites, libraries): (Vec<_>, Vec<_>) = listed.items.iter().partition(|item| item.kind == NodeKind::Site);
+    let mut sites: Vec<NavLink> = sites.into_iter().map(link).collect();
+    if site.path.is_empty() {
+        for other in session.sites(MOST_LISTED).await?.iter().filter(|other| !other.path.is_empty()) {
+            let (href, label) = (address::browse(&other.path), other.title.clone());
+            sites.push(NavLink { href, icon: icon("site"), label, current: false });
+        }
+    }
+    Ok((libraries.into_iter().map(link).collect(), sites))
+}
+
+/// Marks the place in the side bar that has this address.
+pub fn mark_current(page: &mut Page, here: &str) {
+    for link in page.nav.iter_mut().flat_map(|group| group.links.iter_mut()) {
+        link.current = link.href == here;
+    }
+}
+
+/// The side bar of the administration, whose pages are for administrators of the farm.
+pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
+    if !page.who.as_ref().is_some_and(|who| who.administrator) {
+        let error = Error::forbidden("these pages are for administrators of the farm");
+        return Err(error.with_code("administrators_only"));
+    }
+    let link = |href: &str, picture: &'static str, label: &'static str| NavLink {
+        href: href.to_owned(),
+        icon: icon(picture),
+        label: label.to_owned(),
+        current: href == current,
+    };
+    let links = vec![
+        link("/farm", "shield", page.s("farm.overview")),
+        link("/farm/figures", "chart", page.s("nav.figures")),
+        link("/farm/audit", "clock", page.s("nav.farm-audit")),
+        link("/farm/users", "user", page.s("farm.users")),
+        link("/farm/groups", "group", page.s("farm.groups")),
+        link("/farm/roles", "key", page.s("farm.roles")),
+    ];
+    let storage = vec![
+        link("/farm/stores", "database", page.s("nav.stores")),
+        link("/farm/policies", "sliders", page.s("nav.policies")),
+        link("/farm/jobs", "history", page.s("nav.jobs")),
+        link("/farm/reclaim", "trash", page.s("nav.reclaim")),
+        link("/farm/faults", "alert", page.s("nav.faults")),
+    ];
+    let back = link("/", "home", page.s("nav.home"));
+    page.nav = vec![
+        NavGroup { title: String::new(), links: vec![back] },
+        NavGroup { title: page.s("nav.farm").to_owned(), links },
+        NavGroup { title: page.s("nav.storage").to_owned(), links: storage },
+    ];
+    Ok(())
+}
+
+/// The side bar of the account's pages.
+pub fn furnish_account(page: &mut Page) {
+    let link = |href: &str, picture: &'static str, label: &'static str, current| NavLink {
+        href: href.into(),
+        icon: icon(picture),
+        label: label.into(),
+        current,
+    };
+    let links =
+        vec![link("/", "home", page.s("nav.home"), false), link("/account", "user", page.s("nav.account"), true)];
+    page.nav = vec![NavGroup { title: String::new(), links }];
+}

@@ -2,10 +2,11 @@
 //!
 //! It owns the server, the routes, the protocols and the pages; it alone knows axum. It must not know SQL, BLOB stores
 //! or the search index, and it decides no permission: every handler asks a `Session` of the repository.
+//!
+//! REST, WebDAV and the pages share `server`, `identity`, `transfer`, `protocol`, `figures` and `converter`, and do not
+//! know each other. `router` and `serve` put everything together.
 
 mod converter;
-#[cfg(test)]
-mod damage;
 mod figures;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -16,6 +17,8 @@ mod rest;
 mod router;
 mod serve;
 mod server;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod ui;
 mod webdav;

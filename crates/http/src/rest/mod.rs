@@ -27,12 +27,9 @@ mod storage;
 mod uploads;
 mod users;
 mod views;
-pub(crate) mod wire;
+mod wire;
 
 #[cfg(test)]
 pub(crate) use routes::document;
 pub use routes::{require_heeded, routes};
 pub use uploads::keep_tidy;
-
-#[cfg(test)]
-pub(crate) mod tests;

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tower::Service;
 
 use super::client::Arrival;
-use super::crowd::{Crowds, Place, counted, turned_away};
+use super::crowd::{CrowdPlace, Crowds, counted, turned_away};
 use super::request;
 use super::trust::Trust;
 
@@ -57,8 +57,8 @@ impl<A> CrowdAcceptor<A> {
 }
 
 struct Connected {
-    _one: Place<()>,
-    _by_address: Option<Place<IpAddr>>,
+    _one: CrowdPlace<()>,
+    _by_address: Option<CrowdPlace<IpAddr>>,
 }
 
 /// The service of a connection, with its places.

@@ -28,7 +28,7 @@ pub struct Crowd<K: Eq + Hash> {
 
 /// A place inside, left when it is dropped.
 #[derive(Debug)]
-pub struct Place<K: Eq + Hash> {
+pub struct CrowdPlace<K: Eq + Hash> {
     crowd: Arc<Crowd<K>>,
     key: Option<K>,
 }
@@ -40,9 +40,9 @@ impl<K: Eq + Hash + Clone> Crowd<K> {
     }
 
     /// A place, unless all are taken.
-    pub fn enter(self: &Arc<Self>, key: K) -> Option<Place<K>> {
+    pub fn enter(self: &Arc<Self>, key: K) -> Option<CrowdPlace<K>> {
         if self.most == 0 {
-            return Some(Place { crowd: self.clone(), key: None });
+            return Some(CrowdPlace { crowd: self.clone(), key: None });
         }
         let mut inside = self.locked();
         let count = inside.entry(key.clone()).or_default();
@@ -50,7 +50,7 @@ impl<K: Eq + Hash + Clone> Crowd<K> {
             return None;
         }
         *count += 1;
-        Some(Place { crowd: self.clone(), key: Some(key) })
+        Some(CrowdPlace { crowd: self.clone(), key: Some(key) })
     }
 }
 
@@ -60,14 +60,14 @@ impl<K: Eq + Hash> Crowd<K> {
     }
 }
 
-impl<K: Eq + Hash> Place<K> {
+impl<K: Eq + Hash> CrowdPlace<K> {
     /// Whose place it is; none where nobody is counted.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
 }
 
-impl<K: Eq + Hash> Drop for Place<K> {
+impl<K: Eq + Hash> Drop for CrowdPlace<K> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
         let mut inside = self.crowd.locked();
@@ -103,18 +103,18 @@ impl Crowds {
     }
 
     /// A place for a request from this address; none where it is not counted.
-    pub fn address(&self, address: IpAddr) -> Result<Option<Place<IpAddr>>> {
+    pub fn address(&self, address: IpAddr) -> Result<Option<CrowdPlace<IpAddr>>> {
         let enter = |address| self.by_address.enter(address).ok_or_else(|| too_many("requests_per_address"));
         counted(address).map(enter).transpose()
     }
 
     /// A place for a request of this person.
-    pub fn user(&self, login: &str) -> Result<Place<String>> {
+    pub fn user(&self, login: &str) -> Result<CrowdPlace<String>> {
         self.by_user.enter(login.to_owned()).ok_or_else(|| too_many("requests_per_user"))
     }
 
     /// A place for a costly request of this person.
-    pub fn costly(&self, login: &str) -> Result<Place<String>> {
+    pub fn costly(&self, login: &str) -> Result<CrowdPlace<String>> {
         self.costly.enter(login.to_owned()).ok_or_else(|| {
             turned_away("costly");
             Error::exhausted(format!(

@@ -21,7 +21,7 @@ pub struct Problem(Error);
 
 /// The error behind an answer, for the layer that says it in another language.
 #[derive(Clone)]
-pub struct Told(pub Arc<Error>);
+pub struct ToldError(pub Arc<Error>);
 
 /// What handlers of programs' protocols return.
 pub type Answer<T = Response> = Result<T, Problem>;
@@ -45,7 +45,7 @@ impl IntoResponse for Problem {
             response.headers_mut().append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         add_retry_after(&self.0, &mut response);
-        response.extensions_mut().insert(Told(Arc::new(self.0)));
+        response.extensions_mut().insert(ToldError(Arc::new(self.0)));
         response
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::HeaderMap;
 use model::Result;
 
-use super::crowd::{Crowds, Place};
+use super::crowd::{CrowdPlace, Crowds};
 
 /// Identity of one request, in the answer (`x-request-id`), in error documents and in every line of the log.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ struct Inner {
     id: String,
     principal: OnceLock<String>,
     /// Who is counted, and the place of the address among them.
-    crowds: OnceLock<(Crowds, Option<Place<IpAddr>>)>,
-    user: OnceLock<Place<String>>,
+    crowds: OnceLock<(Crowds, Option<CrowdPlace<IpAddr>>)>,
+    user: OnceLock<CrowdPlace<String>>,
 }
 
 tokio::task_local! {
@@ -58,7 +58,7 @@ pub fn current_id() -> String {
 }
 
 /// Keeps the place of the request's address until the answer was sent, and the crowds in which its person gets one.
-pub fn note_crowds(crowds: Crowds, address: Option<Place<IpAddr>>) {
+pub fn note_crowds(crowds: Crowds, address: Option<CrowdPlace<IpAddr>>) {
     // Only the edge calls this, once and inside of the request.
     let _ = CURRENT.try_with(|context| context.0.crowds.set((crowds, address)));
 }
@@ -85,7 +85,7 @@ pub fn note_principal(login: &str) -> Result<()> {
 ///
 /// # Errors
 /// Exhausted with code `too_many_requests`.
-pub fn costly() -> Result<Option<Place<String>>> {
+pub fn costly() -> Result<Option<CrowdPlace<String>>> {
     let place = CURRENT.try_with(|context| {
         let known = context.principal().zip(context.0.crowds.get());
         known.map(|(login, (crowds, _))| crowds.costly(login)).transpose()

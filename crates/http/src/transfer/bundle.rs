@@ -13,7 +13,7 @@ use repository::{Content, Item, Session, Sort, Target, VersionChoice};
 
 use crate::protocol::disposition;
 use crate::protocol::zip::{Headers, Names};
-use crate::server::crowd::Place;
+use crate::server::crowd::CrowdPlace;
 use crate::server::request;
 
 /// Most documents and folders of one archive.
@@ -135,7 +135,7 @@ struct Sending {
     missing: Vec<String>,
     ended: bool,
     /// Among the costly requests of the person, while the archive is sent.
-    _place: Option<Place<String>>,
+    _place: Option<CrowdPlace<String>>,
 }
 
 impl Sending {

@@ -34,7 +34,7 @@ const DOCUMENTS: [&str; 8] = [
     "PUT /dav/{path}",
 ];
 /// A row for each route of the pages; another test sees to it that none is missing.
-const PAGES: &str = include_str!("../../../http/src/rest/tests/access/pages.txt");
+const PAGES: &str = include_str!("../../../http/src/tests/access/pages.txt");
 const WEBDAV: [&str; 10] =
     ["PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "UNLOCK", "REPORT", "SEARCH", "COPY", "MOVE", "PUT"];
 const FORM: &str = "application/x-www-form-urlencoded";

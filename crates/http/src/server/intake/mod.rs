@@ -33,7 +33,7 @@ pub use refusal::FIELDS;
 /// Most bytes of one that is read before it is known who asks.
 pub const UNKNOWN: usize = 64 << 10;
 /// Routes that take documents, by method and pattern. A route that is not here takes [`FIELDS`] bytes at most.
-const DOCUMENTS: [(&str, &str); 8] = [
+pub const DOCUMENTS: [(&str, &str); 8] = [
     ("PUT", "/api/v1/content/{*path}"),
     ("PUT", "/api/v1/items/{id}/content"),
     ("POST", "/api/v1/items/{id}/documents"),
@@ -60,7 +60,8 @@ pub fn bound(request: Request, rate: u64) -> Request {
     request.map(|body| Body::new(Bounded { body, left, rate, taken: 0, waited: Duration::ZERO, wait: None }))
 }
 
-fn takes_documents(method: &str, route: &str) -> bool {
+/// Returns whether a route takes documents.
+pub fn takes_documents(method: &str, route: &str) -> bool {
     DOCUMENTS.contains(&(method, route))
 }
 
@@ -289,4 +290,4 @@ impl HttpBody for Paced {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

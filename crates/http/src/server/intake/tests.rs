@@ -1,251 +1,32 @@
-//! Every route of the real server against bodies without end, in a process of its own whose memory is looked at.
+//! Bodies that are slow, long or many, and work that takes long.
 
-use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-use super::{Bounded, DOCUMENTS, FIELDS, UNKNOWN, apart, aside, takes_documents, whole};
-use crate::rest::tests::{Farm, PASSWORD, description};
+use super::{Bounded, FIELDS, UNKNOWN, apart, aside, whole};
 
-/// Bytes that are sent where nobody says to stop.
-const MUCH: usize = 24 << 20;
-/// Most memory in bytes that the whole process, this client included, may hold for itself, and that one request may
-/// add.
-const MOST_MEMORY: usize = 300 << 20;
-const MOST_MORE: usize = 12 << 20;
-/// Longest time until a request is answered or its connection closed.
+/// Longest time until somebody's work is done who waits for others.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ALONE: &str = "STRONGROOM_TEST_ALONE";
 
-/// Bytes of memory that the process holds for itself, without files that are mapped.
-fn memory() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
-}
-
-/// Runs a test of this file again, alone in a process; true in that process.
-fn is_alone(test: &str) -> bool {
+/// Runs the test of this name in a module again, alone in a process; true in that process.
+pub fn is_alone(module: &str, test: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
+    let name = format!("{}::{test}", module.split_once("::").unwrap().1);
     // Memory that was freed goes back, so that what is held can be told from what was.
-    command.args(["--exact", &format!("intake::tests::{test}"), "--nocapture"]).env(ALONE, "1");
+    command.args(["--exact", &name, "--nocapture"]).env(ALONE, "1");
     let output = command.env("MALLOC_TRIM_THRESHOLD_", "131072").env("MALLOC_ARENA_MAX", "2").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
     println!("{said}");
     false
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum End {
-    Answered(u16),
-    Closed,
-    /// Everything was taken, and more would be.
-    Open,
-}
-
-/// Sends a head, then pieces in chunks until there is an answer, the connection ends or enough was sent; then the
-/// answer is waited for.
-async fn send(address: SocketAddr, head: &str, begin: &[u8], piece: &[u8], (most, wait): (usize, Duration)) -> End {
-    let stream = TcpStream::connect(address).await.unwrap();
-    let (mut answer, mut body) = stream.into_split();
-    let sending = async {
-        body.write_all(head.as_bytes()).await?;
-        let mut sent = 0;
-        while sent < most {
-            let data = if sent == 0 && !begin.is_empty() { begin } else { piece };
-            body.write_all(format!("{:x}\r\n", data.len()).as_bytes()).await?;
-            body.write_all(data).await?;
-            body.write_all(b"\r\n").await?;
-            sent += data.len();
-        }
-        std::io::Result::Ok(())
-    };
-    let mut first = [0; 12];
-    let answering = async {
-        match answer.read_exact(&mut first).await {
-            Ok(_) => End::Answered(std::str::from_utf8(&first[9..]).unwrap().parse().unwrap()),
-            Err(_) => End::Closed,
-        }
-    };
-    tokio::pin!(answering);
-    let work = async {
-        tokio::select! {
-            end = &mut answering => end,
-            // What nobody wants is thrown away for a while: an answer has to come all the same. A connection that is
-            // closed while something is sent may still hold one, too.
-            sent = sending => match tokio::time::timeout(wait, &mut answering).await {
-                Ok(end) => end,
-                Err(_) if sent.is_ok() && most > 0 => End::Open,
-                Err(_) => answering.await,
-            },
-        }
-    };
-    tokio::time::timeout(2 * PATIENCE, work).await.unwrap_or_else(|_| panic!("no end of {head}"))
-}
-
-struct Target {
-    address: SocketAddr,
-    cookie: String,
-    token: String,
-    library: String,
-    routes: Vec<(String, String)>,
-    _farm: Farm,
-}
-
-async fn serve() -> Target {
-    let farm = Farm::new().await;
-    let (library, routes) = (farm.id("Documents").await, description::all_routes(&farm.router));
-    let me = farm.get("/api/v1/me").await.expect(200).json();
-    let tokens = format!("/api/v1/users/{}/tokens", me["user"]["id"].as_str().unwrap());
-    let made = farm.json("POST", &tokens, serde_json::json!({"name": "walk"})).await.expect(201);
-    let token = made.json()["secret"].as_str().unwrap().to_owned();
-    let client = repository::Client { address: [127, 0, 0, 1].into(), agent: String::new(), device: None };
-    let session = farm.repository.sign_in("admin", PASSWORD, &client).await.unwrap();
-    let (report, address) = oneshot::channel();
-    let options = crate::Options::new("127.0.0.1:0".parse().unwrap());
-    let ready = move |address| report.send(address).unwrap();
-    let listener = crate::bind(&options).unwrap();
-    tokio::spawn(crate::serve(farm.repository.clone(), listener, options, ready, std::future::pending()));
-    let of_webdav = ["PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "UNLOCK", "REPORT", "SEARCH", "COPY", "MOVE", "PUT"];
-    let mut routes: Vec<(String, String)> =
-        routes.into_iter().filter(|(_, path)| !path.contains("__private__")).collect();
-    routes.extend(of_webdav.map(|verb| (verb.to_owned(), "/dav/{*path}".to_owned())));
-    let cookie = format!("strongroom_session={}", session.secret);
-    Target { address: address.await.unwrap(), cookie, token, library, routes, _farm: farm }
-}
-
-impl Target {
-    /// An address that the route serves.
-    fn path(&self, route: &str) -> String {
-        let documents = route.contains("upload") || route.contains("documents");
-        let id = if documents { self.library.as_str() } else { "1" };
-        let words = route.replace("{id}", id).replace("{*path}", "Documents/endless.bin");
-        words.split('/').map(|word| if word.starts_with('{') { "1" } else { word }).collect::<Vec<_>>().join("/")
-    }
-
-    /// The head of a request, up to what describes its body.
-    fn head(&self, method: &str, route: &str, known: bool) -> String {
-        let credential = match known {
-            true if route.starts_with("/api") || route.starts_with("/dav") => {
-                format!("authorization: Bearer {}\r\n", self.token)
-            }
-            true => format!("cookie: {}\r\n", self.cookie),
-            false => String::new(),
-        };
-        let depth = if method == "PROPFIND" { "depth: 0\r\n" } else { "" };
-        let tus = "tus-resumable: 1.0.0\r\nupload-length: 1000000000\r\nupload-metadata: path RG9jdW1lbnRzL3QuYmlu\r\n";
-        let tus = if route.starts_with("/api/v1/uploads") { tus } else { "" };
-        format!("{} {} HTTP/1.1\r\nhost: x\r\n{credential}{depth}{tus}", method.to_uppercase(), self.path(route))
-    }
-}
-
-fn kind(route: &str) -> &'static str {
-    match route {
-        "/api/v1/uploads" | "/api/v1/uploads/{id}" => "application/offset+octet-stream",
-        route if route.starts_with("/api") => "application/json",
-        "/items/{id}/upload" | "/items/{id}/replace" => "multipart/form-data; boundary=cut",
-        route if route.starts_with("/dav") => "application/xml",
-        _ => "application/x-www-form-urlencoded",
-    }
-}
-
-fn begin(route: &str) -> &'static [u8] {
-    match kind(route) {
-        "application/json" => b"{\"name\":\"",
-        "multipart/form-data; boundary=cut" => b"--cut\r\nContent-Disposition: form-data; name=\"",
-        "application/xml" => b"<D:propfind xmlns:D='DAV:'><D:",
-        "application/x-www-form-urlencoded" => b"form_token=",
-        _ => b"",
-    }
-}
-
-async fn walk() {
-    let target = serve().await;
-    let piece = vec![b'a'; 64 << 10];
-    let (mut peak, mut count) = (0, 0);
-    for (method, route) in &target.routes {
-        for known in [false, true] {
-            let what = format!("{method} {route}, known: {known}");
-            let before = memory();
-            let kind = kind(route);
-            let head = target.head(method, route, known);
-            let chunked = format!("{head}content-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
-            let may_go_on = known && takes_documents(&method.to_uppercase(), route);
-            let wait = if may_go_on { Duration::ZERO } else { PATIENCE / 2 };
-            let end = send(target.address, &chunked, begin(route), &piece, (MUCH, wait)).await;
-            assert!(end != End::Open || may_go_on, "{what} takes a body without end");
-            let long = format!("{head}x-long: {}\r\n\r\n", "a".repeat(64 << 10));
-            let end = send(target.address, &long, b"", b"", (0, PATIENCE)).await;
-            assert!(matches!(end, End::Answered(431) | End::Closed), "{what} took a head of 64 KiB: {end:?}");
-            let fields: String = (0..10_000).map(|n| format!("f{n}={n}&")).collect();
-            let form = format!("{head}content-type: {kind}\r\ncontent-length: {}\r\n\r\n{fields}", fields.len());
-            let end = send(target.address, &form, b"", b"", (0, PATIENCE)).await;
-            assert!(!matches!(end, End::Answered(500..)), "{what}: {end:?}");
-            let more = memory().saturating_sub(before);
-            assert!(more < MOST_MORE, "{what} left {more} bytes of memory held");
-            peak = peak.max(memory());
-            count += 3;
-        }
-    }
-    println!("{count} requests to {} routes, {} MiB at most", target.routes.len(), peak >> 20);
-    assert!(peak < MOST_MEMORY, "{peak}");
-}
-
-#[test]
-fn no_route_takes_a_body_without_end() {
-    if is_alone("no_route_takes_a_body_without_end") {
-        tokio::runtime::Runtime::new().unwrap().block_on(walk());
-    }
-}
-
-async fn crowd() {
-    let target = std::sync::Arc::new(serve().await);
-    let mut tasks = Vec::new();
-    for number in 0..300 {
-        let target = target.clone();
-        tasks.push(tokio::spawn(async move {
-            let route = ["/s/{link}/{secret}", "/selection/archive", "/sign-in"][number % 3];
-            let head = target.head("post", route, false);
-            let head = format!("{head}content-type: {}\r\ntransfer-encoding: chunked\r\n\r\n", kind(route));
-            send(target.address, &head, b"password=", &[b'a'; 16 << 10], (MUCH / 8, PATIENCE)).await
-        }));
-    }
-    let (mut peak, mut ends) = (0, Vec::new());
-    for task in tasks {
-        ends.push(task.await.unwrap());
-        peak = peak.max(memory());
-    }
-    println!("300 endless forms at a time: {} MiB at most", peak >> 20);
-    assert!(ends.iter().all(|end| *end != End::Open), "{ends:?}");
-    assert!(peak < MOST_MEMORY, "{peak}");
-}
-
-#[test]
-fn a_crowd_of_strangers_with_endless_forms_is_turned_away() {
-    if is_alone("a_crowd_of_strangers_with_endless_forms_is_turned_away") {
-        tokio::runtime::Runtime::new().unwrap().block_on(crowd());
-    }
-}
-
-#[tokio::test]
-async fn routes_that_take_documents_are_there() {
-    let farm = Farm::new().await;
-    let routes = description::all_routes(&farm.router);
-    for (method, route) in DOCUMENTS {
-        let listed = routes.contains(&(method.to_lowercase(), route.to_owned()));
-        assert!(listed || route.starts_with("/dav"), "{method} {route}");
-    }
-    const { assert!(FIELDS < MUCH) };
 }
 
 /// A body that brings so many bytes after each pause, bounded like that of a request.
@@ -376,7 +157,7 @@ async fn accounts_of_one_address() {
 
 #[test]
 fn accounts_of_one_address_leave_half_of_the_room_to_others() {
-    if is_alone("accounts_of_one_address_leave_half_of_the_room_to_others") {
+    if is_alone(module_path!(), "accounts_of_one_address_leave_half_of_the_room_to_others") {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(accounts_of_one_address());
     }
 }
@@ -413,7 +194,7 @@ async fn strangers() {
 #[test]
 fn strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending() {
     // They take all the room that they have, so no other test may need some of it.
-    if is_alone("strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending") {
+    if is_alone(module_path!(), "strangers_who_send_slowly_keep_nobody_who_has_signed_in_from_sending") {
         tokio::runtime::Runtime::new().unwrap().block_on(strangers());
     }
 }

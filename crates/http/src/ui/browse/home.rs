@@ -31,7 +31,7 @@ struct Entry {
 }
 
 /// Something that happened.
-struct Told {
+struct RecentEvent {
     href: String,
     icon: Icon,
     name: String,
@@ -48,7 +48,7 @@ struct HomePage<'a> {
     checked_out: Vec<Entry>,
     drafts: Vec<Entry>,
     followed: Vec<Entry>,
-    told: Vec<Told>,
+    told: Vec<RecentEvent>,
     sites: Vec<Crumb>,
     more_sites: bool,
     libraries: Vec<Crumb>,
@@ -108,11 +108,11 @@ pub async fn show(mut visit: Visit) -> Shown {
 }
 
 /// What happened last, in the reader's words.
-async fn told(visit: &Visit) -> model::Result<Vec<Told>> {
+async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
     let happenings = visit.session.happenings(MOST_OWN).await?;
     let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
     let names = visit.session.principal_names(&actors).await?;
-    let tell = |happening: Happening| Told {
+    let tell = |happening: Happening| RecentEvent {
         href: address::browse(&happening.item.path),
         icon: names::icon_of(&happening.item),
         what: events::words(&visit.page, &happening.action),

@@ -15,7 +15,7 @@ use crate::ui::frame::visit::Visit;
 
 /// What to do with a file whose name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum NameConflict {
     /// Make it the next version.
     Replace,
     /// Keep both, the new one under a free name.
@@ -24,7 +24,7 @@ pub enum Taken {
     Skip,
 }
 
-impl Taken {
+impl NameConflict {
     /// Reads the word of a form.
     pub fn parse(word: &str) -> Result<Self> {
         match word {
@@ -51,17 +51,17 @@ async fn keeps_versions(visit: &Visit, place: Id) -> Result<bool> {
 }
 
 /// What happens when nobody says: another version where versions are kept, otherwise both stay.
-pub async fn usual(visit: &Visit, place: &Item) -> Result<Taken> {
-    Ok(if keeps_versions(visit, place.id).await? { Taken::Replace } else { Taken::Both })
+pub async fn usual(visit: &Visit, place: &Item) -> Result<NameConflict> {
+    Ok(if keeps_versions(visit, place.id).await? { NameConflict::Replace } else { NameConflict::Both })
 }
 
 /// The choice on the form for uploads.
 pub async fn field(visit: &Visit, place: &Item) -> Result<Field> {
     let (page, usual) = (&visit.page, usual(visit, place).await?);
-    let replace = if usual == Taken::Replace { page.s("upload.replace") } else { page.s("upload.overwrite") };
+    let replace = if usual == NameConflict::Replace { page.s("upload.replace") } else { page.s("upload.overwrite") };
     let choices = [
-        Choice::new("replace", replace, usual == Taken::Replace),
-        Choice::new("both", page.s("upload.both"), usual == Taken::Both),
+        Choice::new("replace", replace, usual == NameConflict::Replace),
+        Choice::new("both", page.s("upload.both"), usual == NameConflict::Both),
         Choice::new("skip", page.s("upload.skip"), false),
     ];
     Ok(Field::of("taken", page.s("upload.when-taken"), Input::Radio(choices.into())))

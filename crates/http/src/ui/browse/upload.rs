@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use model::{Error, MAX_COMMENT, Name, NodePath, Result, Right};
 use repository::{Destination, Item, Saved, UploadOptions};
 
-use super::name_conflict::{self, Taken};
+use super::name_conflict::{self, NameConflict};
 use crate::identity::csrf;
 use crate::server::intake::{self, Ahead};
 use crate::server::state::AppState;
@@ -108,7 +108,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
     let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
         Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
     })?;
-    let mut when_taken = if replaces { Taken::Replace } else { name_conflict::usual(visit, &item).await? };
+    let mut when_taken = if replaces { NameConflict::Replace } else { name_conflict::usual(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
     let mut next = None;
     let (mut saved, mut skipped) = (Vec::new(), false);
@@ -121,7 +121,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
             }
             "comment" => comment = short(&mut part, &ahead, 4 * MAX_COMMENT).await?.trim().to_owned(),
             "next" => next = Some(short(&mut part, &ahead, 4_096).await?),
-            "taken" if !replaces => when_taken = Taken::parse(&short(&mut part, &ahead, 20).await?)?,
+            "taken" if !replaces => when_taken = NameConflict::parse(&short(&mut part, &ahead, 20).await?)?,
             "path" => folder = NodePath::parse(&short(&mut part, &ahead, 8_192).await?)?,
             "file" => {
                 if !allowed {
@@ -137,7 +137,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
                 let destination = destination(&item, &folder, &part, replaces)?;
                 match stream(visit, &destination, options, &mut part, &ahead).await {
                     Ok(stored) => saved.push(stored),
-                    Err(error) if when_taken == Taken::Skip && error.code() == "name_taken" => skipped = true,
+                    Err(error) if when_taken == NameConflict::Skip && error.code() == "name_taken" => skipped = true,
                     Err(error) => return Err(error),
                 }
             }

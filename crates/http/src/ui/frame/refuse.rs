@@ -9,7 +9,7 @@ use super::fault::Shown;
 use super::form::Form;
 use super::page::{Page, html};
 use super::texts::Language;
-use crate::server::error::{self, Told};
+use crate::server::error::{self, ToldError};
 
 /// Shows the form again when its sender can mend the error; everything else is an error page.
 pub fn again(mut form: Form<'_>, error: Error) -> Shown {
@@ -37,7 +37,7 @@ pub fn reader(headers: &HeaderMap) -> Option<Page> {
 /// Gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
 pub fn in_language(reader: Option<Page>, response: &mut Response) {
     if let Some(page) = reader
-        && let Some(Told(error)) = response.extensions_mut().remove::<Told>()
+        && let Some(ToldError(error)) = response.extensions_mut().remove::<ToldError>()
     {
         // The new body has its own length and is not compressed.
         for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {

@@ -61,7 +61,7 @@ impl Farm {
         drop(router);
         repository.close().await;
         drop(repository);
-        crate::damage::damage(&directory.path().join("farm/blobs"));
+        crate::tests::damage::damage(&directory.path().join("farm/blobs"));
         Self::start(directory, |_| ()).await
     }
 

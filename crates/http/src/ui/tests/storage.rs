@@ -15,7 +15,7 @@ async fn damaged_content_is_said_on_its_page_and_can_be_accepted() {
     assert!(!sound.text.contains("content of this document"));
     drop(browser);
     let farm = farm.damaged().await;
-    assert_eq!(crate::damage::find(&farm.administrator().await).await, 1);
+    assert_eq!(crate::tests::damage::find(&farm.administrator().await).await, 1);
 
     let browser = farm.signed_in("admin").await;
     let page = browser.get("/browse/Documents/Plan.txt").await.expect(200);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::saving::{saved_once, with_history};
 use super::{bin, dav, lock, place, versions};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 /// Leaves a document to the administrator alone; anna reads everything else.
 async fn close(farm: &Farm, id: &str) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{EXCLUSIVE, dav, lock, place, versions};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 #[tokio::test]
 async fn a_question_mark_of_a_name_is_not_lost() {

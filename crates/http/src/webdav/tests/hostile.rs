@@ -4,7 +4,7 @@ use model::{Id, Role};
 use repository::Session;
 
 use super::{EXCLUSIVE, dav, lock, place};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 const XML_VERBS: [&str; 5] = ["PROPFIND", "PROPPATCH", "LOCK", "REPORT", "SEARCH"];
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{dav, place};
 use crate::protocol::segments;
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 fn asks(names: &str) -> String {
     format!("<D:propfind xmlns:D='DAV:'><D:prop>{names}</D:prop></D:propfind>")

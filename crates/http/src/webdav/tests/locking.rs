@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{EXCLUSIVE, dav, lock, place};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 /// A farm with a document, and two people who may change it.
 async fn two_people() -> Farm {

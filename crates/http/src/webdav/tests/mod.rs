@@ -10,7 +10,7 @@ mod saving;
 mod searching;
 mod stories;
 
-use crate::rest::tests::{Farm, Reply};
+use crate::tests::{Farm, Reply};
 
 /// A body that asks for an exclusive lock.
 pub const EXCLUSIVE: &str = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope>\

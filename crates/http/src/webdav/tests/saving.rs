@@ -1,7 +1,7 @@
 //! A save is one version with the history intact, whatever steps a program makes of it.
 
 use super::{bin, dav, lock, place, versions};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 /// A document with two versions.
 pub async fn with_history() -> (Farm, String) {

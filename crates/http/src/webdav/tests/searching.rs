@@ -4,7 +4,7 @@ use model::{Id, Role};
 use repository::NewAccount;
 
 use super::dav;
-use crate::rest::tests::{Farm, PASSWORD, Reply};
+use crate::tests::{Farm, PASSWORD, Reply};
 
 fn query(scope: &str, depth: &str, rest: &str) -> String {
     format!(

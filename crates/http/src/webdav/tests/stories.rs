@@ -3,7 +3,7 @@
 //! `TOKEN` stands for the lock that was given last, `ETAG` for the tag that was told last.
 
 use super::{EXCLUSIVE, dav, versions};
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 /// Verb, path below the library, fields, body, status.
 type Step = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static str, u16);

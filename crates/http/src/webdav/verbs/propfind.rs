@@ -10,7 +10,7 @@ use futures_util::stream;
 use model::{Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
-use crate::server::crowd::Place;
+use crate::server::crowd::CrowdPlace;
 use crate::server::request;
 use crate::webdav::error::{Outcome, xml_response};
 use crate::webdav::live;
@@ -130,7 +130,7 @@ struct Listing {
     /// What was listed and holds others, to be listed in turn; none when only one level is wanted.
     below: Option<Vec<Id>>,
     /// Among the costly requests of the person, while a tree is listed.
-    _place: Option<Place<String>>,
+    _place: Option<CrowdPlace<String>>,
 }
 
 impl Listing {

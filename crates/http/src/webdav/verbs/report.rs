@@ -97,7 +97,7 @@ impl Telling {
         let author = self.people.get(&version.created_by).map_or("", |person| person.name.as_str());
         let of = |number: VersionNumber| format!("{}?version={number}", self.href);
         let (older, newer) = (self.versions.front().map(|older| of(older.number)), self.newer.map(of));
-        let told = Told { version, author, older, newer };
+        let told = ToldVersion { version, author, older, newer };
         let mut properties = Properties::default();
         for name in &self.properties {
             told.add(&mut properties, name);
@@ -106,14 +106,14 @@ impl Telling {
     }
 }
 
-struct Told<'a> {
+struct ToldVersion<'a> {
     version: &'a Version,
     author: &'a str,
     older: Option<String>,
     newer: Option<String>,
 }
 
-impl Told<'_> {
+impl ToldVersion<'_> {
     fn add(&self, properties: &mut Properties, name: &PropertyName) {
         let version = self.version;
         if name.namespace != xml::DAV {

@@ -1,7 +1,10 @@
 //! Tests of the interface on the real router and a real farm in a private directory.
 
 mod access;
+mod bodies;
 mod content;
+#[cfg(test)]
+pub mod damage;
 pub(crate) mod description;
 mod extremes;
 mod lines;
@@ -92,7 +95,7 @@ impl Farm {
         drop(router);
         repository.close().await;
         drop(repository);
-        crate::damage::damage(&directory.path().join("farm/blobs"));
+        damage::damage(&directory.path().join("farm/blobs"));
         Self::start(directory, |_| ()).await
     }
 

@@ -7,7 +7,7 @@ use repository::{AccountChange, LinkRule, NewAccount, NewLink, Session, TokenWis
 
 use super::ground::Node;
 use super::table::{Need, Row};
-use crate::rest::tests::{Farm, PASSWORD};
+use crate::tests::{Farm, PASSWORD};
 
 /// One who asks, by one credential.
 pub struct Column {

@@ -8,7 +8,7 @@ use super::case::Case;
 use super::people::{Column, People};
 use super::table::Row;
 use super::{Farm, Reply, canary};
-use crate::rest::tests::PASSWORD;
+use crate::tests::PASSWORD;
 
 /// Stands for an answer that leads to the page which signs in.
 const SENT_TO_SIGN_IN: u16 = 490;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::table::{self, plain};
 use super::{Door, Farm, compare, run};
-use crate::rest::tests::description::served_pages;
+use crate::tests::description::served_pages;
 
 const PAGES: &str = "pages.txt";
 

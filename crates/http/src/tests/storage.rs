@@ -135,7 +135,7 @@ async fn a_document_on_record_as_damaged_is_refused_as_a_whole_until_it_is_found
         farm.send_as("", "POST", &link, &form, "").await.status
     };
 
-    assert_eq!(crate::damage::find(&admin).await, 1);
+    assert_eq!(super::damage::find(&admin).await, 1);
     assert_eq!(download().await, StatusCode::SERVICE_UNAVAILABLE);
     let part = farm.send("GET", url, &[("range", "bytes=1000000-1999999")], "").await.expect(206);
     assert_eq!(part.body, vec![7; 1_000_000]);
@@ -159,7 +159,7 @@ async fn damaged_blobs_are_listed_by_pages_and_resolved() {
     }
     let farm = farm.damaged().await;
     let admin = farm.repository.as_caller(farm.repository.farm_administrator().await.unwrap());
-    assert_eq!(crate::damage::find(&admin).await, 5);
+    assert_eq!(super::damage::find(&admin).await, 5);
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
         let page = farm.get(&format!("/api/v1/farm/faults?limit=2{cursor}")).await.expect(200).json();

@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::rest::tests::{Farm, Reply};
+use crate::tests::{Farm, Reply};
 
 /// A part of each hidden name.
 pub const NAME: &str = "canary-7f3a9c";

@@ -5,7 +5,7 @@ use model::{Id, Right, Rights, Role};
 use repository::{LinkRule, NewAccount, NewLink, Session};
 
 use super::super::{Farm, Ground, canary};
-use crate::rest::tests::Reply;
+use crate::tests::Reply;
 
 /// One link with all that it depends on.
 struct Shared {

@@ -72,7 +72,7 @@ impl Row {
 
 /// A table beside this file.
 pub fn read(name: &str) -> &'static str {
-    let path = format!("{}/src/rest/tests/access/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/src/tests/access/{name}", env!("CARGO_MANIFEST_DIR"));
     // What begins with blanks belongs to the line before.
     std::fs::read_to_string(path).unwrap().replace("\n    ", " ").leak()
 }

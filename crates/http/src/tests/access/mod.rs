@@ -18,13 +18,13 @@ mod webdav;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::access::case::Case;
+use super::access::ground::Ground;
+use super::access::people::Column;
+use super::access::sending::{Door, Opened};
+use super::access::table::{Row, plain};
 use super::description::served;
 use super::{Farm, Reply};
-use case::Case;
-use ground::Ground;
-use people::Column;
-use sending::{Door, Opened};
-use table::{Row, plain};
 
 const REST: &str = "rest.txt";
 

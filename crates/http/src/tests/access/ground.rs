@@ -4,7 +4,7 @@ use model::Id;
 
 use super::canary::{self, Hidden};
 use super::people::People;
-use crate::rest::tests::Farm;
+use crate::tests::Farm;
 
 /// What all cases of a farm share.
 pub struct Ground {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use model::{Digest, Error, Result};
+use model::{Code, Digest, Error, Result};
 
 use crate::asked::Asked;
 use crate::locator::Locator;
@@ -47,7 +47,7 @@ impl<P: Provider + Marked> HeldProvider<P> {
              only the other needs. If that one is gone for good, see `strongroom blobs stores take-over`",
             self.inner.label()
         ))
-        .with_code("store_taken_over"))
+        .with_code(Code::StoreTakenOver))
     }
 }
 

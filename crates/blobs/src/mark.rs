@@ -1,7 +1,7 @@
 //! What marks a directory or prefix as a store: the text of its marker, which names the format, the farm that owns the store, and who
 //! holds it.
 
-use model::{Error, ErrorKind, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Result, Timestamp};
 
 use crate::provider::Pending;
 
@@ -110,14 +110,14 @@ pub fn check(text: &str, marker: &str, store: &str, owner: &Owner, newest: u32) 
     };
     if !(FORMAT..=newest).contains(&format) {
         let message = format!("{marker} has format {format}, this program reads up to {newest}: use a newer one");
-        return Err(Error::new(ErrorKind::Invalid, message).with_code("newer_blob_store"));
+        return Err(Error::new(ErrorKind::Invalid, message).with_code(Code::NewerBlobStore));
     }
     if found != owner.farm {
         let message = format!(
             "the BLOB store {store} belongs to farm {found}, not to {}: two farms in one store would delete each other's BLOBs",
             owner.farm
         );
-        return Err(Error::conflict(message).with_code("store_of_another_farm"));
+        return Err(Error::conflict(message).with_code(Code::StoreOfAnotherFarm));
     }
     Ok(())
 }

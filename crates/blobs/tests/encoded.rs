@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use model::Code;
+
 mod support;
 
 use std::fs;
@@ -142,7 +144,7 @@ async fn a_missing_key_is_neither_absence_nor_damage() {
                     store.confirm(stored.digest, stored.size).await.unwrap_err(),
                 ];
                 for error in errors {
-                    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "store_key_missing"));
+                    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::StoreKeyMissing));
                     assert!(error.message().contains(&key().identifier()), "{}", error.message());
                     assert!(error.message().contains(&dir.path().display().to_string()), "{}", error.message());
                 }

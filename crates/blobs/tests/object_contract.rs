@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use blobs::testing::contract;
 use blobs::testing::s3::S3Server;
 use blobs::{BlobStore, ObjectOptions, ObjectSecrets, Owner, StoreKey};
+use model::Code;
 
 async fn run(change: impl Fn(&mut ObjectOptions, &mut ObjectSecrets)) {
     let dir = tempfile::tempdir().unwrap();
@@ -105,7 +106,7 @@ async fn tls_is_spoken_with_whom_the_options_trust_and_nobody_else() {
     assert!(report.is_good(), "{report}");
     let stranger = ObjectOptions { ca_certificates: None, ..options.clone() };
     let error = BlobStore::open_object(&stranger, &server.secrets(), &owner).await.err().unwrap();
-    assert_eq!((error.kind(), error.code()), (model::ErrorKind::Unavailable, "store_certificate"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (model::ErrorKind::Unavailable, Code::StoreCertificate), "{error:?}");
     let unreadable = ObjectOptions { ca_certificates: Some("no certificate".to_owned()), ..options };
     let error = BlobStore::open_object(&unreadable, &server.secrets(), &owner).await.err().unwrap();
     assert_eq!(error.kind(), model::ErrorKind::Invalid, "{error:?}");

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use model::Code;
+
 mod support;
 
 use std::time::Instant;
@@ -141,7 +143,7 @@ async fn a_refused_credential_says_so() {
             service.store.enumerate(None, 1).await.unwrap_err(),
             service.store.usage().await.unwrap_err(),
         ] {
-            assert_eq!((error.kind(), error.code()), (Unavailable, "store_credential_refused"), "{error:?}");
+            assert_eq!((error.kind(), error.code()), (Unavailable, Code::StoreCredentialRefused), "{error:?}");
             assert!(error.message().contains("credential"), "{}", error.message());
         }
     }
@@ -288,7 +290,7 @@ async fn a_service_that_is_gone_or_a_bucket_that_is_missing_is_told() {
     let (server, secrets) = (&service.server, service.server.secrets());
     let missing = ObjectOptions { bucket: "other".to_owned(), ..server.options("farm") };
     let error = BlobStore::open_object(&missing, &secrets, &owner()).await.err().unwrap();
-    assert_eq!((error.kind(), error.code()), (Unavailable, "store_bucket_missing"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (Unavailable, Code::StoreBucketMissing), "{error:?}");
     let bucket = server.bucket();
     std::fs::rename(&bucket, bucket.with_file_name("elsewhere")).unwrap();
     assert_eq!(get(&service.direct, &stored).await.unwrap_err().kind(), Unavailable);
@@ -308,7 +310,7 @@ async fn a_second_farm_and_foreign_objects_are_refused() {
     let (server, secrets) = (&service.server, service.server.secrets());
     let other = blobs::Owner::new("farm-2").unwrap();
     let error = BlobStore::open_object(&server.options("farm"), &secrets, &other).await.err().unwrap();
-    assert_eq!((error.kind(), error.code()), (Conflict, "store_of_another_farm"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (Conflict, Code::StoreOfAnotherFarm), "{error:?}");
     std::fs::create_dir_all(server.bucket().join("taken")).unwrap();
     std::fs::write(server.bucket().join("taken/report.pdf"), b"x").unwrap();
     let error = BlobStore::open_object(&server.options("taken"), &secrets, &owner()).await.err().unwrap();

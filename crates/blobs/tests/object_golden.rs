@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use model::Code;
+
 mod support;
 
 use std::fs;
@@ -91,7 +93,7 @@ async fn encrypted_blobs_need_their_key_and_show_nothing_without_it() {
             for content in contents() {
                 let read = get_by_digest(&store, digest_of(&content), content.len() as u64).await;
                 let error = read.unwrap_err();
-                assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "store_key_missing"));
+                assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::StoreKeyMissing));
                 assert!(error.message().contains(&key().identifier()), "{}", error.message());
             }
         }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use model::Code;
+
 mod support;
 
 use std::fs;
@@ -122,7 +124,7 @@ async fn a_second_farm_is_refused() {
     open(dir.path()).await.close().await;
     let other = Owner::new("farm-2").unwrap();
     let error = BlobStore::open_directory(dir.path(), &other, options()).await.err().unwrap();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "store_of_another_farm"));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Code::StoreOfAnotherFarm));
     assert!(error.message().contains("farm-1") && error.message().contains("farm-2"), "{}", error.message());
 }
 
@@ -132,7 +134,7 @@ async fn what_is_no_store_is_left_alone() {
     fs::write(dir.path().join("photo.jpg"), b"mine").unwrap();
     let open = || BlobStore::open_directory(dir.path(), &OWNER, options());
     let error = open().await.err().unwrap();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "not_a_blob_store"));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Code::NotABlobStore));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 
     fs::remove_file(dir.path().join("photo.jpg")).unwrap();

@@ -27,8 +27,8 @@ mod value;
 pub use copy::{CopiedServer, Dump, Held, KeptLog, Load, require_unused};
 pub use dialect::Sql;
 pub use engine::{
-    Alone, BUSY, COPY_FAILED, Damage, Database, Engine, Location, Looked, Mark, OVERLOADED, Options, PageSums,
-    Position, Reader, Row, Transaction, WRONG_CHECKSUM, WrongPages, runtime_threads,
+    Alone, Damage, Database, Engine, Location, Looked, Mark, Options, PageSums, Position, Reader, Row, Transaction,
+    WrongPages, runtime_threads,
 };
 pub use migrate::Schema;
 pub use value::{Column, FromColumn, Value};

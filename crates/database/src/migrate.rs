@@ -1,7 +1,7 @@
 //! Owns which schema a database must have and how it gets there: forward only, one transaction for each step and its
 //! record, so that an upgrade that was cut goes on where it stopped and two processes never take the same step.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use crate::Engine;
 
@@ -99,7 +99,7 @@ impl Plan {
                 other.schema,
                 self.schema.as_str()
             ))
-            .with_code("schema_other"));
+            .with_code(Code::SchemaOther));
         }
         let newest = self.known.last().map_or(0, |step| i64::from(step.version));
         if let Some(newer) = applied.iter().find(|step| step.version > newest) {
@@ -108,7 +108,7 @@ impl Plan {
                  newer version of Strongroom. Start that version or restore a backup; nothing was changed",
                 newer.version
             ))
-            .with_code("schema_newer"));
+            .with_code(Code::SchemaNewer));
         }
         let last = applied.last().map_or(0, |step| step.version);
         Ok(self.known.iter().find(|step| i64::from(step.version) > last))
@@ -120,11 +120,8 @@ pub(crate) fn foreign(database: &str) -> Error {
     Error::invalid(format!(
         "{database} holds tables of another program; give Strongroom a database of its own. Nothing was changed"
     ))
-    .with_code("schema_foreign")
+    .with_code(Code::SchemaForeign)
 }
-
-/// Code of the error for a database that is not in its place.
-pub(crate) const MISSING: &str = "database_missing";
 
 /// The error for a database that holds nothing where one with content is expected.
 pub(crate) fn empty(database: &str) -> Error {
@@ -132,7 +129,7 @@ pub(crate) fn empty(database: &str) -> Error {
         "the database {database} is empty, where one with content is expected: look whether its disk is mounted, or restore it from \
          a backup. Nothing was changed"
     ))
-    .with_code("database_empty")
+    .with_code(Code::DatabaseEmpty)
 }
 
 /// The error for a step that the engine refused.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, Id, Result, Timestamp};
 
 /// One bound parameter.
 ///
@@ -59,10 +59,10 @@ impl Value<'_> {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Text(text) if text.as_bytes().contains(&0) => {
-                Err(Error::invalid("text must not contain the character U+0000").with_code("invalid_text"))
+                Err(Error::invalid("text must not contain the character U+0000").with_code(Code::InvalidText))
             }
             Self::Real(number) if number.is_nan() => {
-                Err(Error::invalid("a stored number must not be NaN").with_code("invalid_number"))
+                Err(Error::invalid("a stored number must not be NaN").with_code(Code::InvalidNumber))
             }
             _ => Ok(()),
         }

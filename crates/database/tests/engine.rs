@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use database::testing::{each_engine, fresh_database};
 use database::{Column, Database, Engine, Options, Schema, Sql, Value, params};
-use model::{Digest, Error, ErrorKind, Id, Timestamp};
+use model::{Code, Digest, Error, ErrorKind, Id, Timestamp};
 
 const CREATE: Sql = Sql::new(
     "CREATE TABLE thing (id BIGINT NOT NULL PRIMARY KEY, name TEXT CHECK (name <> 'forbidden'), size BIGINT NOT NULL)",
@@ -101,7 +101,7 @@ async fn each_failure_has_its_kind_and_code() {
         ];
         for (sql, values, kind, code) in cases {
             let error = db.write(move |t| t.execute(sql, &values)).await.unwrap_err();
-            assert_eq!((error.kind(), error.code()), (kind, code), "{error:?}");
+            assert_eq!((error.kind(), error.code().as_str()), (kind, code), "{error:?}");
         }
         let wrong = db.read(|r| r.find(SIZE, &params![1i64], |row| row.get::<String>(0))).await.unwrap_err();
         assert_eq!(wrong.kind(), ErrorKind::Corrupt);
@@ -314,7 +314,7 @@ async fn more_work_than_fits_is_refused_in_bounded_time() {
         while running.load(Ordering::Relaxed) == 0 || refused < 20 - 2 - 2 {
             match tasks.join_next().await.unwrap().unwrap() {
                 Err(error) => {
-                    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "overloaded"));
+                    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::Overloaded));
                     refused += 1;
                 }
                 Ok(_) => panic!("nothing can finish yet"),
@@ -337,7 +337,7 @@ async fn a_closed_database_refuses() {
         let write = db.write(|t| t.execute(ADD, &params![1i64, 1i64])).await.unwrap_err();
         let read = db.read(|r| r.find(SIZE, &params![1i64], |row| row.get::<i64>(0))).await.unwrap_err();
         let long = db.read_long(|r| r.find(SIZE, &params![1i64], |row| row.get::<i64>(0))).await.unwrap_err();
-        assert!([write, read, long].iter().all(|error| error.code() == "closed"));
+        assert!([write, read, long].iter().all(|error| error.code() == Code::Closed));
         db.close().await;
     })
     .await;
@@ -354,12 +354,12 @@ async fn a_newer_schema_and_the_other_schema_are_refused() {
         let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
         db.close().await;
         let other = Database::make(&fresh.location, Schema::Configuration, &options).await.err().unwrap();
-        assert_eq!((other.kind(), other.code()), (ErrorKind::Invalid, "schema_other"));
+        assert_eq!((other.kind(), other.code()), (ErrorKind::Invalid, Code::SchemaOther));
         let db = Database::make(&fresh.location, Schema::Content, &options).await.unwrap();
         db.write(|t| t.execute(NEWER, &[])).await.unwrap();
         db.close().await;
         let newer = Database::make(&fresh.location, Schema::Content, &options).await.err().unwrap();
-        assert_eq!((newer.kind(), newer.code()), (ErrorKind::Invalid, "schema_newer"));
+        assert_eq!((newer.kind(), newer.code()), (ErrorKind::Invalid, Code::SchemaNewer));
         assert!(newer.message().contains("9999") && newer.message().contains("newer version"), "{newer}");
     }
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use model::Code;
+
 mod rig;
 
 use std::fs;
@@ -47,7 +49,7 @@ async fn a_full_disk_stops_writes_and_damages_nothing() {
             Err(error) => break error,
         }
     };
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "disk_full"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::DiskFull), "{error:?}");
     // Anybody may read the message; the place is for the log.
     assert!(error.report().contains("x.db") && !error.message().contains("x.db") && stored > 10);
     assert_eq!(count(&db).await, stored);
@@ -73,7 +75,7 @@ async fn fill(db: &Database, first: i64) -> i64 {
             match outcome {
                 Ok(_) => next = id + 1,
                 Err(error) => {
-                    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "disk_full"), "{error:?}");
+                    assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::DiskFull), "{error:?}");
                     break;
                 }
             }
@@ -210,7 +212,7 @@ async fn what_adds_content_waits_until_the_room_is_kept_back_again() {
     fs::remove_file(&much).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while let Err(error) = db.write(move |t| insert(t, stored + added, 50_000)).await {
-        assert!(error.code() == "disk_full" && Instant::now() < deadline, "{error:?}");
+        assert!(error.code() == Code::DiskFull && Instant::now() < deadline, "{error:?}");
         tokio::task::yield_now().await;
     }
     db.require_room().unwrap();

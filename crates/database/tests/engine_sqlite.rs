@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use model::Code;
+
 mod rig;
 
 use std::fs;
@@ -67,7 +69,8 @@ async fn one_failure_in_a_batch_does_not_disturb_the_others() {
                 let code = outcome.err().map(|error| error.code());
                 assert_eq!(
                     code,
-                    [None, Some("unique_violation"), Some("internal_error"), Some("invalid"), None][job as usize - 1]
+                    [None, Some(Code::UniqueViolation), Some(Code::InternalError), Some(Code::Invalid), None]
+                        [job as usize - 1]
                 );
             }));
         }
@@ -106,7 +109,7 @@ async fn a_transaction_that_does_not_fit_fails_alone_and_reading_goes_on() {
                     Ok(_) => assert_ne!(job, 2),
                     Err(error) => {
                         assert_eq!(job, 2, "{error:?}");
-                        assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "disk_full"));
+                        assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::DiskFull));
                     }
                 }
             }));
@@ -140,7 +143,7 @@ async fn an_error_of_the_disk_acknowledges_nothing_and_loses_nothing() {
             Err(error) => break error,
         }
     };
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "disk_error"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::DiskError), "{error:?}");
     assert_eq!(count(&db).await, stored);
     let again = db.write(move |t| insert(t, stored, 1_000_000)).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Unavailable);
@@ -171,7 +174,7 @@ async fn a_log_that_the_disk_cannot_read_is_no_damage() {
     let read = db.read(|r| r.query(IDS, &[], |row| row.get::<i64>(0))).await;
     let error = written.err().or(read.err()).unwrap();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
-    assert!(["disk_error", "database_unreadable"].contains(&error.code()), "{error:?}");
+    assert!([Code::DiskError, Code::DatabaseUnreadable].contains(&error.code()), "{error:?}");
     assert!(db.is_disk_failing());
     assert!(db.damage().is_none_or(|damage| damage.of_disk), "{:?}", db.damage());
 }
@@ -189,7 +192,7 @@ async fn a_look_through_what_the_disk_cannot_read_finds_no_damage() {
     };
     let db = open(&directory.join("x.db")).await;
     let error = db.look_through(None).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "database_unreadable"), "{error:?}");
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::DatabaseUnreadable), "{error:?}");
     assert!(db.damage().is_some_and(|damage| damage.of_disk), "{:?}", db.damage());
 }
 
@@ -243,7 +246,7 @@ async fn a_flush_that_failed_acknowledges_nothing_and_is_not_retried() {
     let mut failed = Vec::new();
     for id in 0..40i64 {
         if let Err(error) = db.write(move |t| insert(t, id, 1000)).await {
-            assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "outcome_unknown"), "{error:?}");
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::OutcomeUnknown), "{error:?}");
             failed.push(id);
         }
         assert_eq!(count(&db).await, id + 1 - failed.len() as i64);
@@ -273,7 +276,7 @@ async fn a_directory_that_cannot_be_written_is_told_clearly() {
     for name in ["x.db", "new.db", "missing/x.db"] {
         let error = try_open(&directory.join(name), &options).await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
-        assert!(["read_only", "cannot_open"].contains(&error.code()), "{error:?}");
+        assert!([Code::ReadOnly, Code::CannotOpen].contains(&error.code()), "{error:?}");
         assert!(error.report().contains(name) && !error.message().contains(name), "{}", error.report());
     }
 }
@@ -285,7 +288,7 @@ async fn a_damaged_file_is_corrupt_and_left_as_it_is() {
         let path = directory.path().join("garbage.db");
         fs::write(&path, &garbage).unwrap();
         let error = try_open(&path, &Options::default()).await.err().unwrap();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, "database_corrupt"), "{error:?}");
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, Code::DatabaseCorrupt), "{error:?}");
         assert_eq!(fs::read(&path).unwrap(), garbage);
     }
 
@@ -350,7 +353,7 @@ async fn another_process_may_use_the_same_file() {
     }
     for outcome in tasks.join_all().await {
         let error = outcome.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, "busy"));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Unavailable, Code::Busy));
     }
     assert!(started.elapsed() < Duration::from_secs(5));
     assert_eq!(count(&db).await, 200);
@@ -415,7 +418,7 @@ async fn a_file_that_lacks_acknowledged_changes_is_known_and_left_as_it_is() {
             continue;
         }
         let error = try_open(&path, &Options::default()).await.err().unwrap();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, "changes_lost"), "{cut}: {error}");
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Corrupt, Code::ChangesLost), "{cut}: {error}");
         assert!(fs::read(&path).unwrap() == fs::read(with(".kept")).unwrap(), "the file stays as it was");
         assert_eq!(fs::metadata(with("-wal")).unwrap().len(), log - cut);
         if cut < log {

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::Error;
+use model::{Code, Error};
 
 use crate::protocol::credentials::{self, Credentials};
 use crate::server::error::Problem;
@@ -51,7 +51,7 @@ pub async fn figures(State(state): State<AppState>, request: Request) -> Respons
         let error = Error::forbidden(
             "metrics are told to programs on the server's machine, or with the metrics_token of its settings as a bearer token",
         );
-        return Problem::from(error.with_code("metrics_token")).into_response();
+        return Problem::from(error.with_code(Code::MetricsToken)).into_response();
     }
     let kind = (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
     match figures::recorder() {

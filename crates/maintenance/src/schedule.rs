@@ -8,9 +8,9 @@ use std::time::Duration;
 use database::Transaction;
 use database::configuration::farm;
 use futures_util::future::BoxFuture;
-use model::{Result, TierBasis, Timestamp};
+use model::{Code, Result, TierBasis, Timestamp};
 use repository::{
-    CheckWork, CollectWork, DATABASE_AWAY, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
+    CheckWork, CollectWork, HEALTH_RULES, MigrateWork, Repository, Session, Storage, StoragePolicy, Work,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -111,7 +111,7 @@ async fn begin_due(repository: &Repository) -> Result<()> {
     }
     match resume_deletions(&storage).await {
         // The health rules tell of a database that is away.
-        Err(error) if error.code() != DATABASE_AWAY => {
+        Err(error) if error.code() != Code::DatabaseAway => {
             tracing::warn!(error = error.report(), "deletions that were begun cannot be taken up");
         }
         _ => {}

@@ -1,6 +1,6 @@
 //! The colour of a site.
 
-use crate::{Error, Result};
+use crate::{Code, Error, Result};
 
 /// Colour of links, buttons and marks on the pages of a site. Each has enough contrast with light and dark ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Accent {
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|accent| accent.as_str() == text).ok_or_else(|| {
             Error::invalid("the colour of a site is teal, blue, indigo, violet, magenta, brown, green or slate")
-                .with_code("invalid_accent")
+                .with_code(Code::InvalidAccent)
         })
     }
 }

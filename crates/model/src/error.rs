@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use crate::Right;
+use crate::{Code, Right};
 
 /// What every fallible function of the rooms returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -37,7 +37,7 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: Cow<'static, str>,
-    code: &'static str,
+    code: Code,
     retry_after: Option<Duration>,
     known: Option<Box<Known>>,
     source: Option<Box<dyn StdError + Send + Sync>>,
@@ -93,7 +93,7 @@ impl Error {
 
     /// Replaces the stable machine-readable code, which is otherwise the kind's own.
     #[must_use]
-    pub fn with_code(mut self, code: &'static str) -> Self {
+    pub fn with_code(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
@@ -178,7 +178,7 @@ impl Error {
     }
 
     /// A stable code such as `name_taken`; scripts may rely on it.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         self.code
     }
 
@@ -207,16 +207,16 @@ impl Error {
 
 impl ErrorKind {
     /// The kind's own stable code.
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> Code {
         match self {
-            Self::NotFound => "not_found",
-            Self::Conflict => "conflict",
-            Self::Locked => "locked",
-            Self::Invalid => "invalid",
-            Self::Forbidden => "forbidden",
-            Self::Exhausted => "exhausted",
-            Self::Unavailable => "unavailable",
-            Self::Corrupt => "corrupt",
+            Self::NotFound => Code::NotFound,
+            Self::Conflict => Code::Conflict,
+            Self::Locked => Code::Locked,
+            Self::Invalid => Code::Invalid,
+            Self::Forbidden => Code::Forbidden,
+            Self::Exhausted => Code::Exhausted,
+            Self::Unavailable => Code::Unavailable,
+            Self::Corrupt => Code::Corrupt,
         }
     }
 }

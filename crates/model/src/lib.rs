@@ -4,6 +4,7 @@
 //! This room knows no I/O, no async, no SQL, no wire format and none of the other rooms.
 
 mod accent;
+mod code;
 mod column;
 mod counted;
 mod digest;
@@ -24,6 +25,7 @@ mod time;
 mod version;
 
 pub use accent::Accent;
+pub use code::Code;
 pub use column::{ColumnKind, ColumnValue};
 pub use counted::{counted, exact_size, readable_size, unsigned};
 pub use digest::Digest;

@@ -5,7 +5,7 @@ use std::fmt;
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{Error, MAX_DEPTH, MAX_NAME_CHARS, Result};
+use crate::{Code, Error, MAX_DEPTH, MAX_NAME_CHARS, Result};
 
 /// The name of a site, library, folder, document or list: kept exactly as it was given, compared by its folded form.
 ///
@@ -22,7 +22,8 @@ impl Name {
             None => Ok(Self(text)),
             Some(fault) => {
                 let shown: String = text.escape_debug().take(80).collect();
-                Err(Error::invalid(format!("the name \"{shown}\" cannot be used: {fault}")).with_code("invalid_name"))
+                Err(Error::invalid(format!("the name \"{shown}\" cannot be used: {fault}"))
+                    .with_code(Code::InvalidName))
             }
         }
     }
@@ -147,7 +148,7 @@ impl NodePath {
         let names = text.split('/').filter(|part| !part.is_empty()).map(Name::new).collect::<Result<Vec<_>>>()?;
         if names.len() > MAX_DEPTH {
             return Err(
-                Error::invalid(format!("the path is deeper than {MAX_DEPTH} levels")).with_code("path_too_deep")
+                Error::invalid(format!("the path is deeper than {MAX_DEPTH} levels")).with_code(Code::PathTooDeep)
             );
         }
         Ok(Self(names))

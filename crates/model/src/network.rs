@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use crate::{Error, Result};
+use crate::{Code, Error, Result};
 
 /// A network of IPv4 or IPv6, or one address. IPv4 that is written as IPv6 is IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl FromStr for Network {
                 "\"{}\" is no address or network: write such as 10.0.0.5, 10.0.0.0/24 or 2001:db8::/64",
                 text.escape_debug()
             ))
-            .with_code("invalid_network")
+            .with_code(Code::InvalidNetwork)
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Error, Id, Limits, Proof, Result};
+use crate::{Code, Error, Id, Limits, Proof, Result};
 
 /// Kind of a principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl LoginName {
             return Err(Error::invalid(
                 "a login name has 1 to 64 characters, without spaces, control characters, slashes and colons",
             )
-            .with_code("invalid_login"));
+            .with_code(Code::InvalidLogin));
         }
         Ok(Self(text))
     }

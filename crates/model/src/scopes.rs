@@ -1,6 +1,6 @@
 //! What a credential leaves of what its owner may do, and how its holder proved who they are.
 
-use crate::{Error, Id, Result, Right, Rights, Timestamp};
+use crate::{Code, Error, Id, Result, Right, Rights, Timestamp};
 
 /// One thing that a token may be for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ impl TokenScope {
     pub fn parse(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
             Error::invalid(format!("\"{}\" is no scope: read, write, manage and farm are", text.escape_debug()))
-                .with_code("invalid_scope")
+                .with_code(Code::InvalidScope)
         })
     }
 }

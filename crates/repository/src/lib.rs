@@ -31,7 +31,7 @@ pub use documents::{
     CheckIn, Content, Destination, OnConflict, Ownership, Preconditions, ReadRange, Saved, Upload, UploadOptions,
     VersionChoice,
 };
-pub use farm::absent::{AbsentDatabase, DATABASE_AWAY};
+pub use farm::absent::AbsentDatabase;
 pub use farm::activity::Watch;
 pub use farm::advice::{database_from_backup, farm_from_backup};
 pub use farm::clean_up::{CleanedUp, RECYCLE_DAYS};

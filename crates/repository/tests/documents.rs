@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong in a helper fails the test")]
 
+use model::Code;
+
 mod support;
 
 use bytes::Bytes;
@@ -133,7 +135,7 @@ async fn a_check_out_keeps_others_away_and_names_the_holder() {
         put(&admin, path, "one").await.unwrap();
         editor.check_out(&at(path)).await.unwrap();
         let error = put(&admin, path, "mine").await.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Locked, "checked_out"));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Locked, Code::CheckedOut));
         assert!(error.message().contains("EDITOR"), "{error}");
         assert_eq!(admin.delete(&at("Documents/report.txt")).await.unwrap_err().kind(), ErrorKind::Locked);
         put(&admin, "Documents/in/held.txt", "one").await.unwrap();
@@ -227,7 +229,7 @@ async fn trees_are_renamed_moved_copied_deleted_and_restored() {
         for inner in ["Archive/a/b", "Archive/a/b/two.txt"] {
             let copied = admin.copy_onto(&at(inner), &archive, &a, over.clone()).await.unwrap_err();
             let moved = admin.move_onto(&at(inner), &archive, &a, over.clone()).await.unwrap_err();
-            assert_eq!((copied.code(), moved.code()), ("into_itself", "into_itself"), "{copied} {moved}");
+            assert_eq!((copied.code(), moved.code()), (Code::IntoItself, Code::IntoItself), "{copied} {moved}");
         }
         assert_eq!(get(&admin, "Archive/a/b/two.txt").await.unwrap(), "2");
         admin.rename(&at("Archive/a"), &Name::new("A").unwrap()).await.unwrap();
@@ -298,7 +300,7 @@ async fn a_quota_refuses_what_does_not_fit_and_purging_makes_room() {
         admin.set_quota(root, Some(100_000)).await.unwrap();
         put(&admin, "Documents/a", &"a".repeat(60_000)).await.unwrap();
         let error = put(&admin, "Documents/b", &"b".repeat(60_000)).await.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, "quota_exceeded"));
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Exhausted, Code::QuotaExceeded));
         let entry = admin.delete(&at("Documents/a")).await.unwrap();
         assert!(put(&admin, "Documents/b", &"b".repeat(60_000)).await.is_err());
         admin.purge(root, entry, Bin::Mine).await.unwrap();

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a farm that does not do what was asked fails the test")]
 
+use model::Code;
+
 mod support;
 
 use bytes::Bytes;
@@ -137,7 +139,7 @@ async fn an_upload_that_another_process_began_does_not_lead_into_a_store_that_wa
         other.close().await;
 
         let refused = upload.finish().await.unwrap_err();
-        assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unavailable, "store_removed"), "{refused:?}");
+        assert_eq!((refused.kind(), refused.code()), (ErrorKind::Unavailable, Code::StoreRemoved), "{refused:?}");
         assert_eq!(admin.item(&at("Documents/held")).await.unwrap_err().kind(), ErrorKind::NotFound);
         // What each request of a person brings along: the farm has changed.
         admin.stores().await.unwrap();

@@ -31,7 +31,7 @@ async fn hide(admin: &Session, place: &str) {
 }
 
 fn told(error: &Error) -> (ErrorKind, &'static str, String) {
-    (error.kind(), error.code(), error.message().to_owned())
+    (error.kind(), error.code().as_str(), error.message().to_owned())
 }
 
 fn name(text: &str) -> Name {

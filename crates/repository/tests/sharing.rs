@@ -98,7 +98,7 @@ async fn a_link_that_lives_long_and_a_site_for_others_need_a_fresh_proof() {
         for proof in [Proof::Token, Proof::Session(long_ago)] {
             let session = farm.repository.as_caller(Principal { proof, ..admin.principal().clone() });
             let share = async |days: u32| {
-                session.share(&at("Documents/a.txt"), link(days)).await.map(drop).map_err(|error| error.code())
+                session.share(&at("Documents/a.txt"), link(days)).await.map(drop).map_err(|error| error.code().as_str())
             };
             assert_eq!(share(UNPROVED_DAYS).await, Ok(()));
             assert_eq!(share(UNPROVED_DAYS + 1).await, Err("fresh_sign_in_needed"));

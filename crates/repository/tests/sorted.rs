@@ -249,7 +249,7 @@ async fn a_walk_past_what_is_hidden_keeps_nobody_waiting() {
     };
     let (many, one) = tokio::join!(many, walk(&other));
     assert_eq!(one, Ok(1));
-    let refused = many.iter().filter(|walked| **walked == Err("too_many_requests")).count();
+    let refused = many.iter().filter(|walked| **walked == Err(model::Code::TooManyRequests)).count();
     assert!((10..30).contains(&refused), "{many:?}");
     assert!(many.contains(&Ok(1)), "{many:?}");
 }

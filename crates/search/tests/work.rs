@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Cursor, Write};
 
+use model::Code;
 use search::extract::{Format, extract};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -107,7 +108,7 @@ fn many_slides_are_unpacked_up_to_what_one_document_may_cost() {
     let document = package(&parts);
     assert!(document.len() < 4 << 20, "{}", document.len());
     let found = extract(Format::Pptx, &document).map(|found| found.more);
-    assert!(matches!(found, Ok(true)) || found.is_err_and(|error| error.code() == "too_large"));
+    assert!(matches!(found, Ok(true)) || found.is_err_and(|error| error.code() == Code::TooLarge));
     let (all, most) = work(Format::Pptx, &document);
     assert!(all < 64 * MB && most < 8 * MB, "{} MB, at one time {} MB", all / MB, most / MB);
 }

@@ -2,6 +2,7 @@
 //!
 //! `docs/formats/object-store.md` describes the layout; golden files in the tests hold it still.
 
+use model::Code;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -123,7 +124,7 @@ fn key_of<'a>(sealing: &Sealing, keys: &'a [StoreKey]) -> Result<&'a StoreKey> {
     keys.iter().find(|key| key.id() == sealing.key).ok_or_else(|| {
         let id = super::keys::hex(&sealing.key);
         let text = format!("a BLOB is encrypted with the key {id}, which its store was not given: add that key");
-        Error::unavailable(text).with_code("store_key_missing")
+        Error::unavailable(text).with_code(Code::StoreKeyMissing)
     })
 }
 
@@ -149,7 +150,7 @@ impl Envelope {
         let flags = u32_at(bytes, 16);
         if flags & !(FRAMED | ENCRYPTED | ELSEWHERE) != 0 {
             let text = format!("BLOB {digest} is stored in a newer format than this program reads: use a newer one");
-            return Err(Error::unavailable(text).with_code("newer_blob_store"));
+            return Err(Error::unavailable(text).with_code(Code::NewerBlobStore));
         }
         if found != *digest || content != size || content >= 1 << 48 {
             return Err(wrong("it is that of another BLOB"));

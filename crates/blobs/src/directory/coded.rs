@@ -9,13 +9,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Code, Digest, Error, ErrorKind, Result};
+
+use crate::BlobHasher;
+use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEAD, StoreKey, chunk_for, encode};
 
 use super::files::{read_up_to, unread};
 use super::options::DirectoryOptions;
 use super::record::u64_at;
-use crate::BlobHasher;
-use crate::coding::{CHUNK, Encoded, Encoder, Envelope, HEAD, StoreKey, chunk_for, encode};
 
 /// Longer frames would be decoded again for each piece that a reader takes.
 const LONGEST_CHUNK: u64 = 256 << 10;
@@ -105,9 +106,9 @@ impl Coding {
     fn decode(&self, bytes: &Bytes, digest: &Digest, size: u64) -> Result<(Envelope, Bytes)> {
         let (envelope, rest) =
             Envelope::decode(bytes, digest, size, &self.keys).map_err(|error| match error.code() {
-                "store_key_missing" => {
+                Code::StoreKeyMissing => {
                     let text = format!("the BLOB store {} cannot read BLOB {digest}: {}", self.place, error.message());
-                    Error::unavailable(text).with_code("store_key_missing")
+                    Error::unavailable(text).with_code(Code::StoreKeyMissing)
                 }
                 _ => error,
             })?;

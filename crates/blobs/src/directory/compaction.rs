@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Code, Digest, Error, ErrorKind, Result};
 use rustix::fs::FlockOperation;
+
+use crate::provider::{CompactLimits, CompactReport};
 
 use super::catalog::Catalog;
 use super::files::{failed, read_up_to, sync_directory, try_lock, unread, write_parts};
@@ -18,7 +20,6 @@ use super::large::corrupt;
 use super::record::{BLOCK, HEADER, RecordHeader, chunks_are_intact, footprint, span};
 use super::scan::{self, Found, State};
 use super::segment::Segment;
-use crate::provider::{CompactLimits, CompactReport};
 
 /// Records are copied in batches of about this many bytes.
 const BATCH: u64 = 8 << 20;
@@ -33,7 +34,7 @@ pub fn compact(catalog: &Arc<Catalog>, segment_bytes: u64, limits: CompactLimits
     let open = File::options().create(true).truncate(false).write(true).open(&lock_path);
     let lock = open.map_err(|e| failed("open", &lock_path, e))?;
     if !try_lock(&lock, &lock_path)? {
-        return Err(Error::conflict("the BLOB store is being compacted already").with_code("compaction_running"));
+        return Err(Error::conflict("the BLOB store is being compacted already").with_code(Code::CompactionRunning));
     }
     catalog.refresh()?;
     let chosen = candidates(catalog, segment_bytes, limits)?;

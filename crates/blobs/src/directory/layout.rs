@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::{Digest, Error, Result};
+use model::{Code, Digest, Error, Result};
 use rustix::fs::FlockOperation;
 
-use super::files::{create_directories, failed, lock, sync_directory, write_atomically};
 use crate::mark::{self, Owner, STORE_MARK};
+
+use super::files::{create_directories, failed, lock, sync_directory, write_atomically};
 
 const LOCK: &str = "lock";
 const COMPACTION_LOCK: &str = "compaction.lock";
@@ -52,7 +53,7 @@ impl Layout {
              `strongroom blobs stores make-anew`",
             self.root.display()
         ))
-        .with_code("store_absent"))
+        .with_code(Code::StoreAbsent))
     }
 
     /// Notes that encoded BLOBs may be in the store, before the first one is.
@@ -198,7 +199,7 @@ fn refuse_foreign_content(root: &Path) -> Result<()> {
             "{} is not a BLOB store and not empty ({name}): choose an empty directory, or restore its {STORE_MARK}",
             root.display()
         );
-        return Err(Error::conflict(message).with_code("not_a_blob_store"));
+        return Err(Error::conflict(message).with_code(Code::NotABlobStore));
     }
     let segments = root.join("segments");
     if exists(&segments)? && !names(&segments)?.is_empty() {

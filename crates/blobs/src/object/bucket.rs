@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -193,7 +193,7 @@ impl Bucket {
                 "{} does not list {prefix} in the order of keys: it cannot be used as a BLOB store",
                 self.label
             );
-            return Err(Error::unavailable(text).with_code("store_order"));
+            return Err(Error::unavailable(text).with_code(Code::StoreOrder));
         }
         Ok(Listing { objects, next: found.page_token })
     }

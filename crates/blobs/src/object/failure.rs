@@ -1,5 +1,6 @@
 //! What the service's errors mean. Only a definite "no such object" is absence; it is confirmed by whoever saw it.
 
+use model::Code;
 use model::{Error, ErrorKind};
 use object_store::Error as Cause;
 
@@ -16,29 +17,29 @@ pub fn failed(what: &str, store: &str, cause: Cause) -> Error {
     let full = ["QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "507 Insufficient Storage"];
     let (kind, stable, message) = if code == Some("RequestTimeTooSkewed") {
         let message = format!("cannot {what}: {store} and this machine disagree about the time: set the clock right");
-        (ErrorKind::Unavailable, "store_clock", message)
+        (ErrorKind::Unavailable, Code::StoreClock, message)
     } else if refused {
         let message = format!(
             "cannot {what}: {store} refuses the credential{named}: renew it or its rights; what is stored there is not lost"
         );
-        (ErrorKind::Unavailable, "store_credential_refused", message)
+        (ErrorKind::Unavailable, Code::StoreCredentialRefused, message)
     } else if full.iter().any(|word| text.contains(word)) {
-        (ErrorKind::Exhausted, "store_full", format!("cannot {what}: {store} is full{named}: free space there"))
+        (ErrorKind::Exhausted, Code::StoreFull, format!("cannot {what}: {store} is full{named}: free space there"))
     } else if matches!(code, Some("NoSuchBucket" | "ContainerNotFound")) {
         let message =
             format!("cannot {what}: the bucket of {store} does not exist{named}: create it, or correct its name");
-        (ErrorKind::Unavailable, "store_bucket_missing", message)
+        (ErrorKind::Unavailable, Code::StoreBucketMissing, message)
     } else if text.contains("invalid peer certificate") {
         let message = format!(
             "cannot {what}: the certificate of {store} is not trusted: add its certificate authority to the store's settings"
         );
-        (ErrorKind::Unavailable, "store_certificate", message)
+        (ErrorKind::Unavailable, Code::StoreCertificate, message)
     } else if text.contains("incorrectly configured region") {
         let message = format!("cannot {what}: {store} is in another region or at another address than it is set to");
-        (ErrorKind::Unavailable, "store_region", message)
+        (ErrorKind::Unavailable, Code::StoreRegion, message)
     } else {
         let message = format!("cannot {what}: {store} does not answer as it should{named}; try again later");
-        (ErrorKind::Unavailable, "unavailable", message)
+        (ErrorKind::Unavailable, Code::Unavailable, message)
     };
     Error::new(kind, message).with_code(stable).with_source(cause)
 }

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::{Error, ErrorKind, Result};
+use model::{Code, Error, ErrorKind, Result};
 use tokio::time::timeout;
+
+use crate::asked::Asked;
+use crate::mark::{self, Owner};
 
 use super::bucket::Bucket;
 use super::names::Names;
-use crate::asked::Asked;
-use crate::mark::{self, Owner};
 
 /// The marker has some hundred bytes.
 const MARKER_LIMIT: u64 = 64 << 10;
@@ -62,7 +63,7 @@ impl Gate {
                     false => format!("{label} holds {}, which is no BLOB store's: choose another prefix", first.key),
                 };
                 let kind = if blobs { ErrorKind::Corrupt } else { ErrorKind::Conflict };
-                return Err(Error::new(kind, text).with_code("not_a_blob_store"));
+                return Err(Error::new(kind, text).with_code(Code::NotABlobStore));
             }
             if !self.create {
                 return Err(absent(bucket));
@@ -112,5 +113,5 @@ fn absent(bucket: &Bucket) -> Error {
          the store anew",
         bucket.label()
     );
-    Error::unavailable(text).with_code("store_absent")
+    Error::unavailable(text).with_code(Code::StoreAbsent)
 }

@@ -5,15 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Result};
+use model::{Code, Digest, Error, ErrorKind, Result};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::opening::Opened;
-use super::store::Store;
 use crate::blocking::blocking;
 use crate::coding::{CHUNK, Envelope};
 use crate::provider::{Pending, Source};
+
+use super::opening::Opened;
+use super::store::Store;
 
 /// The pieces of a steady reader grow to this many bytes.
 const PIECE: u64 = 4 << 20;
@@ -149,7 +150,7 @@ impl LargeSource {
 async fn fetch(store: &Arc<Store>, envelope: &Arc<Envelope>, range: &Range<u64>) -> Result<Bytes> {
     let missing = || {
         let text = format!("the bytes of BLOB {} are missing in {}: restore it", envelope.digest, store.bucket.label());
-        Error::corrupt(text).with_code("blob_bytes_missing")
+        Error::corrupt(text).with_code(Code::BlobBytesMissing)
     };
     let frames = envelope.frames_around(range);
     let id = envelope.data.ok_or_else(missing)?;

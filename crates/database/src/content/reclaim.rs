@@ -4,10 +4,11 @@
 //! bytes may be gone at any moment. A transaction that adds one is in the place [`REFERENCES`] when it looks for such a row, and
 //! stays there to its end; so whoever has marked a copy and then waited until that place was empty once knows all references to it.
 
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, Id, Result, Timestamp};
+
+use crate::{Reader, Row, Transaction, params, statements};
 
 use super::blob::{self, BlobRow};
-use crate::{Reader, Row, Transaction, params, statements};
 
 statements! {
     QUARANTINE = "INSERT INTO reclaim (store_id, digest, size, reason, state, since) VALUES ($1, $2, $3, $4, 'quarantined', $5)
@@ -46,9 +47,6 @@ statements! {
     TOTALS = "SELECT store_id, reason, COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(since) FROM reclaim
         GROUP BY store_id, reason ORDER BY store_id, reason";
 }
-
-/// The code of the error for a reference to a copy that is being deleted.
-pub const BEING_DELETED: &str = "blob_being_deleted";
 
 /// Where every transaction is that adds a reference. Site collections, the other places, have positive numbers.
 const REFERENCES: Id = Id::new(-1);
@@ -174,13 +172,13 @@ pub fn refer(transaction: &mut Transaction<'_>, row: &BlobRow, now: Timestamp) -
 fn deleted_lately(transaction: &mut Transaction<'_>, store: Id, digest: &Digest) -> Result<Standing> {
     if transaction.find(IS_REMOVED, &params![store], |_| Ok(()))?.is_some() {
         return Err(Error::unavailable("the BLOB store of these bytes was removed meanwhile: try again")
-            .with_code("store_removed"));
+            .with_code(Code::StoreRemoved));
     }
     match transaction.find(IS_DELETING, &params![store, *digest], |_| Ok(()))? {
         None => Ok(Standing::DeletedLately),
         Some(()) => {
             Err(Error::unavailable("an unused copy of the same bytes is being deleted at this moment: try again")
-                .with_code(BEING_DELETED))
+                .with_code(Code::BlobBeingDeleted))
         }
     }
 }

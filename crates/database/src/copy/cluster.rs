@@ -1,11 +1,12 @@
 //! What a copy of a whole PostgreSQL server needs, asked before it begins.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::process::Command;
+
+use crate::{Database, Reader, dialect};
 
 use super::Held;
 use super::programs::find;
-use crate::{Database, Reader, dialect};
 
 /// A server has these by itself.
 const OWN_TABLE_SPACES: i64 = 2;
@@ -78,7 +79,7 @@ impl Server {
         let refuse = |why: String| {
             let rest = "use --postgres dump, which needs none of this";
             Err(Error::invalid(format!("the database server cannot be copied as a whole: {why}; or {rest}"))
-                .with_code("no_base_backup"))
+                .with_code(Code::NoBaseBackup))
         };
         let version = self.version / 10_000;
         if program.is_some_and(|program| program < version) {

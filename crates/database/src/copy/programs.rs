@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
 use bytes::{Bytes, BytesMut};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::Host;
 
-use super::Held;
 use crate::Location;
 use crate::engine::postgres::parse_config;
+
+use super::Held;
 
 /// Where Debian keeps one directory for each version.
 pub(super) const VERSIONS: &str = "/usr/lib/postgresql";
@@ -171,7 +172,7 @@ pub(super) fn find(name: &str) -> Result<PathBuf> {
         Error::unavailable(format!(
             "the program {name} is missing: install the package postgresql-client, of at least the server's version"
         ))
-        .with_code("program_missing")
+        .with_code(Code::ProgramMissing)
     })
 }
 

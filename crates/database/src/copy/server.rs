@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use super::programs::{VERSIONS, not_started};
 
@@ -118,7 +118,7 @@ fn program(version: &str) -> Result<PathBuf> {
             "the copy is of PostgreSQL {version}, and the server program of that version is not on this machine: install the package \
              postgresql-{version}, or verify on a machine that has it"
         ))
-        .with_code("program_missing")
+        .with_code(Code::ProgramMissing)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use crate::Location;
 use crate::engine::postgres::{connect, parse_config};
@@ -36,7 +36,7 @@ pub async fn require_unused(location: &Location) -> Result<()> {
                 "{location} is in use by {others} other connections, most likely those of a server that works with it: stop that server, or \
                  name a new, empty database"
             );
-            return Err(Error::conflict(text).with_code("database_in_use"));
+            return Err(Error::conflict(text).with_code(Code::DatabaseInUse));
         }
         tokio::time::sleep(LOOK).await;
     }

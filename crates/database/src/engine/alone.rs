@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio_postgres::Client;
 
 use super::at::At;
@@ -97,6 +97,6 @@ impl Alone {
 
 fn lost(server: &str) -> Error {
     Error::unavailable("the connection to a database server was lost; the work goes on when it is there again")
-        .with_code("right_lost")
+        .with_code(Code::RightLost)
         .with_source(At::silent(server))
 }

@@ -5,18 +5,18 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
+
+use crate::dialect;
+use crate::migrate::{Plan, Schema};
 
 use super::alone::Alone;
-use super::errors::{DAMAGED, DISK_ERROR, UNREADABLE};
 use super::job::{self, Kind, ReadClosure, Returned, WriteClosure};
 use super::location::{Engine, Location};
 use super::options::Options;
 use super::session::{Reader, Transaction};
 use super::state::{Damage, Looked, Mark, Position};
 use super::{postgres, sqlite};
-use crate::dialect;
-use crate::migrate::{Plan, Schema};
 
 /// How long a failure of the disk is told: the next question may be answered from memory, and proves nothing.
 const DISK_REMEMBERED: Duration = Duration::from_secs(60);
@@ -97,10 +97,10 @@ impl Database {
     /// Keeps in mind that the engine found damage, that the disk did not give a page, or that it failed otherwise.
     fn noted<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
-            && matches!(error.code(), DAMAGED | UNREADABLE)
+            && matches!(error.code(), Code::DatabaseCorrupt | Code::DatabaseUnreadable)
         {
             self.1.damage.get_or_init(|| {
-                let (report, of_disk) = (error.report(), error.code() == UNREADABLE);
+                let (report, of_disk) = (error.report(), error.code() == Code::DatabaseUnreadable);
                 match of_disk {
                     true => tracing::error!(error = report, "the disk does not give all of a database"),
                     false => tracing::error!(error = report, "a database is damaged"),
@@ -128,8 +128,8 @@ impl Database {
 
     /// With SQLite an outcome is unknown when the disk failed to make it durable.
     fn is_of_the_disk(&self, error: &Error) -> bool {
-        matches!(error.code(), DISK_ERROR | UNREADABLE)
-            || (error.code() == "outcome_unknown" && self.engine() == Engine::Sqlite)
+        matches!(error.code(), Code::DiskError | Code::DatabaseUnreadable)
+            || (error.code() == Code::OutcomeUnknown && self.engine() == Engine::Sqlite)
     }
 
     /// Looks the database through as far as its engine does that by itself, at most for so long, and notes what is
@@ -249,7 +249,7 @@ impl Database {
     ///
     /// # Errors
     /// Invalid for the other engine, whose databases are dumped by [`crate::Dump`]; Unavailable with code
-    /// [`crate::COPY_FAILED`] when it is the copy that its disk does not take or give back.
+    /// [`Code::CopyFailed`] when it is the copy that its disk does not take or give back.
     pub async fn snapshot_to(&self, to: &std::path::Path) -> Result<()> {
         match &*self.0 {
             Backend::Sqlite(sqlite) => sqlite.snapshot_to(to).await,
@@ -269,7 +269,7 @@ impl Database {
     /// Compares all pages of a SQLite file that nobody has open with their checksums; one that has none passes. Blocks.
     ///
     /// # Errors
-    /// Corrupt with code [`crate::WRONG_CHECKSUM`] when a page is not what its checksum says; Unavailable when the file
+    /// Corrupt with code [`Code::PageChecksum`] when a page is not what its checksum says; Unavailable when the file
     /// cannot be read.
     pub fn require_intact_pages(path: &std::path::Path) -> Result<()> {
         sqlite::require_intact_pages(path)

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -94,7 +94,7 @@ pub(crate) fn caught(run: impl FnOnce() -> Result<Returned>) -> Result<Returned>
         let text = panic_text(panic.as_ref());
         tracing::error!(panic = text, "a transaction panicked and was rolled back");
         Err(Error::unavailable("the operation failed inside the server and nothing was changed; see the server's log")
-            .with_code("internal_error")
+            .with_code(Code::InternalError)
             .with_source(text.to_owned()))
     })
 }

@@ -22,7 +22,6 @@ pub(crate) use sqlite::open_file;
 
 pub use alone::Alone;
 pub use database::Database;
-pub use errors::{BUSY, COPY_FAILED, OVERLOADED, WRONG_CHECKSUM};
 pub use location::{Engine, Location};
 pub use options::Options;
 pub use row::Row;

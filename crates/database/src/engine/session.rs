@@ -3,6 +3,7 @@
 //! One rule makes the two engines behave alike: after a statement failed, the transaction is doomed. Every later
 //! statement fails, and the transaction is rolled back even when the closure returns `Ok`.
 
+use model::Code;
 use std::ops::{Deref, DerefMut};
 
 use model::{Error, ErrorKind, Id, Result};
@@ -25,7 +26,7 @@ pub struct Reader<'c> {
 /// The failure of a statement, kept to be told again.
 struct Doom {
     kind: ErrorKind,
-    code: &'static str,
+    code: Code,
     message: String,
 }
 

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 
+use crate::dialect;
+
 use super::database::{Backend, Database};
 use super::location::Engine;
 use super::session::Reader;
-use crate::dialect;
 
 /// How long a pause looks for others who write before it decides that there are none.
 const LOOK: Duration = Duration::from_millis(25);

@@ -3,6 +3,7 @@
 //! What is converted was uploaded by anybody. The program runs in a child of the sandbox, in a directory and with a profile that exist for one
 //! document, with macros off and references to elsewhere blocked.
 
+use model::Code;
 mod program;
 mod work;
 
@@ -85,7 +86,7 @@ impl Converter {
             return made.ok_or_else(unreadable);
         }
         if document.size() > MOST_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB are converted").with_code("not_readable"));
+            return Err(Error::invalid("only documents of up to 32 MB are converted").with_code(Code::NotReadable));
         }
         let sandbox = session.repository().sandbox()?;
         let turn = sandbox.turn_to_run(session.principal().id).await?;
@@ -147,5 +148,5 @@ pub fn extension(name: &str) -> String {
 }
 
 fn unreadable() -> Error {
-    Error::invalid("the document cannot be shown as pages").with_code("not_readable")
+    Error::invalid("the document cannot be shown as pages").with_code(Code::NotReadable)
 }

@@ -7,15 +7,16 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Caller, Client, Credential, Session};
 
-use super::{cookies, csrf};
 use crate::protocol::credentials::{self, Credentials};
 use crate::server::client::Arrival;
 use crate::server::error::Problem;
 use crate::server::request;
 use crate::server::state::AppState;
+
+use super::{cookies, csrf};
 
 /// The name of the session cookie. The prefix binds it to this host and to TLS.
 pub fn session_cookie(secure: bool) -> &'static str {
@@ -30,7 +31,7 @@ const MOST_TOKENS: usize = 100;
 fn lock_tokens(headers: &HeaderMap) -> Result<Vec<String>> {
     let bad = || {
         Error::invalid(format!("Lock-Token holds at most {MOST_TOKENS} tokens of locks, separated by commas"))
-            .with_code("invalid_lock_token")
+            .with_code(Code::InvalidLockToken)
     };
     let mut tokens = Vec::new();
     for field in headers.get_all(LOCK_TOKEN) {
@@ -95,7 +96,7 @@ pub async fn from_request(state: &AppState, parts: &Parts) -> Result<Option<Call
         }
     };
     let caller = caller.ok_or_else(|| {
-        Error::forbidden("the login, password or token is wrong, or no longer valid").with_code("bad_credentials")
+        Error::forbidden("the login, password or token is wrong, or no longer valid").with_code(Code::BadCredentials)
     })?;
     request::note_principal(&caller.principal.login)?;
     Ok(Some(caller))
@@ -130,7 +131,7 @@ fn require_private_line(state: &AppState, parts: &Parts) -> Result<()> {
     } else {
         "Basic credentials are taken over TLS only; use https, or a bearer token"
     };
-    Err(Error::forbidden(text).with_code("basic_needs_tls"))
+    Err(Error::forbidden(text).with_code(Code::BasicNeedsTls))
 }
 
 /// Refuses a change by a token that is for reading alone. What else its scopes take away, the repository decides; this also
@@ -145,7 +146,7 @@ fn require_scope(caller: &Caller, method: &Method) -> Result<()> {
     if caller.principal.everywhere {
         text.push_str("; what administers the farm needs the scope farm");
     }
-    Err(Error::forbidden(text).with_code("token_scope"))
+    Err(Error::forbidden(text).with_code(Code::TokenScope))
 }
 
 /// The caller of a program's protocol. Handlers that take it answer 401 to anybody who is not signed in.
@@ -162,7 +163,7 @@ impl FromRequestParts<AppState> for Authenticated {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let caller = from_request(state, parts).await?.ok_or_else(|| {
             Error::forbidden("sign in first: send a bearer token, Basic credentials or a session cookie")
-                .with_code("unauthenticated")
+                .with_code(Code::Unauthenticated)
         })?;
         require_scope(&caller, &parts.method)?;
         let mut session = state.repository().as_caller(caller.principal);

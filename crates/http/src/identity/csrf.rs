@@ -5,7 +5,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use crate::server::client::Arrival;
 
@@ -44,7 +44,7 @@ fn is_ours(headers: &HeaderMap, set: Option<&str>) -> bool {
 
 fn foreign() -> Error {
     Error::forbidden("this change was asked for by another site; open the page here and try again")
-        .with_code("foreign_origin")
+        .with_code(Code::ForeignOrigin)
 }
 
 /// A form token for the holder of `key`. Each call gives another text, so that a compressed page does not give the
@@ -63,7 +63,7 @@ pub fn token(key: &[u8; 32]) -> String {
 pub fn check(key: &[u8; 32], token: &str) -> Result<()> {
     let wrong = || {
         Error::forbidden("the form is too old; go back, load the page again and repeat what you did")
-            .with_code("form_expired")
+            .with_code(Code::FormExpired)
     };
     let bytes: [u8; 64] =
         URL_SAFE_NO_PAD.decode(token).ok().and_then(|bytes| bytes.try_into().ok()).ok_or_else(wrong)?;

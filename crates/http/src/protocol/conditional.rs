@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 
 /// What a request's conditions say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn format_date(time: Timestamp) -> String {
 }
 
 fn failed(message: &'static str) -> Error {
-    Error::conflict(message).with_code("precondition_failed")
+    Error::conflict(message).with_code(Code::PreconditionFailed)
 }
 
 fn date(headers: &HeaderMap, name: HeaderName) -> Option<i64> {

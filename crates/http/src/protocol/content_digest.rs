@@ -4,7 +4,7 @@
 use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use ring::digest::{Algorithm, Context, SHA256, SHA512};
 
 const FIELDS: [&str; 2] = ["content-digest", "repr-digest"];
@@ -54,7 +54,7 @@ impl Expected {
         Err(Error::invalid(
             "the body does not have the digest that was sent with it: nothing was stored, send it again",
         )
-        .with_code("digest_mismatch"))
+        .with_code(Code::DigestMismatch))
     }
 }
 
@@ -66,7 +66,7 @@ fn read(algorithm: &Algorithm, value: &str) -> Option<Vec<u8>> {
 
 fn unreadable(name: &str) -> Error {
     Error::invalid(format!("{name} cannot be read: write sha-256=:...: with the digest in Base64 between the colons"))
-        .with_code("invalid_digest")
+        .with_code(Code::InvalidDigest)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
             expected.see(b"lo\n");
             expected.hold()
         });
-        checked.map_or_else(|error| error.code(), |()| "fits")
+        checked.map_or_else(|error| error.code().as_str(), |()| "fits")
     }
 
     #[test]

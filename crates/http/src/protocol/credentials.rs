@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// What a client presents to prove who it is.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const MAX_FIELD: usize = 4096;
 pub fn parse(field: &[u8]) -> Result<Credentials> {
     let bad = || {
         Error::forbidden("the Authorization field is not understood; send Basic or Bearer credentials")
-            .with_code("bad_credentials")
+            .with_code(Code::BadCredentials)
     };
     let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= MAX_FIELD).ok_or_else(bad)?;
     let (scheme, value) = text.trim().split_once(' ').ok_or_else(bad)?;

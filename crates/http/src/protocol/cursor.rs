@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// Written first, so that a later form can be told apart.
 const VERSION: &str = "1";
@@ -33,7 +33,7 @@ pub fn decode<const N: usize>(cursor: &str) -> Result<[String; N]> {
     };
     read().ok_or_else(|| {
         Error::invalid("the cursor is not one that this server gave; start again at the first page")
-            .with_code("invalid_cursor")
+            .with_code(Code::InvalidCursor)
     })
 }
 

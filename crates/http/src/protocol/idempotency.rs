@@ -1,7 +1,7 @@
 //! The `Idempotency-Key` field: a client's own name for one change, so that repeating it cannot do it twice.
 
 use axum::http::HeaderMap;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// Name of the field.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -12,11 +12,11 @@ pub fn key(headers: &HeaderMap) -> Result<Option<String>> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(first) = values.next() else { return Ok(None) };
     let bad = || Error::invalid("Idempotency-Key must be given once, as 1 to 128 printable ASCII characters");
-    let text = first.to_str().map_err(|_| bad().with_code("invalid_idempotency_key"))?.trim();
+    let text = first.to_str().map_err(|_| bad().with_code(Code::InvalidIdempotencyKey))?.trim();
     let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
     let fits = (1..=128).contains(&text.len()) && text.bytes().all(|b| (0x20..0x7f).contains(&b));
     if !fits || values.next().is_some() {
-        return Err(bad().with_code("invalid_idempotency_key"));
+        return Err(bad().with_code(Code::InvalidIdempotencyKey));
     }
     Ok(Some(text.to_owned()))
 }

@@ -1,6 +1,6 @@
 //! Percent-encoded paths: decoded exactly once, encoded exactly once.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 /// What cannot stand as itself in a path segment, or is safer encoded.
@@ -33,7 +33,8 @@ pub fn decode(path: &str) -> Result<Vec<String>> {
 }
 
 fn decode_one(segment: &str) -> Result<String> {
-    let bad = |why: &str| Err(Error::invalid(format!("the address cannot be read: {why}")).with_code("invalid_path"));
+    let bad =
+        |why: &str| Err(Error::invalid(format!("the address cannot be read: {why}")).with_code(Code::InvalidPath));
     let mut rest = segment;
     while let Some((_, tail)) = rest.split_once('%') {
         if !tail.as_bytes().get(..2).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -18,7 +18,7 @@ pub fn format(time: Timestamp) -> String {
 pub fn parse(text: &str) -> Result<Timestamp> {
     let bad = || {
         Error::invalid(format!("\"{}\" is not a time like 2026-03-01T12:00:00Z", text.escape_debug()))
-            .with_code("invalid_time")
+            .with_code(Code::InvalidTime)
     };
     let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| bad())?;
     i64::try_from(time.unix_timestamp_nanos().div_euclid(1_000)).map(Timestamp::from_micros).map_err(|_| bad())

@@ -4,7 +4,7 @@
 use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// The one version that is spoken.
 pub const VERSION: &str = "1.0.0";
@@ -22,14 +22,14 @@ pub fn check_version(headers: &HeaderMap) -> Result<()> {
     if headers.get("tus-resumable").is_some_and(|value| value == VERSION) {
         return Ok(());
     }
-    Err(Error::invalid("this server speaks tus 1.0.0; send Tus-Resumable: 1.0.0").with_code("unsupported_version"))
+    Err(Error::invalid("this server speaks tus 1.0.0; send Tus-Resumable: 1.0.0").with_code(Code::UnsupportedVersion))
 }
 
 /// The total size in bytes that a creation announces.
 pub fn upload_length(headers: &HeaderMap) -> Result<u64> {
     if headers.contains_key("upload-defer-length") {
         return Err(Error::invalid("the length of an upload must be known when it is created; send Upload-Length")
-            .with_code("length_required"));
+            .with_code(Code::LengthRequired));
     }
     number(headers, "upload-length")
 }
@@ -81,7 +81,7 @@ pub fn checksum(headers: &HeaderMap) -> Result<Option<[u8; 20]>> {
     match digest {
         Some(digest) => Ok(Some(digest)),
         None => Err(Error::invalid("Upload-Checksum must be \"sha1\" and the digest in Base64")
-            .with_code("unsupported_checksum")),
+            .with_code(Code::UnsupportedChecksum)),
     }
 }
 

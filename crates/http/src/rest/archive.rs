@@ -1,17 +1,18 @@
 //! Many items as one archive.
 
 use axum::response::Response;
-use model::{Error, Id, MAX_PAGE};
+use model::{Code, Error, Id, MAX_PAGE};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::Query;
 use crate::identity::Authenticated;
 use crate::server::error::Answer;
 use crate::server::state::AppState;
 use crate::transfer::bundle;
+
+use super::extract::Query;
 
 /// What goes into an archive.
 #[derive(Deserialize, IntoParams)]
@@ -44,7 +45,7 @@ async fn archive(caller: Authenticated, Query(query): Query<ArchiveQuery>) -> An
     let ids: Vec<Id> =
         query.ids.split(',').filter(|id| !id.is_empty()).map(str::parse).collect::<model::Result<_>>()?;
     if ids.is_empty() || ids.len() > MAX_PAGE {
-        return Err(Error::invalid("ids names 1 to 1,000 items").with_code("invalid_query").into());
+        return Err(Error::invalid("ids names 1 to 1,000 items").with_code(Code::InvalidQuery).into());
     }
     Ok(bundle::send(&caller.session, &ids).await?)
 }

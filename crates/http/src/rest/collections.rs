@@ -2,12 +2,16 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::{Accent, Error, Result, SitePath};
+use model::{Accent, Code, Error, Result, SitePath};
 use repository::{AUDIT_ACTIONS, AuditFilter, Bin, SiteChange};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::Authenticated;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 use super::extract::{Create, Ids, Json, Query};
 use super::wire::Once;
@@ -16,9 +20,6 @@ use super::wire::collection::{NewSiteCollection, SiteCollectionChange, SiteColle
 use super::wire::event::EventJson;
 use super::wire::item::{self, ItemJson, Names};
 use super::wire::list::{List, PageQuery, cursor_of};
-use crate::identity::Authenticated;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -198,7 +199,7 @@ impl AuditLogQuery {
     fn filter(&self) -> Result<AuditFilter> {
         if let Some(action) = self.action.as_deref().filter(|action| !AUDIT_ACTIONS.contains(action)) {
             let text = format!("the log of a site has no action \"{}\"", action.escape_debug());
-            return Err(Error::invalid(text).with_code("invalid_query"));
+            return Err(Error::invalid(text).with_code(Code::InvalidQuery));
         }
         let actor = self.actor.as_ref().map(|text| text.parse()).transpose()?;
         Ok(AuditFilter { actor, action: self.action.clone() })

@@ -3,23 +3,24 @@
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, NodeKind, NodePath, Result};
+use model::{Code, Error, NodeKind, NodePath, Result};
 use repository::{Destination, Saved, Target, UploadOptions};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract;
-use super::wire::Once;
-use super::wire::content::{Recycled, Stored};
-use super::wire::upload::on_conflict;
 use crate::identity::Authenticated;
 use crate::protocol::segments;
 use crate::server::error::Answer;
 use crate::server::state::AppState;
 use crate::transfer::query::query;
 use crate::transfer::{conditions, receive, send};
+
+use super::extract;
+use super::wire::Once;
+use super::wire::content::{Recycled, Stored};
+use super::wire::upload::on_conflict;
 
 const PREFIX: &str = "/api/v1/content/";
 
@@ -133,7 +134,7 @@ async fn remove(caller: Authenticated, request: Request) -> Answer<axum::Json<Re
             item.name,
             item.kind.as_str()
         ))
-        .with_code("wrong_kind")
+        .with_code(Code::WrongKind)
         .into());
     }
     let conditions = conditions::of_change(&caller.session, || path.into(), request.headers()).await?;

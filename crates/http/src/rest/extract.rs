@@ -3,16 +3,17 @@
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{Uri, header};
-use model::{Digest, Error, Id, NodePath, Result};
+use model::{Code, Digest, Error, Id, NodePath, Result};
 use repository::Session;
 use serde::de::DeserializeOwned;
 
-use super::wire::Object;
 use crate::protocol::{content_type, idempotency, segments};
 use crate::server::error::Problem;
 use crate::server::intake;
 use crate::server::state::AppState;
 use crate::transfer::query::query;
+
+use super::wire::Object;
 
 /// The fields of a query string; unknown ones are refused by name.
 pub struct Query<T>(pub T);
@@ -75,7 +76,7 @@ async fn json_bytes(request: Request) -> Result<intake::Whole> {
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_none_or(|kind| content_type::essence(kind) != "application/json") {
         return Err(Error::invalid("the body must be JSON: send Content-Type: application/json")
-            .with_code("unsupported_media_type"));
+            .with_code(Code::UnsupportedMediaType));
     }
     intake::whole(request.into_body(), intake::FIELDS).await
 }
@@ -87,7 +88,7 @@ impl<const N: usize> FromRequestParts<AppState> for Words<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> std::result::Result<Self, Problem> {
-        let bad = || Error::invalid("the address cannot be read").with_code("invalid_path");
+        let bad = || Error::invalid("the address cannot be read").with_code(Code::InvalidPath);
         let words = RawPathParams::from_request_parts(parts, state).await.map_err(|_| bad())?;
         let words: Vec<String> = words.iter().map(|(_, value)| value.to_owned()).collect();
         Ok(Self(words.try_into().map_err(|_| bad())?))
@@ -114,7 +115,7 @@ impl<const N: usize> FromRequestParts<AppState> for Ids<N> {
 pub fn id(word: &str) -> Result<Id> {
     word.parse().map_err(|_| {
         let text = "an identifier in the address is not a number: copy it from the field `id` of what you mean";
-        Error::invalid(text).with_code("invalid_id")
+        Error::invalid(text).with_code(Code::InvalidId)
     })
 }
 
@@ -122,7 +123,7 @@ pub fn id(word: &str) -> Result<Id> {
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map(|Object(value)| value).map_err(|error| {
         let why = without_types(&error.to_string());
-        Error::invalid(format!("the body cannot be read: {why}")).with_code("invalid_json")
+        Error::invalid(format!("the body cannot be read: {why}")).with_code(Code::InvalidJson)
     })
 }
 
@@ -144,7 +145,7 @@ pub fn path_behind(uri: &Uri, prefix: &str) -> Result<NodePath> {
     let names = segments::decode(rest)?;
     if names.len() > model::MAX_DEPTH + 4 {
         return Err(
-            Error::invalid(format!("the path is deeper than {} levels", model::MAX_DEPTH)).with_code("path_too_deep")
+            Error::invalid(format!("the path is deeper than {} levels", model::MAX_DEPTH)).with_code(Code::PathTooDeep)
         );
     }
     let names = names.into_iter().map(model::Name::new).collect::<Result<Vec<_>>>()?;

@@ -2,16 +2,17 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::Authenticated;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 use super::extract::{Ids, Query};
 use super::wire::home::{HappeningJson, HomeJson, MostQuery};
 use super::wire::list::List;
-use crate::identity::Authenticated;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
 
 /// Entries of each kind when the query does not say, and at most.
 const USUAL: usize = 24;
@@ -24,7 +25,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 fn limit(query: &MostQuery) -> Result<usize> {
     match query.limit.unwrap_or(USUAL) {
         limit @ 1..=MOST => Ok(limit),
-        _ => Err(Error::invalid(format!("limit is 1 to {MOST}")).with_code("invalid_query")),
+        _ => Err(Error::invalid(format!("limit is 1 to {MOST}")).with_code(Code::InvalidQuery)),
     }
 }
 

@@ -2,9 +2,13 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::Error;
+use model::{Code, Error};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::Authenticated;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 use super::extract::{Create, Ids, Json, Query};
 use super::wire::Once;
@@ -13,9 +17,6 @@ use super::wire::people::{
     GroupChange, GroupForm, GroupJson, MemberJson, PrincipalJson, PrincipalQuery, RoleChange, RoleForm, RoleJson,
     parse_rights,
 };
-use crate::identity::Authenticated;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -257,7 +258,7 @@ async fn delete_role(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusC
 async fn principals(caller: Authenticated, Query(query): Query<PrincipalQuery>) -> Answer<Reply<List<PrincipalJson>>> {
     let limit = query.limit.unwrap_or(20);
     if !(1..=50).contains(&limit) {
-        return Err(Error::invalid("limit is 1 to 50").with_code("invalid_query").into());
+        return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
     }
     let found = caller.session.search_principals(&query.search, limit).await?;
     Ok(Reply(List::whole(found.into_iter().map(Into::into).collect())))

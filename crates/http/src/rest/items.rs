@@ -3,12 +3,18 @@
 use axum::Json as Reply;
 use axum::extract::OriginalUri;
 use axum::http::{HeaderMap, StatusCode};
-use model::{LibrarySettings, Name};
+use model::{Code, LibrarySettings, Name};
 use repository::{Filter, Session, Sort, Target};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::Authenticated;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
+use crate::transfer::query::query;
+use crate::transfer::{conditions, listing_cursor};
 
 use super::extract::{Create, Ids, Json, Query};
 use super::wire::Once;
@@ -16,11 +22,6 @@ use super::wire::content::Recycled;
 use super::wire::item::{self, ItemJson, Naming};
 use super::wire::library::NewLibrary;
 use super::wire::list::{List, limit};
-use crate::identity::Authenticated;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
-use crate::transfer::query::query;
-use crate::transfer::{conditions, listing_cursor};
 
 /// Which item.
 #[derive(Deserialize, IntoParams)]
@@ -249,7 +250,7 @@ struct PathListQuery {
 }
 
 async fn children(session: &Session, target: &Target, query: ListQuery) -> Answer<Reply<List<ItemJson>>> {
-    let bad = |text: &'static str| model::Error::invalid(text).with_code("invalid_query");
+    let bad = |text: &'static str| model::Error::invalid(text).with_code(Code::InvalidQuery);
     let sort = match query.sort.as_deref() {
         None | Some("name") => Sort::Name,
         Some("modified") => Sort::Modified,

@@ -2,19 +2,20 @@
 
 use axum::Json as Reply;
 use axum::http::StatusCode;
-use model::{Digest, Error, Result};
+use model::{Code, Digest, Error, Result};
 use repository::{Job, JobRequest, Session};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::Authenticated;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 use super::extract::{Create, Ids, Query, Words};
 use super::wire::Once;
 use super::wire::item::Names;
 use super::wire::job::{FaultJson, JobErrorJson, JobJson, ReclaimJson, Repaired, WorkJson};
 use super::wire::list::{List, PageQuery, cursor_of, cursor_of_other_list, page};
-use crate::identity::Authenticated;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -199,7 +200,7 @@ async fn faults(caller: Authenticated, Query(query): Query<PageQuery>) -> Answer
 }
 
 fn digest(word: &str) -> Result<Digest> {
-    word.parse().map_err(|error: Error| error.with_code("invalid_digest"))
+    word.parse().map_err(|error: Error| error.with_code(Code::InvalidDigest))
 }
 
 /// Put on record that a BLOB is lost

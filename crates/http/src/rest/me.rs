@@ -4,12 +4,17 @@ use axum::Json as Reply;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use model::{Error, Preferences, Result, Theme};
+use model::{Code, Error, Preferences, Result, Theme};
 use repository::{Credential, FARM_ACTIONS, FarmFilter};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use crate::identity::{self, Authenticated};
+use crate::protocol::time;
+use crate::server::error::Answer;
+use crate::server::state::AppState;
 
 use super::extract::{Json, Query};
 use super::wire::event::FarmEventJson;
@@ -17,10 +22,6 @@ use super::wire::farm::{FarmStatus, FindingJson};
 use super::wire::item::Names;
 use super::wire::list::{List, PageQuery, cursor_of};
 use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
-use crate::identity::{self, Authenticated};
-use crate::protocol::time;
-use crate::server::error::Answer;
-use crate::server::state::AppState;
 
 pub fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
@@ -162,7 +163,7 @@ impl FarmLogQuery {
     fn filter(&self) -> Result<FarmFilter> {
         if let Some(action) = self.action.as_deref().filter(|action| !FARM_ACTIONS.contains(action)) {
             let text = format!("the log of the farm has no action \"{}\"", action.escape_debug());
-            return Err(Error::invalid(text).with_code("invalid_query"));
+            return Err(Error::invalid(text).with_code(Code::InvalidQuery));
         }
         let id = |text: &Option<String>| text.as_ref().map(|text| text.parse()).transpose();
         Ok(FarmFilter {

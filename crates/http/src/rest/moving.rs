@@ -123,7 +123,7 @@ fn outcomes(outcomes: Vec<BulkOutcome>) -> Outcomes {
             let status = error::status(&error);
             error::log(&error, status);
             let detail = Some(error::public_message(&error).to_owned());
-            Outcome { id: id.to_string(), status: status.as_u16(), code: Some(error.code()), detail }
+            Outcome { id: id.to_string(), status: status.as_u16(), code: Some(error.code().as_str()), detail }
         }
     };
     (StatusCode::MULTI_STATUS, Reply(List::whole(outcomes.into_iter().map(outcome).collect())))

@@ -10,16 +10,17 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
+
+use crate::server::state::AppState;
 
 use super::heeded::heeds;
 use super::{
     archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
     openapi, permissions, search, sharing, storage, uploads, users, views,
 };
-use crate::server::state::AppState;
 
 /// All routes of the interface, and its description at `/api/openapi.json`.
 pub fn routes() -> Router<AppState> {
@@ -81,7 +82,7 @@ pub fn require_heeded(request: &Request) -> Result<()> {
             Err(Error::invalid(format!(
                 "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"
             ))
-            .with_code("condition_not_heeded"))
+            .with_code(Code::ConditionNotHeeded))
         }
         _ => Ok(()),
     }

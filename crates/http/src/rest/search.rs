@@ -1,18 +1,19 @@
 //! Finding items by parts of their names.
 
 use axum::Json as Reply;
-use model::Error;
+use model::{Code, Error};
 use repository::MOST_FOUND;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::Query;
-use super::wire::item::{self, ItemJson};
 use crate::identity::Authenticated;
 use crate::server::error::Answer;
 use crate::server::state::AppState;
+
+use super::extract::Query;
+use super::wire::item::{self, ItemJson};
 
 /// What is looked for.
 #[derive(Deserialize, IntoParams)]
@@ -61,7 +62,7 @@ pub fn routes() -> OpenApiRouter<AppState> {
 async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
     let limit = query.limit.unwrap_or(MOST_FOUND);
     if !(1..=MOST_FOUND).contains(&limit) {
-        return Err(Error::invalid("limit is 1 to 50").with_code("invalid_query").into());
+        return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
     }
     let found = caller.session.search(&query.q, limit).await?;
     let items = item::items(&caller.session, found.items).await?;

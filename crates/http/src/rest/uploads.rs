@@ -7,20 +7,21 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Repository, Resumable, Saved, Session};
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::Words;
-use super::wire;
 use crate::identity::Authenticated;
 use crate::protocol::{conditional, content_type, tus};
 use crate::server::error::Problem;
 use crate::server::intake;
 use crate::server::state::AppState;
 use crate::transfer::send;
+
+use super::extract::Words;
+use super::wire;
 
 /// How often uploads whose time is over are forgotten.
 const TIDY: Duration = Duration::from_secs(60 * 60);
@@ -198,7 +199,7 @@ async fn next_part(session: &Session, id: &str, request: Request) -> Result<Resp
     tus::check_version(&parts.headers)?;
     if !has_part(&parts.headers)? {
         return Err(Error::invalid("a part must be sent as application/offset+octet-stream")
-            .with_code("unsupported_media_type"));
+            .with_code(Code::UnsupportedMediaType));
     }
     let offset = tus::upload_offset(&parts.headers)?;
     let offset = take(session, id, offset, &parts.headers, body).await?;
@@ -216,7 +217,7 @@ fn has_part(headers: &HeaderMap) -> Result<bool> {
         None => Ok(false),
         Some(kind) if content_type::essence(kind.to_str().unwrap_or_default()) == tus::PART => Ok(true),
         Some(_) => Err(Error::invalid("a part must be sent as application/offset+octet-stream")
-            .with_code("unsupported_media_type")),
+            .with_code(Code::UnsupportedMediaType)),
     }
 }
 
@@ -251,7 +252,7 @@ async fn store(session: &Session, id: &str, offset: u64, checksum: Option<[u8; 2
     }
     if checksum.is_some_and(|wanted| sum.finish().as_ref() != wanted) {
         return Err(Error::invalid("the part does not have the checksum that was announced: send it again")
-            .with_code("checksum_mismatch"));
+            .with_code(Code::ChecksumMismatch));
     }
     part.commit().await
 }

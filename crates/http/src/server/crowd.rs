@@ -10,10 +10,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
-use model::{Error, Result};
+use model::{Code, Error, Result};
+
+use crate::figures::names::TURNED_AWAY;
 
 use super::options::Limits;
-use crate::figures::names::TURNED_AWAY;
 
 /// Most costly requests of one person at a time: archives, exports, comparisons of versions, searches through WebDAV,
 /// whole trees.
@@ -120,7 +121,7 @@ impl Crowds {
             Error::exhausted(format!(
                 "{COSTLY} archives, exports, comparisons or searches of yours are under way: wait until one has ended"
             ))
-            .with_code("too_many_requests")
+            .with_code(Code::TooManyRequests)
         })
     }
 }
@@ -133,7 +134,7 @@ pub(super) fn turned_away(limit: &'static str) {
 fn too_many(limit: &'static str) -> Error {
     turned_away(limit);
     Error::exhausted("too many requests of yours are under way: wait until some have ended, then try again")
-        .with_code("too_many_requests")
+        .with_code(Code::TooManyRequests)
 }
 
 /// The address that is counted: none of this machine, and for IPv6 that of the network, since one machine has many.

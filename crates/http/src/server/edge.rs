@@ -9,12 +9,13 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use model::Error;
+use model::{Code, Error};
+
+use crate::figures::names::REQUESTS;
 
 use super::error::Problem;
 use super::request::{REQUEST_ID, RequestContext};
 use super::{secure, sending, unread};
-use crate::figures::names::REQUESTS;
 
 /// Most bytes of the header fields of one request.
 pub const MAX_HEAD: usize = 64 * 1024;
@@ -31,7 +32,7 @@ pub async fn guarded(request: Request, answer: impl AsyncFnOnce(Request) -> Resp
         if too_big {
             return Problem::from(
                 Error::invalid("the header fields of the request are larger than 64 KiB")
-                    .with_code("headers_too_large"),
+                    .with_code(Code::HeadersTooLarge),
             )
             .into_response();
         }
@@ -97,7 +98,7 @@ pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     Error::corrupt("the server failed on this request; the log has the details under its request id")
-        .with_code("internal")
+        .with_code(Code::Internal)
         .with_source(format!("panic: {what}"))
 }
 
@@ -112,7 +113,7 @@ pub async fn no_such_route() -> Response<Body> {
 
 /// The answer to a method that a route does not have.
 pub async fn no_such_method() -> Response<Body> {
-    Problem::from(Error::invalid("this address does not take that method").with_code("method_not_allowed"))
+    Problem::from(Error::invalid("this address does not take that method").with_code(Code::MethodNotAllowed))
         .into_response()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, ErrorKind};
+use model::{Code, Error, ErrorKind};
 
 use super::request;
 
@@ -58,49 +58,280 @@ pub fn problem(error: &Error, detail: &str) -> String {
         "title": status.canonical_reason().unwrap_or("Checksum Mismatch"),
         "status": status.as_u16(),
         "detail": detail,
-        "code": error.code(),
+        "code": error.code().as_str(),
         "instance": request::current_id(),
     });
     body.to_string()
 }
 
-/// The status of an error: by its kind, refined by its code.
+/// The status of an error: by its code, otherwise by its kind.
 pub fn status(error: &Error) -> StatusCode {
-    match (error.kind(), error.code()) {
-        (_, "precondition_failed") => StatusCode::PRECONDITION_FAILED,
-        (_, "unauthenticated" | "bad_credentials" | "sign_in_failed") => StatusCode::UNAUTHORIZED,
+    by_code(error).unwrap_or(match error.kind() {
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Conflict => StatusCode::CONFLICT,
+        ErrorKind::Locked => StatusCode::LOCKED,
+        ErrorKind::Invalid => StatusCode::BAD_REQUEST,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::Exhausted => StatusCode::INSUFFICIENT_STORAGE,
+        ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Corrupt => StatusCode::INTERNAL_SERVER_ERROR,
+    })
+}
+
+/// The status that a code has whatever its kind is; none where the kind says enough.
+#[expect(clippy::too_many_lines, reason = "a list of all codes, so that none is forgotten")]
+fn by_code(error: &Error) -> Option<StatusCode> {
+    let if_kind = |kind: ErrorKind, status: StatusCode| (error.kind() == kind).then_some(status);
+    match error.code() {
+        Code::PreconditionFailed => Some(StatusCode::PRECONDITION_FAILED),
+        Code::Unauthenticated | Code::BadCredentials | Code::SignInFailed => Some(StatusCode::UNAUTHORIZED),
+        Code::MetricsToken => Some(StatusCode::UNAUTHORIZED),
         // Not "gone": it comes back with the next repair, and what synchronizes must not take its own copy for needless.
-        (ErrorKind::Corrupt, "content_missing" | "content_damaged") => StatusCode::SERVICE_UNAVAILABLE,
-        (_, "too_large" | "document_too_large") => StatusCode::PAYLOAD_TOO_LARGE,
-        (_, "too_many_attempts" | "sign_in_busy" | "too_many_requests") => StatusCode::TOO_MANY_REQUESTS,
-        (ErrorKind::Invalid, "unsupported_media_type") => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        (ErrorKind::Invalid, "not_readable") => StatusCode::UNPROCESSABLE_ENTITY,
-        (ErrorKind::Invalid, "unsupported_version") => StatusCode::PRECONDITION_FAILED,
-        (ErrorKind::Invalid, "range_not_satisfiable") => StatusCode::RANGE_NOT_SATISFIABLE,
-        (ErrorKind::Invalid, "headers_too_large") => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        (ErrorKind::Forbidden, "metrics_token") => StatusCode::UNAUTHORIZED,
-        (ErrorKind::Invalid, "method_not_allowed") => StatusCode::METHOD_NOT_ALLOWED,
+        Code::ContentMissing | Code::ContentDamaged => Some(StatusCode::SERVICE_UNAVAILABLE),
+        Code::TooLarge => Some(StatusCode::PAYLOAD_TOO_LARGE),
+        Code::TooManyAttempts | Code::SignInBusy | Code::TooManyRequests => Some(StatusCode::TOO_MANY_REQUESTS),
+        Code::UnsupportedMediaType => Some(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        Code::NotReadable => Some(StatusCode::UNPROCESSABLE_ENTITY),
+        Code::UnsupportedVersion => Some(StatusCode::PRECONDITION_FAILED),
+        Code::RangeNotSatisfiable => Some(StatusCode::RANGE_NOT_SATISFIABLE),
+        Code::HeadersTooLarge => Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        Code::MethodNotAllowed => Some(StatusCode::METHOD_NOT_ALLOWED),
         // Defined by tus 1.0, extension "checksum".
-        (ErrorKind::Invalid, "checksum_mismatch") => StatusCode::from_u16(460).unwrap_or(StatusCode::BAD_REQUEST),
-        (ErrorKind::Invalid, "length_required") => StatusCode::LENGTH_REQUIRED,
-        (ErrorKind::Invalid, "body_timeout") => StatusCode::REQUEST_TIMEOUT,
-        (ErrorKind::Invalid, "unprocessable") => StatusCode::UNPROCESSABLE_ENTITY,
-        (ErrorKind::Exhausted, "too_many" | "too_many_tokens") => StatusCode::CONFLICT,
-        (ErrorKind::NotFound, _) => StatusCode::NOT_FOUND,
-        (ErrorKind::Conflict, _) => StatusCode::CONFLICT,
-        (ErrorKind::Locked, _) => StatusCode::LOCKED,
-        (ErrorKind::Invalid, _) => StatusCode::BAD_REQUEST,
-        (ErrorKind::Forbidden, _) => StatusCode::FORBIDDEN,
-        (ErrorKind::Exhausted, _) => StatusCode::INSUFFICIENT_STORAGE,
-        (ErrorKind::Unavailable, _) => StatusCode::SERVICE_UNAVAILABLE,
-        (ErrorKind::Corrupt, _) => StatusCode::INTERNAL_SERVER_ERROR,
+        Code::ChecksumMismatch => {
+            if_kind(ErrorKind::Invalid, StatusCode::from_u16(460).unwrap_or(StatusCode::BAD_REQUEST))
+        }
+        Code::LengthRequired => Some(StatusCode::LENGTH_REQUIRED),
+        Code::BodyTimeout => Some(StatusCode::REQUEST_TIMEOUT),
+        Code::TooMany | Code::TooManyTokens => if_kind(ErrorKind::Exhausted, StatusCode::CONFLICT),
+        Code::Aborted
+        | Code::AdministratorsOnly
+        | Code::AmbiguousPerson
+        | Code::ArchiveTooLarge
+        | Code::BackupBusy
+        | Code::BackupIncomplete
+        | Code::BackupIsThere
+        | Code::BackupNotEmpty
+        | Code::BackupNotKept
+        | Code::BackupOtherFarm
+        | Code::BackupPlaceAbsent
+        | Code::BackupPlaceTaken
+        | Code::BackupWithinFarm
+        | Code::BasicNeedsTls
+        | Code::BlobBeingDeleted
+        | Code::BlobBytesMissing
+        | Code::BlobDeletedLately
+        | Code::BlobElsewhere
+        | Code::BlobNotWhole
+        | Code::BuiltIn
+        | Code::Busy
+        | Code::Cancelled
+        | Code::CannotOpen
+        | Code::ChangesLost
+        | Code::CheckViolation
+        | Code::CheckedOut
+        | Code::CheckoutRequired
+        | Code::Closed
+        | Code::ClusterFirst
+        | Code::ColumnRequired
+        | Code::CompactionRunning
+        | Code::ConditionNotHeeded
+        | Code::ConfigurationMissing
+        | Code::Conflict
+        | Code::ConstraintViolation
+        | Code::CopyFailed
+        | Code::Corrupt
+        | Code::DatabaseAway
+        | Code::DatabaseCorrupt
+        | Code::DatabaseEmpty
+        | Code::DatabaseForeign
+        | Code::DatabaseInUse
+        | Code::DatabaseMissing
+        | Code::DatabaseUnreadable
+        | Code::DatabaseUrlNeeded
+        | Code::DigestMismatch
+        | Code::DiskError
+        | Code::DiskFull
+        | Code::EasyPassword
+        | Code::Encoding
+        | Code::Exhausted
+        | Code::FarmExists
+        | Code::FarmNested
+        | Code::Forbidden
+        | Code::ForeignKeyViolation
+        | Code::ForeignOrigin
+        | Code::FormExpired
+        | Code::FreshSignInNeeded
+        | Code::IdempotencyKeyReused
+        | Code::IncompleteBody
+        | Code::Inherits
+        | Code::Internal
+        | Code::InternalError
+        | Code::Interrupted
+        | Code::IntoItself
+        | Code::Invalid
+        | Code::InvalidAccent
+        | Code::InvalidAddress
+        | Code::InvalidComment
+        | Code::InvalidCursor
+        | Code::InvalidDays
+        | Code::InvalidDigest
+        | Code::InvalidEmail
+        | Code::InvalidId
+        | Code::InvalidIdempotencyKey
+        | Code::InvalidIf
+        | Code::InvalidJson
+        | Code::InvalidLinkPassword
+        | Code::InvalidLockToken
+        | Code::InvalidLogin
+        | Code::InvalidMetadata
+        | Code::InvalidName
+        | Code::InvalidNetwork
+        | Code::InvalidNumber
+        | Code::InvalidPassword
+        | Code::InvalidPasswordList
+        | Code::InvalidPath
+        | Code::InvalidPrecondition
+        | Code::InvalidQuery
+        | Code::InvalidScope
+        | Code::InvalidStatement
+        | Code::InvalidText
+        | Code::InvalidTime
+        | Code::InvalidValue
+        | Code::InvalidXml
+        | Code::ItemLocked
+        | Code::JobState
+        | Code::KeyNeeded
+        | Code::LastAdministrator
+        | Code::LeakedPassword
+        | Code::LengthMismatch
+        | Code::LinkEnded
+        | Code::LinksNotAllowed
+        | Code::ListedPassword
+        | Code::LockNotFound
+        | Code::LockTimeout
+        | Code::Locked
+        | Code::LoginRefused
+        | Code::LoginTaken
+        | Code::Misfit
+        | Code::MovedMeanwhile
+        | Code::NameTaken
+        | Code::NewerBlobStore
+        | Code::NoBaseBackup
+        | Code::NoCopiedServers
+        | Code::NoDatabaseRight
+        | Code::NoDraft
+        | Code::NoGrammarDiscovery
+        | Code::NoSharedMemory
+        | Code::NoSuchColumn
+        | Code::NoSuchDatabase
+        | Code::NoSuchPlace
+        | Code::NoSuchTokenPlace
+        | Code::NoText
+        | Code::NotABlobStore
+        | Code::NotAsScript
+        | Code::NotCheckedOut
+        | Code::NotFound
+        | Code::NotNullViolation
+        | Code::NothingPublished
+        | Code::OffsetMismatch
+        | Code::OtherCollection
+        | Code::OtherDatabase
+        | Code::OtherHost
+        | Code::OutOfMemory
+        | Code::OutcomeUnknown
+        | Code::Outside
+        | Code::Overloaded
+        | Code::Overtaken
+        | Code::OwnPermissions
+        | Code::PageChecksum
+        | Code::ParameterCount
+        | Code::ParentMissing
+        | Code::PasswordsDiffer
+        | Code::PathTooDeep
+        | Code::PlaceNested
+        | Code::PlaceTaken
+        | Code::ProgramMissing
+        | Code::ProgramName
+        | Code::PropfindInfinite
+        | Code::QuotaExceeded
+        | Code::ReadOnly
+        | Code::ReaderFailed
+        | Code::RestoreIncomplete
+        | Code::RestoreNested
+        | Code::RestoreNotEmpty
+        | Code::RestoreUnfinished
+        | Code::RightLost
+        | Code::RoleInUse
+        | Code::RoleTooGreat
+        | Code::SameItem
+        | Code::SamePassword
+        | Code::SchemaForeign
+        | Code::SchemaNewer
+        | Code::SchemaOther
+        | Code::SearchTooLong
+        | Code::SerializationFailure
+        | Code::ServerExhausted
+        | Code::ServerTooOld
+        | Code::ServerUnreachable
+        | Code::SeveralScopes
+        | Code::StoreAbsent
+        | Code::StoreAway
+        | Code::StoreBucketMissing
+        | Code::StoreBusy
+        | Code::StoreCertificate
+        | Code::StoreClock
+        | Code::StoreCredentialRefused
+        | Code::StoreFull
+        | Code::StoreInUse
+        | Code::StoreKeyMissing
+        | Code::StoreKeyNeeded
+        | Code::StoreNotActive
+        | Code::StoreNotEmpty
+        | Code::StoreOfAnotherFarm
+        | Code::StoreOrder
+        | Code::StoreRegion
+        | Code::StoreRemoved
+        | Code::StoreTakenOver
+        | Code::StoreUnreadable
+        | Code::TlsUnsupported
+        | Code::TokenExists
+        | Code::TokenScope
+        | Code::TokenTooLong
+        | Code::TooManyNetworks
+        | Code::TooManyPlaces
+        | Code::TooManyProperties
+        | Code::TooManyUploads
+        | Code::TooMuchAtOnce
+        | Code::TooMuchUnfinished
+        | Code::TookTooLong
+        | Code::TypeMismatch
+        | Code::Unavailable
+        | Code::UnexpectedQuery
+        | Code::UniqueViolation
+        | Code::UnknownGrammar
+        | Code::UnknownPerson
+        | Code::UnknownReport
+        | Code::UnlikelyShare
+        | Code::Unreadable
+        | Code::UnsupportedChecksum
+        | Code::UnsupportedQuery
+        | Code::UploadBusy
+        | Code::ValueChanged
+        | Code::ValueTooLarge
+        | Code::VersionAddress
+        | Code::VersionInUse
+        | Code::WouldPublish
+        | Code::WrongKey
+        | Code::WrongKind
+        | Code::WrongLinkPassword
+        | Code::WrongPassword => None,
     }
 }
 
 /// What the caller may read: the message, except where it would tell of the server's insides.
 pub fn public_message(error: &Error) -> &str {
     match error.kind() {
-        ErrorKind::Corrupt if !["internal", "content_missing", "content_damaged"].contains(&error.code()) => {
+        ErrorKind::Corrupt if ![Code::Internal, Code::ContentMissing, Code::ContentDamaged].contains(&error.code()) => {
             "stored data is damaged; an administrator finds the details in the log under the request id"
         }
         _ => error.message(),
@@ -110,9 +341,9 @@ pub fn public_message(error: &Error) -> &str {
 /// Logs an error that is the server's to mend, or a caller's at a level that is off by default.
 pub fn log(error: &Error, status: StatusCode) {
     let (report, request_id) = (error.report(), request::current_id());
-    let code = error.code();
     // None is the server's own fault: a site that is full, what one person takes, and a destination on another server.
-    let is_quota = matches!(code, "quota_exceeded" | "too_much_unfinished" | "too_many_uploads");
+    let is_quota = matches!(error.code(), Code::QuotaExceeded | Code::TooMuchUnfinished | Code::TooManyUploads);
+    let code = error.code().as_str();
     if status == StatusCode::BAD_GATEWAY || is_quota {
         tracing::info!(target: "http", code, status = status.as_u16(), request_id, "{report}");
     } else if status.is_server_error() {
@@ -142,16 +373,16 @@ mod tests {
         let cases = [
             (Error::not_found("x"), 404),
             (Error::conflict("x"), 409),
-            (Error::conflict("x").with_code("precondition_failed"), 412),
+            (Error::conflict("x").with_code(Code::PreconditionFailed), 412),
             (Error::locked("x"), 423),
             (Error::invalid("x"), 400),
-            (Error::invalid("x").with_code("unsupported_media_type"), 415),
-            (Error::invalid("x").with_code("not_readable"), 422),
-            (Error::exhausted("x").with_code("too_large"), 413),
+            (Error::invalid("x").with_code(Code::UnsupportedMediaType), 415),
+            (Error::invalid("x").with_code(Code::NotReadable), 422),
+            (Error::exhausted("x").with_code(Code::TooLarge), 413),
             (Error::forbidden("x"), 403),
-            (Error::forbidden("x").with_code("unauthenticated"), 401),
+            (Error::forbidden("x").with_code(Code::Unauthenticated), 401),
             (Error::exhausted("x"), 507),
-            (Error::exhausted("x").with_code("too_many_attempts"), 429),
+            (Error::exhausted("x").with_code(Code::TooManyAttempts), 429),
             (Error::unavailable("x"), 503),
             (Error::corrupt("x"), 500),
         ];
@@ -167,10 +398,10 @@ mod tests {
         let response = Problem(Error::unavailable("the store \"files\" does not answer")).into_response();
         assert_eq!(response.headers()[header::RETRY_AFTER], "5");
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
-        let throttled = Error::exhausted("too often").with_code("too_many_attempts");
+        let throttled = Error::exhausted("too often").with_code(Code::TooManyAttempts);
         let throttled = Problem(throttled.with_retry_after(std::time::Duration::from_secs(241))).into_response();
         assert_eq!(throttled.headers()[header::RETRY_AFTER], "241");
-        let refused = Problem(Error::forbidden("sign in").with_code("unauthenticated")).into_response();
+        let refused = Problem(Error::forbidden("sign in").with_code(Code::Unauthenticated)).into_response();
         assert_eq!(refused.headers().get_all(header::WWW_AUTHENTICATE).iter().count(), 2);
     }
 }

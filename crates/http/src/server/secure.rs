@@ -5,7 +5,7 @@ use axum::http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// For our own pages: nothing inline, nothing foreign, no frames.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
@@ -60,7 +60,7 @@ pub fn require_harmless_use(headers: &HeaderMap) -> Result<()> {
         Some(used_as) => Err(Error::forbidden(format!(
             "what people have stored is never used as {used_as}: download it, or show it in place"
         ))
-        .with_code("not_as_script")),
+        .with_code(Code::NotAsScript)),
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
     fn content_is_refused_as_anything_that_runs() {
         let used_as = |value: &'static str| {
             let headers = [("sec-fetch-dest".parse().unwrap(), HeaderValue::from_static(value))].into_iter().collect();
-            require_harmless_use(&headers).map_err(|error| error.code())
+            require_harmless_use(&headers).map_err(|error| error.code().as_str())
         };
         for harmless in ["document", "image", "video", "empty", "object"] {
             assert_eq!(used_as(harmless), Ok(()), "{harmless}");

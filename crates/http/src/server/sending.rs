@@ -1,6 +1,7 @@
 //! Watches streamed answers: one that cannot be sent to its end is logged with its reason. Nobody else can tell, since
 //! the status was sent before; the client sees its connection or stream end.
 
+use model::Code;
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -36,7 +37,8 @@ struct Watched {
 }
 
 impl Watched {
-    fn log(&self, code: &str, reason: &str) {
+    fn log(&self, code: Code, reason: &str) {
+        let code = code.as_str();
         let (route, sent, request_id) = (self.route.as_str(), self.sent, self.context.id());
         tracing::error!(target: "http", route, sent, request_id, code, "an answer was broken off: {reason}");
     }
@@ -53,10 +55,10 @@ impl HttpBody for Watched {
             Poll::Ready(Some(Ok(frame))) => self.sent += frame.data_ref().map_or(0, |data| data.len() as u64),
             Poll::Ready(Some(Err(error))) => match of_the_farm(error) {
                 Some(known) => self.log(known.code(), &known.report()),
-                None => self.log("internal", &error.to_string()),
+                None => self.log(Code::Internal, &error.to_string()),
             },
             Poll::Ready(None) if self.announced.is_some_and(|length| length != self.sent) => {
-                self.log("internal", "it ended before its announced length");
+                self.log(Code::Internal, "it ended before its announced length");
             }
             Poll::Ready(None) | Poll::Pending => {}
         }

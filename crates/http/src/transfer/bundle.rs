@@ -8,7 +8,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use crc32fast::Hasher;
 use futures_util::stream;
-use model::{Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, MAX_PAGE, NodeKind, Result, Timestamp};
 use repository::{Content, Item, Session, Sort, Target, VersionChoice};
 
 use crate::protocol::disposition;
@@ -42,7 +42,7 @@ fn too_large() -> Error {
     Error::exhausted(
         "an archive has at most 10,000 documents and folders, 8 MiB of paths and 100 GB: take fewer at a time",
     )
-    .with_code("archive_too_large")
+    .with_code(Code::ArchiveTooLarge)
 }
 
 /// The answer that sends these items, folders with all they hold.
@@ -84,7 +84,7 @@ async fn gather(session: &Session, ids: &[Id]) -> Result<(VecDeque<Entry>, Strin
     for id in ids {
         let item = session.item(&Target::Id(*id)).await?;
         if item.kind == NodeKind::Site {
-            return Err(Error::invalid("an archive holds documents, folders and libraries").with_code("wrong_kind"));
+            return Err(Error::invalid("an archive holds documents, folders and libraries").with_code(Code::WrongKind));
         }
         if name.is_empty() {
             let above = item.path.rsplit('/').nth(1).unwrap_or("documents");

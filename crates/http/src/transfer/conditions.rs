@@ -2,7 +2,7 @@
 //! repository checks in the transaction that makes the change.
 
 use axum::http::{HeaderMap, HeaderName, header};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Preconditions, Session, Target, VersionChoice};
 
 use crate::protocol::conditional::{parse_date, strong_tag};
@@ -30,7 +30,7 @@ pub async fn of_change(
                 return Err(Error::conflict(
                     "the document was changed after the time in If-Unmodified-Since; read it again and decide",
                 )
-                .with_code("precondition_failed"));
+                .with_code(Code::PreconditionFailed));
             }
             Ok(present) => conditions.if_match = Some(vec![present.etag()]),
             Err(error) if error.kind() == model::ErrorKind::NotFound => {}
@@ -48,7 +48,8 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
         return Ok(None);
     }
     let bad = || {
-        Error::invalid(format!("{name} must be * or a list of entity tags in quotes")).with_code("invalid_precondition")
+        Error::invalid(format!("{name} must be * or a list of entity tags in quotes"))
+            .with_code(Code::InvalidPrecondition)
     };
     let mut found = Vec::new();
     let mut listed = false;
@@ -74,7 +75,7 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
     }
     // Whoever sent the field meant a condition.
     let text = format!("{name} names no entity tag: give * or tags in quotes, or leave the field out");
-    Err(Error::invalid(text).with_code("invalid_precondition"))
+    Err(Error::invalid(text).with_code(Code::InvalidPrecondition))
 }
 
 /// Splits a list at commas outside of quotes.

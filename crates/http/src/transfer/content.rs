@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 
 use crate::protocol::conditional::{self, Present, Verdict};
 use crate::protocol::range::{self, Wanted};
@@ -64,8 +64,8 @@ pub fn plan(method: &Method, headers: &HeaderMap, content: &Content<'_>) -> Resu
 }
 
 fn unsatisfiable(length: u64) -> Plan {
-    let error =
-        Error::invalid("the document has no bytes in the range that was asked for").with_code("range_not_satisfiable");
+    let error = Error::invalid("the document has no bytes in the range that was asked for")
+        .with_code(Code::RangeNotSatisfiable);
     let mut response = crate::server::error::Problem::from(error).into_response();
     if let Ok(value) = HeaderValue::from_str(&range::unsatisfied_range(length)) {
         response.headers_mut().insert(header::CONTENT_RANGE, value);

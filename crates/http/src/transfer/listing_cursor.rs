@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
 use repository::{Filter, Session, Sort, SortKey};
 
 use crate::protocol::cursor;
@@ -47,7 +47,7 @@ pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Resul
 
 fn bad() -> Error {
     Error::invalid("the cursor is not one that this server gave you for this listing; start again at the first page")
-        .with_code("invalid_cursor")
+        .with_code(Code::InvalidCursor)
 }
 
 /// Writes the place.

@@ -1,13 +1,13 @@
 //! Reads query strings, and refuses them with words that name the fault.
 
 use axum::http::Uri;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 /// Reads the query string of an address.
 pub fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T> {
-    let bad = |why: &str| Error::invalid(format!("the query cannot be read: {why}")).with_code("invalid_query");
+    let bad = |why: &str| Error::invalid(format!("the query cannot be read: {why}")).with_code(Code::InvalidQuery);
     if uri.query().is_some_and(|text| percent_decode_str(text).decode_utf8().is_err()) {
         return Err(bad("it is not UTF-8"));
     }

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use repository::{Destination, Saved, Session, UploadOptions};
 
 use crate::protocol::content_digest::Expected;
@@ -51,7 +51,7 @@ fn refuse_parts(headers: &HeaderMap) -> Result<()> {
     }
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         return Err(Error::invalid("the body must not be encoded: send it without Content-Encoding")
-            .with_code("unsupported_media_type"));
+            .with_code(Code::UnsupportedMediaType));
     }
     Ok(())
 }

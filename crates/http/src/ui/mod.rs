@@ -2,6 +2,7 @@
 //!
 //! Owns templates, texts, assets and the cookies of pages. Knows no SQL and decides no permission.
 
+use model::Code;
 mod account;
 mod browse;
 mod document;
@@ -67,7 +68,7 @@ pub async fn no_such_method(State(state): State<AppState>, request: Request) -> 
         return edge::no_such_method().await;
     }
     let error = Error::invalid("this address cannot be opened by itself: go back and use the form or the button there");
-    error_page::page_of(&state, request, &error.with_code("method_not_allowed")).await
+    error_page::page_of(&state, request, &error.with_code(Code::MethodNotAllowed)).await
 }
 
 fn is_for_browser(headers: &HeaderMap) -> bool {

@@ -2,11 +2,12 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, ErrorKind};
+use model::{Code, Error, ErrorKind};
+
+use crate::server::error;
 
 use super::wire::multistatus::{self, HEAD};
 use super::wire::xml;
-use crate::server::error;
 
 /// An error with what the verb makes of it.
 #[derive(Debug)]
@@ -23,21 +24,21 @@ pub type Outcome<T = Response> = Result<T, Failure>;
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match (error.kind(), error.code()) {
-            (_, "other_host" | "outside" | "other_collection") => StatusCode::BAD_GATEWAY,
-            (_, "into_itself" | "wrong_kind" | "invalid_name") => StatusCode::FORBIDDEN,
-            (_, "propfind_infinite") => StatusCode::FORBIDDEN,
-            (_, "unknown_grammar" | "no_grammar_discovery" | "several_scopes") => StatusCode::FORBIDDEN,
-            (_, "unsupported_query") => StatusCode::UNPROCESSABLE_ENTITY,
+            (_, Code::OtherHost | Code::Outside | Code::OtherCollection) => StatusCode::BAD_GATEWAY,
+            (_, Code::IntoItself | Code::WrongKind | Code::InvalidName) => StatusCode::FORBIDDEN,
+            (_, Code::PropfindInfinite) => StatusCode::FORBIDDEN,
+            (_, Code::UnknownGrammar | Code::NoGrammarDiscovery | Code::SeveralScopes) => StatusCode::FORBIDDEN,
+            (_, Code::UnsupportedQuery) => StatusCode::UNPROCESSABLE_ENTITY,
             _ => error::status(&error),
         };
         let condition = match (error.kind(), error.code()) {
-            (_, "lock_not_found") => Some("<D:lock-token-matches-request-uri/>"),
-            (_, "quota_exceeded" | "too_much_unfinished") => Some("<D:quota-not-exceeded/>"),
-            (_, "propfind_infinite") => Some("<D:propfind-finite-depth/>"),
-            (_, "unknown_grammar") => Some("<D:search-grammar-supported/>"),
-            (_, "no_grammar_discovery") => Some("<D:search-grammar-discovery-supported/>"),
-            (_, "several_scopes") => Some("<D:search-multiple-scope-supported/>"),
-            (_, "unknown_report") => Some("<D:supported-report/>"),
+            (_, Code::LockNotFound) => Some("<D:lock-token-matches-request-uri/>"),
+            (_, Code::QuotaExceeded | Code::TooMuchUnfinished) => Some("<D:quota-not-exceeded/>"),
+            (_, Code::PropfindInfinite) => Some("<D:propfind-finite-depth/>"),
+            (_, Code::UnknownGrammar) => Some("<D:search-grammar-supported/>"),
+            (_, Code::NoGrammarDiscovery) => Some("<D:search-grammar-discovery-supported/>"),
+            (_, Code::SeveralScopes) => Some("<D:search-multiple-scope-supported/>"),
+            (_, Code::UnknownReport) => Some("<D:supported-report/>"),
             _ => None,
         };
         Self { error, status, condition: condition.map(ToOwned::to_owned) }
@@ -57,7 +58,11 @@ impl Failure {
 
     /// A name that is taken means that the method does not go there.
     pub fn taken_name(self) -> Self {
-        if self.error.code() == "name_taken" { Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self } } else { self }
+        if self.error.code() == Code::NameTaken {
+            Self { status: StatusCode::METHOD_NOT_ALLOWED, ..self }
+        } else {
+            self
+        }
     }
 
     /// What a lock is in the way of, at this address, unless that was said already.
@@ -109,7 +114,7 @@ impl IntoResponse for Failure {
         let mut body = format!("{HEAD}<D:error xmlns:D=\"DAV:\" xmlns:S=\"urn:strongroom\">");
         body.push_str(self.condition.as_deref().unwrap_or_default());
         body.push_str("<S:code>");
-        xml::escape(&mut body, self.error.code());
+        xml::escape(&mut body, self.error.code().as_str());
         body.push_str("</S:code><S:message>");
         xml::escape(&mut body, error::public_message(&self.error));
         body.push_str("</S:message></D:error>\n");

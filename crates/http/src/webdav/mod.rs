@@ -3,6 +3,7 @@
 //! Verbs turn requests into calls of a `Session`; they decide nothing about permissions and keep no state: locks and properties
 //! are in the content database with everything else.
 
+use model::Code;
 mod error;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
@@ -83,7 +84,7 @@ async fn run(state: &AppState, ask: Ask, body: Body) -> Outcome {
         "REPORT" => verbs::report::answer(ask, body).await,
         "SEARCH" => verbs::search::answer(ask, body).await,
         _ => {
-            let error = Error::invalid("this address does not take that method").with_code("method_not_allowed");
+            let error = Error::invalid("this address does not take that method").with_code(Code::MethodNotAllowed);
             Ok(verbs::options::allowed(Problem::from(error).into_response()))
         }
     }

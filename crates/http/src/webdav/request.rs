@@ -3,14 +3,15 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use model::{Error, ErrorKind, NodePath};
+use model::{Code, Error, ErrorKind, NodePath};
 use repository::{Details, Preconditions, Session, Target, Wanted};
+
+use crate::server::intake;
+use crate::transfer::conditions;
 
 use super::error::{Failure, Outcome};
 use super::wire::condition::{If, List, Present};
 use super::wire::{headers, href};
-use crate::server::intake;
-use crate::transfer::conditions;
 
 /// Most bytes of an XML body.
 const MOST_XML: usize = 1 << 20;
@@ -96,7 +97,7 @@ impl Ask {
             }
         }
         let error = Error::conflict("what the field If demands does not hold: read it again and decide");
-        Err(error.with_code("precondition_failed").into())
+        Err(error.with_code(Code::PreconditionFailed).into())
     }
 
     fn keep_demand(&mut self, list: &List, present: &Present) {
@@ -147,10 +148,10 @@ fn refuse_query(parts: &Parts) -> Outcome<()> {
     let versions = parts.uri.query().is_some_and(|query| query.starts_with("version="));
     let error = if versions {
         Error::forbidden("a version has GET and HEAD at its own address, and no more: use the address of the document")
-            .with_code("version_address")
+            .with_code(Code::VersionAddress)
     } else {
         Error::invalid("an address has no query here: write a question mark that belongs to a name as %3F")
-            .with_code("unexpected_query")
+            .with_code(Code::UnexpectedQuery)
     };
     Err(error.into())
 }
@@ -158,7 +159,7 @@ fn refuse_query(parts: &Parts) -> Outcome<()> {
 /// A name that no item can have: nothing is there, and nothing can be put there.
 fn unusable(error: Error, method: &str) -> Failure {
     let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "SEARCH" | "UNLOCK");
-    let named = error.code() == "invalid_name";
+    let named = error.code() == Code::InvalidName;
     let failure = Failure::from(error);
     if reads && named { failure.with_status(StatusCode::NOT_FOUND) } else { failure }
 }

@@ -4,6 +4,7 @@
 //! is there with the same size and time is not written again. Everything is reached by handles of directories without
 //! following links: nothing outside the destination is touched.
 
+use model::Code;
 mod context;
 mod file;
 mod versions;
@@ -87,7 +88,7 @@ fn begin(
                 source.path,
                 source.kind.as_str()
             ))
-            .with_code("wrong_kind"));
+            .with_code(Code::WrongKind));
         }
         let destination = options.destination.clone();
         let root = tokio::task::spawn_blocking(move || open_destination(&destination)).await.map_err(ended)??;

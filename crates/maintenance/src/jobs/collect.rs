@@ -11,7 +11,7 @@ use blobs::{BlobStore, CompactLimits, Entry};
 use database::content::blob;
 use database::content::reclaim::{self, ReclaimRow, reason};
 use database::{Reader, Transaction};
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted, readable_size};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp, counted, readable_size};
 use repository::{CollectWork, DATABASE_STORE, Storage, StorageDatabase};
 use serde::{Deserialize, Serialize};
 
@@ -264,7 +264,7 @@ impl Collection<'_> {
                  restored to an older state, then collect with a greater share",
                 self.work.share
             ))
-            .with_code("unlikely_share"),
+            .with_code(Code::UnlikelyShare),
         ))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use database::content::reclaim::{self, ReclaimRow};
-use model::{Error, ErrorKind, Id, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, DELETING, Storage, StorageDatabase};
 
 use super::reclaim::delete_agreed;
@@ -39,7 +39,7 @@ pub(crate) async fn resume_deletions(storage: &Storage) -> Result<u64> {
                 let asked = begun.clone();
                 let done = delete_agreed(&alone, &storage, &database, begun).await?;
                 deleted += done.blobs;
-                if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == "right_lost") {
+                if let Some((_, error)) = done.failed.iter().find(|(_, error)| error.code() == Code::RightLost) {
                     tracing::warn!(error = error.report(), "deletions that were begun are taken up later");
                     return Ok(deleted);
                 }

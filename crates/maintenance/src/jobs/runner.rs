@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use database::Transaction;
 use database::configuration::job;
-use database::{BUSY, OVERLOADED, Transaction};
 use futures_util::future::BoxFuture;
-use model::{Error, ErrorKind, Id, Result, Timestamp};
-use repository::{DATABASE_AWAY, Figures, Job, Repository, Session, Storage, Work};
+use model::{Code, Error, ErrorKind, Id, Result, Timestamp};
+use repository::{Figures, Job, Repository, Session, Storage, Work};
 use tokio::sync::oneshot;
 
 use super::ticket::{Flow, Halt, LEASE, Ticket};
@@ -167,12 +167,12 @@ async fn perform(ticket: &Ticket, work: Work) -> Flow<String> {
 
 /// Returns whether another attempt may succeed after this error.
 fn is_passing(error: &Error) -> bool {
-    is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != DATABASE_AWAY
+    is_busy(error) || error.kind() == ErrorKind::Unavailable && error.code() != Code::DatabaseAway
 }
 
 /// Returns whether this error says that a database had too much to do.
 fn is_busy(error: &Error) -> bool {
-    matches!(error.code(), OVERLOADED | BUSY)
+    matches!(error.code(), Code::Overloaded | Code::Busy)
 }
 
 async fn attempt(ticket: &Ticket, work: &Work) -> Flow<String> {

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use ::blobs::BlobHasher;
 use bytes::Bytes;
-use database::{Database, Load, Location, WRONG_CHECKSUM};
+use database::{Database, Load, Location};
 use futures_util::future::join_all;
-use model::{Error, ErrorKind, Result, counted};
+use model::{Code, Error, ErrorKind, Result, counted};
 
 use crate::Progress;
 use crate::backup::format::index::{Entry, LONGEST_CHUNK};
@@ -74,7 +74,7 @@ impl<'a> Pieces<'a> {
 /// are wrong are written anew, and the answer says so.
 ///
 /// # Errors
-/// Corrupt with code [`WRONG_CHECKSUM`] when a page is not what its checksum says; Corrupt when the file is not in order.
+/// Corrupt with code [`Code::PageChecksum`] when a page is not what its checksum says; Corrupt when the file is not in order.
 pub(super) async fn file(
     vault: &Vault,
     part: &DatabasePart,
@@ -116,7 +116,7 @@ pub(super) async fn file(
 /// The error for a database whose pages are not what their checksums say. Other errors are told as they are.
 fn stale(part: &DatabasePart, error: &Error) -> Error {
     let advice = match error.code() {
-        WRONG_CHECKSUM => {
+        Code::PageChecksum => {
             ". Take another set. Sets of earlier versions may hold whole pages with the checksums of older ones: if all are \
              like this, --rebuild-checksums restores this one as far as SQLite finds it in order"
         }

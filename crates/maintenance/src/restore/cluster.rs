@@ -10,13 +10,10 @@ use std::sync::Arc;
 use database::configuration::backup;
 use database::{Database, Reader};
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-use super::assemble::Pieces;
-use super::place::require_clear;
-use super::set::choose;
 use crate::Progress;
 use crate::backup::BackupPlace;
 use crate::backup::format::manifest::{DatabasePart, Manifest, method};
@@ -24,11 +21,12 @@ use crate::backup::format::vault::Vault;
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::papers::{blocking, failed};
 
+use super::assemble::Pieces;
+use super::place::require_clear;
+use super::set::choose;
+
 /// What is kept of the complaints of a program.
 const SAID: u64 = 16 << 10;
-
-/// The code of the error that a set has no copy of a server.
-pub(super) const NO_SERVERS: &str = "no_copied_servers";
 
 /// Which servers to bring back, and where to.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +105,7 @@ async fn restore(
     let (set, manifest) = choose(destination, options.set).await?;
     if manifest.clusters.is_empty() {
         let why = format!("the set {} has no copy of a PostgreSQL server: leave out --postgres-directory", set.id);
-        return Err(Error::invalid(why).with_code(NO_SERVERS));
+        return Err(Error::invalid(why).with_code(Code::NoCopiedServers));
     }
     let mut places = Vec::new();
     for part in &manifest.clusters {
@@ -155,7 +153,7 @@ pub(super) fn require_whole(part: &DatabasePart) -> Result<()> {
              own, and export from there",
             part.name
         ))
-        .with_code("cluster_first")),
+        .with_code(Code::ClusterFirst)),
     }
 }
 
@@ -171,7 +169,7 @@ pub(super) async fn require_restored(configuration: &Database, set: Id, force: b
         "the configuration database that was named is not the one of this set: restore its server by --postgres-directory, start it, and \
          name the database on that server. A restoration from it that came to its end is repeated with --force",
     )
-    .with_code("other_database"))
+    .with_code(Code::OtherDatabase))
 }
 
 fn beside(place: &Path) -> PathBuf {

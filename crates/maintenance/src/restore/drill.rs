@@ -9,20 +9,21 @@ use ::blobs::{BlobHasher, BlobStore};
 use database::content::census::{self, VersionBlob};
 use database::{CopiedServer, Reader};
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
 use repository::{DATABASE_STORE, Repository, Storage};
 use tokio::task::JoinSet;
 
-use super::cluster::{ClusterOptions, NO_SERVERS, restore_clusters};
-use super::drill_stores::{Looking, Outside, is_lost};
-use super::farm::restore_farm;
-use super::options::RestoreOptions;
-use super::set::choose;
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::place::papers::{blocking, failed};
 use crate::documents::Addresses;
+
+use super::cluster::{ClusterOptions, restore_clusters};
+use super::drill_stores::{Looking, Outside, is_lost};
+use super::farm::restore_farm;
+use super::options::RestoreOptions;
+use super::set::choose;
 
 /// How the scratch places of drills begin.
 const NAME: &str = "strongroom-drill-";
@@ -94,7 +95,7 @@ async fn start_servers(
         directory: place.join("server"),
     };
     let restored = match restore_clusters(&clusters, Arc::clone(progress)).await {
-        Err(error) if error.code() == NO_SERVERS => return Ok(Vec::new()),
+        Err(error) if error.code() == Code::NoCopiedServers => return Ok(Vec::new()),
         restored => restored?,
     };
     let mut running = Vec::new();

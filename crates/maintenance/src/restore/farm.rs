@@ -12,8 +12,15 @@ use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::restored as content;
 use database::{Database, Location, Options, Reader, Schema, Transaction, require_unused};
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result, Timestamp, counted};
+use model::{Code, Error, Id, Result, Timestamp, counted};
 use repository::DATABASE_STORE;
+
+use crate::Progress;
+use crate::backup::Scratch;
+use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};
+use crate::backup::place::destination::{Destination, Use};
+use crate::backup::place::papers::blocking;
+use crate::documents::{Addresses, listed};
 
 use super::blobs::{Missing, Outcome, Restoring, lost};
 use super::cluster::require_restored;
@@ -22,12 +29,6 @@ use super::place::{Ground, require_clear, require_no_farm_around};
 use super::set::choose;
 use super::stores::{self, Opening, Store, give_back};
 use super::{assemble, leftovers, settings};
-use crate::Progress;
-use crate::backup::Scratch;
-use crate::backup::format::manifest::{DatabasePart, FILES, KEY_FILE, LONGEST_FILE, Manifest, method};
-use crate::backup::place::destination::{Destination, Use};
-use crate::backup::place::papers::blocking;
-use crate::documents::{Addresses, listed};
 
 /// The name of the configuration database on the command line.
 const CONFIGURATION: &str = "configuration";
@@ -408,7 +409,7 @@ fn needs_url(part: &DatabasePart) -> Error {
         "{what} \"{}\" is one of PostgreSQL: make a new database for it and name it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
         part.name, part.name
     ))
-    .with_code("database_url_needed")
+    .with_code(Code::DatabaseUrlNeeded)
 }
 
 fn needs_server(part: &DatabasePart) -> Error {
@@ -418,7 +419,7 @@ fn needs_server(part: &DatabasePart) -> Error {
         part.name,
         part.cluster.as_deref().unwrap_or_default()
     ))
-    .with_code("cluster_first")
+    .with_code(Code::ClusterFirst)
 }
 
 /// Site collections of these that were there when the backup began.
@@ -437,7 +438,7 @@ pub(super) fn require_whole_set(lacks: &[String], accepted: bool) -> Result<()> 
          add --accept-missing to restore everything else",
         listed(lacks, "nothing")
     ))
-    .with_code("restore_incomplete"))
+    .with_code(Code::RestoreIncomplete))
 }
 
 /// The same, where the BLOBs are somewhere else.
@@ -464,5 +465,5 @@ pub(super) fn incomplete(missing: &[Missing]) -> Error {
         text.push_str(&format!("\n  and {} more", missing.len() - NAMED));
     }
     text.push_str("\nRestore another set, or add --accept-missing to restore everything else");
-    Error::corrupt(text).with_code("restore_incomplete")
+    Error::corrupt(text).with_code(Code::RestoreIncomplete)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::blobs::{STORE_MARK, create_private_directories, sync_directory};
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
 use repository::{SERVER_LOCK, Sign, real_path, sign_within, signs_around};
 
 use super::leftovers::ASIDE;
@@ -59,7 +59,7 @@ impl Ground {
                 "{} holds a farm already: restore into an empty directory, or add --force to replace it; its databases are then set aside, and BLOBs that are still there are not copied again",
                 directory.display()
             ))
-            .with_code("farm_exists"));
+            .with_code(Code::FarmExists));
         }
         // A farm that is there is whole until something of it is replaced.
         if !has_farm || unfinished.goes_on() {
@@ -231,7 +231,7 @@ fn nested(place: &Path, other: &Path, what: Sign) -> Error {
         _ => format!("{other_shown}, {what}, lies within {place_shown}"),
     };
     Error::conflict(format!("{how}: restore into a directory outside of it, best on another disk"))
-        .with_code("restore_nested")
+        .with_code(Code::RestoreNested)
 }
 
 /// Refuses a directory with something else in it. What a farm was in before, or a restoration that was cut short, has the lock, and stores
@@ -254,7 +254,7 @@ fn require_room(directory: &Path) -> Result<()> {
                 directory.display(),
                 entry.file_name().to_string_lossy()
             ))
-            .with_code("restore_not_empty"));
+            .with_code(Code::RestoreNotEmpty));
         }
     }
     Ok(())

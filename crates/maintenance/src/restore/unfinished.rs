@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -105,7 +105,7 @@ pub fn refuse_unfinished(directory: &Path, again: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let place = directory.display();
-    let refuse = |text: String| Err(Error::conflict(text).with_code("restore_unfinished"));
+    let refuse = |text: String| Err(Error::conflict(text).with_code(Code::RestoreUnfinished));
     let lock = OpenOptions::new().write(true).open(directory.join(repository::SERVER_LOCK));
     if lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock))) {
         return refuse(format!("a restoration into {place} is under way: wait until it has ended"));

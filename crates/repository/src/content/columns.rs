@@ -3,7 +3,7 @@
 use database::content::column::{self, ColumnRow};
 use database::content::{collection, node};
 use database::{Reader, Transaction};
-use model::{ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::session::guard::{Checked, Guard};
 use crate::session::refusals::explain;
@@ -96,9 +96,8 @@ impl Session {
             move |transaction, library, id| {
                 let columns = column::list(transaction, library)?;
                 if columns.len() >= MAX_COLUMNS {
-                    return Err(
-                        Error::exhausted(format!("a library has at most {MAX_COLUMNS} columns")).with_code("too_many")
-                    );
+                    return Err(Error::exhausted(format!("a library has at most {MAX_COLUMNS} columns"))
+                        .with_code(Code::TooMany));
                 }
                 require_type(transaction, library, change.content_type_id)?;
                 let row = ColumnRow {
@@ -189,7 +188,7 @@ impl Session {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
-            return Err(Error::conflict("columns belong to documents and folders").with_code("wrong_kind"));
+            return Err(Error::conflict("columns belong to documents and folders").with_code(Code::WrongKind));
         }
         self.require_not_held(&located).await?;
         self.require_people(&values).await?;
@@ -213,7 +212,8 @@ impl Session {
                     None => column::clear_value(transaction, id, column.id)?,
                     Some(value) => {
                         column.kind.check(value).map_err(|error| {
-                            Error::invalid(format!("{}: {}", column.name, error.message())).with_code("invalid_value")
+                            Error::invalid(format!("{}: {}", column.name, error.message()))
+                                .with_code(Code::InvalidValue)
                         })?;
                         column::put_value(transaction, id, column.id, value)?;
                     }
@@ -246,7 +246,8 @@ impl Session {
         match named.iter().find(|id| !known.contains_key(id)) {
             None => Ok(()),
             Some(id) => {
-                Err(Error::invalid(format!("nobody in this farm has the identifier {id}")).with_code("invalid_value"))
+                Err(Error::invalid(format!("nobody in this farm has the identifier {id}"))
+                    .with_code(Code::InvalidValue))
             }
         }
     }
@@ -303,7 +304,7 @@ fn refuse_overtaken(reader: &mut Reader<'_>, item: Id, expected: &[(Id, Option<C
         return Ok(());
     }
     Err(Error::conflict("somebody changed it meanwhile: look at what it holds now and save again")
-        .with_code("value_changed"))
+        .with_code(Code::ValueChanged))
 }
 
 fn require_type(transaction: &mut Transaction<'_>, library: Id, content_type: Option<Id>) -> Result<()> {

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use database::Transaction;
 use database::content::library;
-use model::{Error, LibrarySettings, NodeKind, Result, Right};
+use model::{Code, Error, LibrarySettings, NodeKind, Result, Right};
 
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::{Permitted, Viewed};
@@ -33,7 +33,7 @@ impl Library {
     pub(crate) fn around(item: &Viewed) -> Result<Self> {
         let id = item.node().library_id;
         let depth = item.chain.iter().position(|node| !id.is_none() && node.id == id);
-        let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code("wrong_kind"))?;
+        let depth = depth.ok_or_else(|| Error::conflict("views belong to libraries").with_code(Code::WrongKind))?;
         let library = Located { chain: item.chain[..=depth].to_vec(), ..Located::clone(item) };
         if !library.is_within() || !library.rights().has(Right::ManageLibraries) {
             return Err(Error::lacking(Right::ManageLibraries, &library.node().name));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, node, tree};
 use database::{Reader, Transaction};
-use model::{Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
+use model::{Code, Error, Id, Principal, Result, Right, Rights, Role, Timestamp};
 
 use crate::content::event_detail::Detail;
 use crate::farm::registry::Registry;
@@ -69,7 +69,7 @@ impl Session {
         self.change_permissions(target, move |transaction, guard, located| {
             let id = located.node().id;
             if scope::of_node(transaction, id)?.is_some() {
-                return Err(Error::conflict("the item has its own permissions already").with_code("own_permissions"));
+                return Err(Error::conflict("the item has its own permissions already").with_code(Code::OwnPermissions));
             }
             let current = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?.scope_id;
             let (own, now) = (guard.next_id(), Timestamp::now());
@@ -94,7 +94,7 @@ impl Session {
             let id = located.node().id;
             let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
             if row.parent_id.is_none() {
-                return Err(Error::conflict("the root site has nothing to inherit from").with_code("wrong_kind"));
+                return Err(Error::conflict("the root site has nothing to inherit from").with_code(Code::WrongKind));
             }
             let parent = node::find(transaction, row.parent_id)?.ok_or_else(crate::session::refusals::no_item)?;
             let own = scope::of_node(transaction, id)?.ok_or_else(inherits)?;
@@ -208,7 +208,7 @@ fn roles_of(reader: &mut Reader<'_>, principal: &Principal, scope: Id) -> Result
 }
 
 fn inherits() -> Error {
-    Error::conflict("the item inherits its permissions: give it its own first").with_code("inherits")
+    Error::conflict("the item inherits its permissions: give it its own first").with_code(Code::Inherits)
 }
 
 fn table(reader: &mut Reader<'_>, located: &Located) -> Result<PermissionTable> {
@@ -255,5 +255,5 @@ fn named(rows: Vec<GrantRow>, roles: &HashMap<Id, Role>) -> Vec<Grant> {
 
 /// The refusal of a grant that allows more than whoever gives it may do.
 pub(crate) fn too_great(role: &str) -> Error {
-    Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code("role_too_great")
+    Error::forbidden(format!("the role \"{role}\" allows more than you may do here")).with_code(Code::RoleTooGreat)
 }

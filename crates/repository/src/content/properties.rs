@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::content::property::{self, PropertyRow};
-use model::{Error, NodeKind, Result, Right};
+use model::{Code, Error, NodeKind, Result, Right};
 
 use crate::session::guard::{Checked, Guard};
 use crate::{Session, Target};
@@ -49,7 +49,9 @@ impl Session {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Document | NodeKind::Folder) {
-            return Err(Error::forbidden("properties are kept with documents and folders only").with_code("wrong_kind"));
+            return Err(
+                Error::forbidden("properties are kept with documents and folders only").with_code(Code::WrongKind)
+            );
         }
         if changes.iter().any(is_too_long) {
             return Err(Error::invalid(format!("names of properties have at most {LONGEST_NAME} bytes")));
@@ -84,7 +86,7 @@ impl Session {
 
 fn too_many() -> Error {
     Error::exhausted(format!("an item has at most {MOST} properties with {MAX_PROPERTY_CHARS} characters together"))
-        .with_code("too_many_properties")
+        .with_code(Code::TooManyProperties)
 }
 
 fn chars(change: &PropertyChange) -> usize {

@@ -3,7 +3,7 @@
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, node, scope, tree};
 use database::{Reader, Transaction};
-use model::{Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp, unsigned};
+use model::{Code, Error, Id, MAX_PAGE, Name, NodeKind, Result, Right, Timestamp, unsigned};
 
 use crate::Session;
 use crate::content::shred;
@@ -97,7 +97,7 @@ impl Session {
                 "the place of \"{}\" ({}) is not there any more: restore or create it first",
                 row.name, row.path
             ))
-            .with_code("parent_missing"),
+            .with_code(Code::ParentMissing),
             _ => error,
         })?;
         let right = match row.kind {

@@ -3,7 +3,7 @@
 
 use database::Transaction;
 use database::content::saved_view::{self, SavedViewRow};
-use model::{Error, Id, Name, Result};
+use model::{Code, Error, Id, Name, Result};
 
 use crate::content::libraries::Library;
 use crate::session::guard::{Checked, Guard};
@@ -71,7 +71,7 @@ impl Session {
         let guard = self.view_guard(&located, view.shared)?;
         let library = located.node().library_id;
         if library.is_none() {
-            return Err(Error::conflict("views belong to libraries").with_code("wrong_kind"));
+            return Err(Error::conflict("views belong to libraries").with_code(Code::WrongKind));
         }
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, _: &Checked| {
             let owner_id = if view.shared { Id::NONE } else { guard.caller() };
@@ -81,7 +81,7 @@ impl Session {
             let replaced = own.clone().find(|row| row.folded == folded);
             if replaced.is_none() && own.count() >= MOST_VIEWS {
                 return Err(Error::exhausted(format!("a library has at most {MOST_VIEWS} views: delete one first"))
-                    .with_code("too_many"));
+                    .with_code(Code::TooMany));
             }
             let row = SavedViewRow {
                 id: replaced.map_or_else(|| guard.next_id(), |row| row.id),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use database::Transaction;
 use database::content::share_link::{self, ShareLinkRow};
 use database::content::{node, version};
-use model::{Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{Code, Digest, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
 use crate::documents::{Content, VersionChoice, discreet};
@@ -16,7 +16,7 @@ use crate::farm::registry::ContentDatabase;
 use crate::people::{Client, link_hash};
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Known;
-use crate::{DATABASE_AWAY, Repository, Session, Target};
+use crate::{Repository, Session, Target};
 
 /// Longest life of a link that is made without a fresh proof, in days: it outlives whatever its maker lost.
 pub const UNPROVED_DAYS: u32 = 30;
@@ -110,7 +110,7 @@ impl Session {
     /// Sets what a site collection allows. Without a rule no link of it works any more; they work again when there is one.
     pub async fn set_link_rule(&self, collection: Id, rule: Option<LinkRule>) -> Result<()> {
         if rule.is_some_and(|rule| !(1..=MOST_DAYS).contains(&rule.most_days)) {
-            return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code("invalid_days"));
+            return Err(Error::invalid(format!("a link lives for 1 to {MOST_DAYS} days")).with_code(Code::InvalidDays));
         }
         let root = self.root(collection).await?.managed()?;
         let guard = self.guard([&*root])?;
@@ -137,14 +137,14 @@ impl Session {
             return Err(Error::invalid(format!(
                 "a link of this site lives for 1 to {most} days, and can be used once at least"
             ))
-            .with_code("invalid_days"));
+            .with_code(Code::InvalidDays));
         }
         if new.days > UNPROVED_DAYS {
             self.require_fresh(&format!("make a link that lives longer than {UNPROVED_DAYS} days"))?;
         }
         if located.node().published_id.is_none() {
             return Err(Error::conflict("a link gives the published version, and none is published: publish it first")
-                .with_code("nothing_published"));
+                .with_code(Code::NothingPublished));
         }
         let password = match new.password.as_deref() {
             Some(password) => self.repository.link_password(password).await?,
@@ -170,7 +170,7 @@ impl Session {
             let links = share_link::of_node(transaction, stored.node_id, MOST_LINKS)?;
             if links.len() >= MOST_LINKS {
                 return Err(Error::exhausted(format!("a document has at most {MOST_LINKS} links: remove one first"))
-                    .with_code("too_many"));
+                    .with_code(Code::TooMany));
             }
             share_link::insert(transaction, &stored)?;
             guard.record(transaction, stored.node_id, "link.create", path.as_str())
@@ -243,7 +243,7 @@ impl Repository {
         let live = self.live(id, secret).await?;
         let stored = &live.row.password;
         if !stored.is_empty() && !self.try_link_password(id, stored, password, client).await? {
-            return Err(Error::forbidden("this is not the password of the link").with_code("wrong_link_password"));
+            return Err(Error::forbidden("this is not the password of the link").with_code(Code::WrongLinkPassword));
         }
         let target = Target::Id(live.row.node_id);
         let opened = live.maker.open(&target, VersionChoice::Number(live.number)).await;
@@ -292,7 +292,7 @@ impl Repository {
         if !registry.absent.is_empty() {
             let text =
                 "what this link leads to may be in a part of the site that is not there at the moment: try again later";
-            return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
+            return Err(Error::unavailable(text).with_code(Code::DatabaseAway));
         }
         Err(ended())
     }
@@ -300,12 +300,12 @@ impl Repository {
 
 fn ended() -> Error {
     Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
-        .with_code("link_ended")
+        .with_code(Code::LinkEnded)
 }
 
 fn not_allowed() -> Error {
     Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
-        .with_code("links_not_allowed")
+        .with_code(Code::LinksNotAllowed)
 }
 
 /// What the maker of a link may not open any more has ended for everybody.

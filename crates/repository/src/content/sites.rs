@@ -9,7 +9,7 @@ use database::content::node::{self, NodeRow};
 use database::content::scope::{self, GrantRow};
 use database::content::{collection, event, library};
 use model::{
-    Accent, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
+    Accent, Code, Error, ErrorKind, Id, LibrarySettings, Name, NodeKind, Result, Right, Role, SitePath, Timestamp,
     VersionNumber, unsigned,
 };
 
@@ -18,7 +18,7 @@ use crate::items::tree::held_parent;
 use crate::session::guard::{Checked, Guard};
 use crate::session::locate::check_depth;
 use crate::session::refusals::{explain, taken_unseen};
-use crate::{DATABASE_AWAY, Missing, Repository, Session, Target};
+use crate::{Missing, Repository, Session, Target};
 
 /// First names of addresses that URLs need for themselves.
 const RESERVED: [&str; 16] = [
@@ -140,14 +140,14 @@ impl Session {
         }
         if registry.collections.iter().any(|collection| collection.folded == path.folded()) {
             return Err(
-                Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code("name_taken")
+                Error::conflict(format!("there is already a site collection at \"{path}\"")).with_code(Code::NameTaken)
             );
         }
         if !path.path().is_empty() {
             match self.locate(&Target::Path(path.path().clone())).await {
                 Ok(_) => {
                     let text = format!("there is already something at \"{path}\"");
-                    return Err(Error::conflict(text).with_code("name_taken"));
+                    return Err(Error::conflict(text).with_code(Code::NameTaken));
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Corrupt) => return Err(error),
                 Err(_) => {}
@@ -203,7 +203,7 @@ impl Session {
                 Ok(collection) => found.push(collection),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 // The others are listed all the same; administrators see that this one is there.
-                Err(error) if error.code() == DATABASE_AWAY => {
+                Err(error) if error.code() == Code::DatabaseAway => {
                     let trouble = Some(error.message().to_owned());
                     found.extend(self.principal.farm_administrator.then(|| SiteCollection {
                         id: row.id,

@@ -2,13 +2,13 @@
 
 use database::Transaction;
 use database::content::{column, node, tree, version};
-use model::{Error, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{Code, Error, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::content::event_detail::Detail;
 use crate::session::guard::{Checked, Guard};
 use crate::session::known::Permitted;
 use crate::session::locate::Located;
-use crate::session::refusals::{CHECKED_OUT, held_by, require_free};
+use crate::session::refusals::{held_by, require_free};
 use crate::{Session, Target};
 
 use super::rules::{charge, library_of, next_number, require_comment, trim};
@@ -46,7 +46,7 @@ impl Session {
     /// Completes the refusal of a change because a document in the item is checked out by the name of who has it.
     pub(crate) async fn name_holder<T>(&self, located: &Located, outcome: Result<T>) -> Result<T> {
         let Err(error) = outcome else { return outcome };
-        if error.code() != CHECKED_OUT {
+        if error.code() != Code::CheckedOut {
             return Err(error);
         }
         let (id, me, seen) = (located.node().id, self.principal.id, located.clone());
@@ -156,7 +156,7 @@ impl Session {
 }
 
 fn not_checked_out(name: &str) -> Error {
-    Error::conflict(format!("\"{name}\" is not checked out")).with_code("not_checked_out")
+    Error::conflict(format!("\"{name}\" is not checked out")).with_code(Code::NotCheckedOut)
 }
 
 /// Refuses a check-in while a required column is empty.
@@ -174,6 +174,6 @@ fn require_columns(transaction: &mut database::Transaction<'_>, row: &node::Node
     match required.find(|column| !values.iter().any(|(id, _)| *id == column.id)) {
         None => Ok(()),
         Some(column) => Err(Error::conflict(format!("fill in the column \"{}\" before checking in", column.name))
-            .with_code("column_required")),
+            .with_code(Code::ColumnRequired)),
     }
 }

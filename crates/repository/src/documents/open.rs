@@ -1,5 +1,6 @@
 //! Opening a document's content.
 
+use model::Code;
 use std::sync::Arc;
 
 use blobs::{BlobReader, Locator};
@@ -275,8 +276,8 @@ pub(crate) fn discreet(error: Error, is_insider: bool) -> Error {
 /// What a reference without bytes means for the reader.
 fn explain(error: Error, item: &Item, version: Id, place: &Place) -> Error {
     let (what, code) = match error.kind() {
-        ErrorKind::NotFound => ("is missing from", "content_missing"),
-        ErrorKind::Corrupt => ("is damaged in", "content_damaged"),
+        ErrorKind::NotFound => ("is missing from", Code::ContentMissing),
+        ErrorKind::Corrupt => ("is damaged in", Code::ContentDamaged),
         _ => return error,
     };
     Error::corrupt(format!(

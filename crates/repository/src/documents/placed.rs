@@ -10,7 +10,7 @@ use database::Transaction;
 use database::content::blob::{self, BlobRow};
 use database::content::reclaim::{self, Standing};
 use database::content::{fault, stored};
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, Id, Result, Timestamp};
 
 use crate::farm::registry::ContentDatabase;
 use crate::session::guard::Guard;
@@ -18,16 +18,12 @@ use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::database_store;
 use crate::storage::placement::{hold, not_given_back};
 
-/// The code of a transaction's refusal whose bytes may have been deleted between their storing and now.
-const DELETED_LATELY: &str = "blob_deleted_lately";
-/// The code of the refusal of a transaction that found a reference to equal bytes in another store, where nobody looked yet.
-const ELSEWHERE: &str = "blob_elsewhere";
 /// How long another store may take to say that it has equal bytes, before those that were just stored are used.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether a transaction was refused until [`Placed::hold`] has made sure of the bytes.
 pub(crate) fn is_unsure(error: &Error) -> bool {
-    matches!(error.code(), DELETED_LATELY | ELSEWHERE)
+    matches!(error.code(), Code::BlobDeletedLately | Code::BlobElsewhere)
 }
 
 /// Bytes that are on their way into a document.
@@ -135,11 +131,13 @@ impl Placed {
         let row = BlobRow { id, digest: self.digest(), size: self.size(), store_id: self.store(), locator };
         let (present, standing) = reclaim::refer(transaction, &row, now)?;
         if present.store_id != row.store_id && !self.trusted.load(Ordering::Relaxed) {
-            return Err(Error::unavailable("equal bytes lie in another store: try again").with_code(ELSEWHERE));
+            return Err(
+                Error::unavailable("equal bytes lie in another store: try again").with_code(Code::BlobElsewhere)
+            );
         }
         if standing == Standing::DeletedLately && !self.is_inline() {
             return Err(Error::unavailable("an unused copy of the same bytes was deleted just now: try again")
-                .with_code(DELETED_LATELY));
+                .with_code(Code::BlobDeletedLately));
         }
         if let Place::External { store, stored, .. } = &self.place
             && present.id != id

@@ -5,7 +5,8 @@ use database::Transaction;
 use database::content::node::NodeRow;
 use database::content::{collection, library, version};
 use model::{
-    Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size, unsigned,
+    Code, Error, Id, LibrarySettings, MAX_COMMENT, Result, VersionNumber, Versioning, exact_size, readable_size,
+    unsigned,
 };
 
 use crate::items::item::etag;
@@ -36,11 +37,11 @@ impl Preconditions {
                 Some(_) => "the document has changed since you read it: read it again, then repeat",
                 None => "there is no document here to replace: leave out If-Match to make a new one",
             };
-            return Err(Error::conflict(message).with_code("precondition_failed"));
+            return Err(Error::conflict(message).with_code(Code::PreconditionFailed));
         }
         if self.if_none_match.as_deref().is_some_and(is_in) {
             return Err(Error::conflict("the document is there already, and the request asked that it must not be")
-                .with_code("precondition_failed"));
+                .with_code(Code::PreconditionFailed));
         }
         Ok(())
     }
@@ -116,7 +117,7 @@ pub(crate) fn over_quota(used: Option<i64>, quota: i64, bytes: i64) -> Error {
             readable_size(unsigned(bytes))
         ),
     };
-    Error::exhausted(text).with_code("quota_exceeded")
+    Error::exhausted(text).with_code(Code::QuotaExceeded)
 }
 
 /// The settings of the library that an item is in.
@@ -126,7 +127,7 @@ pub(crate) fn library_of(transaction: &mut Transaction<'_>, row: &NodeRow) -> Re
 
 /// The refusal of a document where there is no library.
 pub(super) fn outside_libraries() -> Error {
-    Error::conflict("documents are kept in libraries: choose one").with_code("wrong_kind")
+    Error::conflict("documents are kept in libraries: choose one").with_code(Code::WrongKind)
 }
 
 /// Refuses a comment that is too long, or that no database can keep, before anything else is asked.
@@ -136,7 +137,7 @@ pub(super) fn outside_libraries() -> Error {
 pub(super) fn require_comment(text: &str) -> Result<()> {
     if text.chars().count() > MAX_COMMENT || text.contains('\0') {
         let said = format!("a comment has at most {MAX_COMMENT} characters, and none with the code 0");
-        return Err(Error::invalid(said).with_code("invalid_comment"));
+        return Err(Error::invalid(said).with_code(Code::InvalidComment));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use database::content::glance::ShelfRow;
 use database::content::idempotency;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
+use model::{Code, Digest, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber};
 
 use crate::items::item::etag;
 use crate::items::tree::{free_name, held_parent, lock_in};
@@ -379,7 +379,7 @@ impl Plan {
         let Some((request, result)) = idempotency::find(transaction, &key)? else { return Ok(None) };
         if request != self.request() {
             return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
-                .with_code("idempotency_key_reused"));
+                .with_code(Code::IdempotencyKeyReused));
         }
         let (version, outcome) = result.split_once(' ').ok_or_else(|| {
             Error::corrupt("what came of an earlier request with this idempotency key cannot be read")
@@ -396,7 +396,7 @@ impl Plan {
                 Ok(Some(self.saved(&row, &stored, path, outcome == CREATED)))
             }
             _ => Err(Error::conflict("what this idempotency key stored was deleted since")
-                .with_code("idempotency_key_reused")),
+                .with_code(Code::IdempotencyKeyReused)),
         }
     }
 

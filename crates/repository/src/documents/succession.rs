@@ -3,7 +3,7 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
+use model::{Code, Error, Id, LibrarySettings, Result, VersionNumber, Versioning, is_litter};
 
 use crate::content::event_detail::{Detail, WORKING_COPY};
 use crate::session::guard::{Checked, Guard};
@@ -88,7 +88,8 @@ pub(crate) fn record_replaced(
 
 /// The refusal of a change without a check-out where the library demands one.
 pub(crate) fn checkout_required(document: &str) -> Error {
-    Error::conflict(format!("\"{document}\" must be checked out before it is changed")).with_code("checkout_required")
+    Error::conflict(format!("\"{document}\" must be checked out before it is changed"))
+        .with_code(Code::CheckoutRequired)
 }
 
 /// Whether a document has one version and no more.

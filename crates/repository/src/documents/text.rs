@@ -1,11 +1,12 @@
 //! The text of office documents, to be shown where the documents themselves cannot be.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use search::extract::{self, Extract, Format};
 use search::sandbox::Document;
 
-use super::open::VersionChoice;
 use crate::{Session, Target};
+
+use super::open::VersionChoice;
 
 impl Session {
     /// Reads the text of an office document, in the version that the caller sees. A child does that; it ends when nobody waits for it any more.
@@ -16,7 +17,7 @@ impl Session {
     pub async fn text(&self, target: &Target, format: Format) -> Result<Extract> {
         let mut opened = self.open(target, VersionChoice::Visible).await?;
         if opened.size() > extract::MOST_BYTES {
-            return Err(Error::invalid("only documents of up to 32 MB are looked into").with_code("too_large"));
+            return Err(Error::invalid("only documents of up to 32 MB are looked into").with_code(Code::TooLarge));
         }
         let sandbox = self.repository.sandbox()?;
         let turn = sandbox.turn_to_read(self.principal.id).await?;

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use database::Reader;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, idempotency, library};
-use model::{Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
+use model::{Code, Digest, Error, ErrorKind, Id, Name, NodeKind, NodePath, Result, Right, Versioning};
 
 use crate::farm::registry::ContentDatabase;
 use crate::session::caller::Time;
@@ -108,14 +108,14 @@ impl Session {
                     "there is no library \"{library}\" in the site \"{}\", or you may not see it: make it first",
                     node.name
                 );
-                return Err(Error::conflict(text).with_code("wrong_kind"));
+                return Err(Error::conflict(text).with_code(Code::WrongKind));
             }
             return Err(Error::conflict(format!(
                 "\"{}\" is a {}: documents go into libraries",
                 node.name,
                 node.kind.as_str()
             ))
-            .with_code("wrong_kind"));
+            .with_code(Code::WrongKind));
         }
         check_depth(&located, folders.len(), &name)?;
         let repeats = self.repeats(&located, &options).await?;
@@ -178,7 +178,7 @@ impl Session {
                 Ok(_) => {
                     let folder = &missing[missing.len() - 1];
                     return Err(
-                        Error::not_found(format!("there is no folder \"{folder}\"")).with_code("parent_missing")
+                        Error::not_found(format!("there is no folder \"{folder}\"")).with_code(Code::ParentMissing)
                     );
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -312,7 +312,7 @@ impl Upload {
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let received = self.received() + bytes.len() as u64;
         if self.announced.is_some_and(|announced| received > announced) {
-            return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
+            return Err(Error::invalid("more bytes came than were announced").with_code(Code::LengthMismatch));
         }
         let is_insider = self.is_insider;
         let expected = self.announced.unwrap_or(0).max(received);
@@ -354,7 +354,7 @@ impl Upload {
         if let Some(announced) = self.announced.filter(|announced| *announced != self.received()) {
             let received = self.received();
             return Err(Error::invalid(format!("{received} of {announced} announced bytes came: send it again"))
-                .with_code("length_mismatch"));
+                .with_code(Code::LengthMismatch));
         }
         let placed = match self.writer {
             Some((id, writer)) => {
@@ -390,13 +390,13 @@ impl Upload {
                 .write_on_shelf(parent, name, move |transaction, checked, seen| plan.run(transaction, checked, seen));
             match write.await {
                 // Somebody else made the same folder or document at the same moment: it is there now, so look again.
-                Err(error) if error.code() == "unique_violation" && attempt < MOST_ATTEMPTS => attempt += 1,
+                Err(error) if error.code() == Code::UniqueViolation && attempt < MOST_ATTEMPTS => attempt += 1,
                 Err(error) if is_unsure(&error) && attempt < MOST_ATTEMPTS => {
                     attempt += 1;
                     held.placed.hold(&held.guard, &self.content).await?;
                 }
                 // What waits in memory can be written a moment later.
-                Err(error) if error.code() == "blob_being_deleted" && plan_is_inline && attempt < MOST_ATTEMPTS => {
+                Err(error) if error.code() == Code::BlobBeingDeleted && plan_is_inline && attempt < MOST_ATTEMPTS => {
                     attempt += 1;
                     tokio::time::sleep(BEING_DELETED).await;
                 }

@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::content::{library, node, version};
-use model::{Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
+use model::{Code, Error, Id, MAX_PAGE, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning};
 
 use crate::content::event_detail::Detail;
 use crate::items::item::Version;
@@ -59,12 +59,12 @@ impl Session {
                 return Err(Error::conflict(
                     "check the document in, or discard the check-out, before restoring a version",
                 )
-                .with_code("checked_out"));
+                .with_code(Code::CheckedOut));
             }
             let settings = library_of(transaction, &row)?;
             if settings.require_checkout {
                 return Err(Error::conflict(format!("\"{}\" must be checked out before it is changed", row.name))
-                    .with_code("checkout_required"));
+                    .with_code(Code::CheckoutRequired));
             }
             let old = version::find_number(transaction, id, number)?
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
@@ -109,7 +109,8 @@ impl Session {
             guard.require_free(transaction, checked, &row)?;
             let latest = row.version_id.filter(|_| row.holder_id.is_none() && row.number.minor > 0);
             let latest = latest.ok_or_else(|| {
-                Error::conflict(format!("\"{}\" has no draft that could be published", row.name)).with_code("no_draft")
+                Error::conflict(format!("\"{}\" has no draft that could be published", row.name))
+                    .with_code(Code::NoDraft)
             })?;
             let settings = library_of(transaction, &row)?;
             row.number = row.number.next_major();
@@ -136,7 +137,7 @@ impl Session {
                 .ok_or_else(|| Error::not_found(format!("the document has no version {number}")))?;
             if [row.version_id, row.published_id, row.working_id].contains(&Some(old.id)) {
                 return Err(Error::conflict(format!("{number} is the present version: delete the document instead"))
-                    .with_code("version_in_use"));
+                    .with_code(Code::VersionInUse));
             }
             version::delete(transaction, old.id)?;
             charge(transaction, guard, None, checked.collection.id, -old.size, 0)?;

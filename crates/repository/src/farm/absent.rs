@@ -6,15 +6,9 @@ use std::time::{Duration, Instant};
 
 use database::configuration::farm::ContentDatabaseRow;
 use database::{Damage, Database};
-use model::{Error, ErrorKind, Id, Result};
+use model::{Code, Error, ErrorKind, Id, Result};
 
 use crate::farm::advice::database_from_backup;
-
-/// Code of the errors for what a content database that is away would be needed for.
-pub const DATABASE_AWAY: &str = "database_away";
-
-/// Code of the error for a database of another farm, or another one of this farm.
-pub(super) const FOREIGN: &str = "database_foreign";
 
 /// The reason of a database that is not what was written.
 pub(crate) const DAMAGED: &str = "it is damaged";
@@ -33,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(2);
 pub struct AbsentDatabase {
     pub(crate) row: ContentDatabaseRow,
     kind: ErrorKind,
-    code: &'static str,
+    code: Code,
     message: String,
 }
 
@@ -64,14 +58,15 @@ impl AbsentDatabase {
 
     /// Returns whether it was found damaged. Otherwise it is missing or gives no answer.
     pub fn is_damaged(&self) -> bool {
-        self.kind == ErrorKind::Corrupt || matches!(self.code, "database_unreadable" | "disk_error" | "changes_lost")
+        self.kind == ErrorKind::Corrupt
+            || matches!(self.code, Code::DatabaseUnreadable | Code::DiskError | Code::ChangesLost)
     }
 
     /// Says how it comes back, to whoever reads the log of the farm in this data directory.
     pub(crate) fn help(&self, directory: &Path) -> String {
         let restore = || database_from_backup(directory, &self.row.name);
         match (self.code, self.kind) {
-            ("changes_lost", _) => format!(
+            (Code::ChangesLost, _) => format!(
                 "look first whether another file took its place. To go on without the changes that it lacks, stop the server and \
                  remove the file beside it whose name ends with -commits. {} too",
                 restore()
@@ -88,21 +83,21 @@ impl AbsentDatabase {
             self.row.name,
             self.reason()
         ))
-        .with_code(DATABASE_AWAY)
+        .with_code(Code::DatabaseAway)
     }
 }
 
 /// Why a database does not work, in words that anybody may read: no place, no address.
-pub(crate) fn reason(kind: ErrorKind, code: &str) -> &'static str {
+pub(crate) fn reason(kind: ErrorKind, code: Code) -> &'static str {
     match (code, kind) {
-        ("database_missing", _) => "it is missing",
-        ("database_empty", _) => "it is empty",
-        (FOREIGN | "schema_foreign" | "schema_other", _) => "another database is in its place",
-        ("schema_newer", _) => "a newer version of the program wrote it",
-        ("changes_lost", _) => "it lacks changes that were acknowledged, or another database is in its place",
-        ("database_unreadable", _) => UNREADABLE,
-        ("disk_error", _) => DISK_FAILS,
-        ("cannot_open" | "read_only", _) => "it cannot be opened",
+        (Code::DatabaseMissing, _) => "it is missing",
+        (Code::DatabaseEmpty, _) => "it is empty",
+        (Code::DatabaseForeign | Code::SchemaForeign | Code::SchemaOther, _) => "another database is in its place",
+        (Code::SchemaNewer, _) => "a newer version of the program wrote it",
+        (Code::ChangesLost, _) => "it lacks changes that were acknowledged, or another database is in its place",
+        (Code::DatabaseUnreadable, _) => UNREADABLE,
+        (Code::DiskError, _) => DISK_FAILS,
+        (Code::CannotOpen | Code::ReadOnly, _) => "it cannot be opened",
         (_, ErrorKind::Corrupt) => DAMAGED,
         _ => "it does not answer",
     }
@@ -126,7 +121,7 @@ pub(crate) fn needs_all<'a>(troubled: impl Iterator<Item = (&'a str, &'static st
             if count == 1 { "it" } else { "them" },
             if count == 1 { "it" } else { "them" },
         ))
-        .with_code(DATABASE_AWAY)),
+        .with_code(Code::DatabaseAway)),
     }
 }
 

@@ -8,14 +8,14 @@ use database::configuration::site_collection;
 use database::content::identity::{self, Identity};
 use database::content::{collection, tree};
 use database::{Database, Location, Options, Reader, Schema, Transaction};
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
 
 use crate::Repository;
-use crate::farm::absent::{AbsentDatabase, FOREIGN};
+use crate::farm::absent::AbsentDatabase;
 use crate::farm::repository::Inner;
 
 fn foreign(what: &str) -> Error {
-    Error::conflict(format!("{what}; it was left as it is")).with_code(FOREIGN)
+    Error::conflict(format!("{what}; it was left as it is")).with_code(Code::DatabaseForeign)
 }
 
 /// Whether the site collections in a database are no more than their root sites, as a creation that was cut short leaves them.
@@ -125,7 +125,7 @@ pub(crate) async fn require_unused(place: &Location) -> Result<()> {
             "{place} holds a content database of a farm, and no second farm is made over it: bring the configuration database of \
              that farm back, or name an empty database"
         ))
-        .with_code(FOREIGN)),
+        .with_code(Code::DatabaseForeign)),
     }
 }
 

@@ -8,7 +8,7 @@ use database::configuration::farm::{self, ContentDatabaseRow};
 use database::content::collection;
 use database::{Alone, Location, Transaction};
 use futures_util::future::join_all;
-use model::{Error, Id, Name, Result, Timestamp};
+use model::{Code, Error, Id, Name, Result, Timestamp};
 
 use crate::farm::absent::{self, DISK_FAILS};
 use crate::farm::open::DEFAULT_MINIMUM_SIZE;
@@ -83,7 +83,7 @@ impl Inner {
                     "copies of BLOBs are being deleted for too long, and {prevented} meanwhile: try again later, or pause \
                      the job that does it"
                 ))
-                .with_code("busy"));
+                .with_code(Code::Busy));
             }
             // sleep: the other process does not tell when it has done
             tokio::time::sleep(pause).await;
@@ -187,14 +187,12 @@ fn refuse_known(known: &[ContentDatabaseRow], new: &ContentDatabaseRow) -> Resul
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {
         return Err(
-            Error::conflict(format!("there is a content database \"{}\" already", new.name)).with_code("name_taken")
+            Error::conflict(format!("there is a content database \"{}\" already", new.name)).with_code(Code::NameTaken)
         );
     }
     match known.iter().find(|row| row.location == new.location) {
-        Some(row) => {
-            Err(Error::conflict(format!("the content database \"{}\" is in that place", row.name))
-                .with_code("place_taken"))
-        }
+        Some(row) => Err(Error::conflict(format!("the content database \"{}\" is in that place", row.name))
+            .with_code(Code::PlaceTaken)),
         None => Ok(()),
     }
 }

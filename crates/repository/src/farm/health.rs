@@ -7,7 +7,7 @@ use database::Reader;
 use database::configuration::{backup, farm, job};
 use database::content::{fault, reclaim};
 use futures_util::future::join_all;
-use model::{ErrorKind, Id, Result, Timestamp, counted, unsigned};
+use model::{Code, ErrorKind, Id, Result, Timestamp, counted, unsigned};
 
 use crate::farm::health_limits::{BACKUP_HOURS, DATABASE_BYTES, FREE_PERCENT, ORPHANS, STORE_FREE_PERCENT};
 use crate::farm::registry::ContentDatabase;
@@ -208,7 +208,7 @@ impl Session {
             if let Some(Err(error)) = match store {
                 Some(store) => Some(store.held().await),
                 None => None,
-            } && error.code() == "store_taken_over"
+            } && error.code() == Code::StoreTakenOver
             {
                 let message = format!("It says: {}.", error.message());
                 findings.push(critical(

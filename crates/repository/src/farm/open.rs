@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use blobs::{DirectoryOptions, STORE_MARK};
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::{Database, Location, Schema};
-use model::{Error, Id, IdSource, Result, Timestamp, id_time};
+use model::{Code, Error, Id, IdSource, Result, Timestamp, id_time};
 use tokio::sync::OnceCell;
 
 use crate::content::sites;
@@ -80,9 +80,6 @@ pub struct Created {
 /// BLOBs smaller than this stay in the content database of a new farm: below it a row costs less than a reference.
 pub const DEFAULT_MINIMUM_SIZE: i64 = 16 * 1024;
 
-/// Code of the errors for a database that is not what was written.
-const DAMAGED: &str = "database_corrupt";
-
 /// File of the embedded configuration database.
 const CONFIGURATION: &str = "configuration.sqlite";
 
@@ -98,7 +95,7 @@ fn no_farm(directory: &Path) -> Error {
 async fn open_configuration(options: &Options) -> Result<Database> {
     let (location, limits) = (options.place_of_configuration(), database::Options::default());
     match Database::open(&location, Schema::Configuration, &limits).await {
-        Err(error) if matches!(error.code(), "database_missing" | "database_empty") => {
+        Err(error) if matches!(error.code(), Code::DatabaseMissing | Code::DatabaseEmpty) => {
             require_new_farm(options)?;
             blobs::create_directories(&options.directory)?;
             Database::make(&location, Schema::Configuration, &limits).await
@@ -111,7 +108,7 @@ async fn open_configuration(options: &Options) -> Result<Database> {
 /// only lacks changes: it says itself how to go on.
 fn how_to_restore(options: &Options, error: Error) -> Error {
     let location = options.place_of_configuration();
-    if error.code() != DAMAGED || !matches!(location, Location::Sqlite(_)) {
+    if error.code() != Code::DatabaseCorrupt || !matches!(location, Location::Sqlite(_)) {
         return error;
     }
     let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
@@ -119,7 +116,7 @@ fn how_to_restore(options: &Options, error: Error) -> Error {
         "the configuration database {location} is damaged or is not a database. Look first whether its disk is in order. {}",
         farm_from_backup(&options.directory)
     ))
-    .with_code(DAMAGED)
+    .with_code(Code::DatabaseCorrupt)
     .with_source(cause)
 }
 
@@ -134,7 +131,7 @@ fn require_new_farm(options: &Options) -> Result<()> {
             left.join(", "),
             options.place_of_configuration()
         ))
-        .with_code("configuration_missing"));
+        .with_code(Code::ConfigurationMissing));
     }
     if !options.create {
         return Err(no_farm(&options.directory));
@@ -148,7 +145,7 @@ fn require_new_farm(options: &Options) -> Result<()> {
             marked.place,
             marked.sign
         ))
-        .with_code("farm_nested")),
+        .with_code(Code::FarmNested)),
         None => Ok(()),
     }
 }

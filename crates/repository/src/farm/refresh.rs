@@ -6,7 +6,7 @@ use blobs::BlobStore;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
 use database::configuration::{policy, role, site_collection};
 use futures_util::future::join_all;
-use model::Result;
+use model::{Code, Result};
 
 use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
@@ -118,7 +118,7 @@ impl Repository {
                 }
                 Ok(Some(store))
             }
-            Err(error) if starting && row.id == FILES_STORE && error.code() != "store_absent" => Err(error),
+            Err(error) if starting && row.id == FILES_STORE && error.code() != Code::StoreAbsent => Err(error),
             Err(error) => {
                 tracing::error!(store = row.name, error = error.report(), "a BLOB store cannot be opened");
                 Ok(None)
@@ -149,7 +149,7 @@ impl Repository {
         let database = match opened {
             Ok(database) => database,
             // Which version the farm is of is nothing that comes and goes.
-            Err(error) if previous.is_none() && error.code() == "schema_newer" => return Err(error),
+            Err(error) if previous.is_none() && error.code() == Code::SchemaNewer => return Err(error),
             Err(error) => {
                 let absent = AbsentDatabase::new(row, &error);
                 tracing::error!(

@@ -8,10 +8,10 @@ use blobs::BlobStore;
 use database::Database;
 use database::configuration::farm::{ContentDatabaseRow, StoreRow};
 use database::configuration::site_collection::SiteCollectionRow;
-use model::{Error, ErrorKind, Id, NodePath, Result, Rights, Role};
+use model::{Code, Error, ErrorKind, Id, NodePath, Result, Rights, Role};
 use tokio::sync::Mutex;
 
-use crate::farm::absent::{AbsentDatabase, DATABASE_AWAY, Looking, needs_all, reason, reason_of};
+use crate::farm::absent::{AbsentDatabase, Looking, needs_all, reason, reason_of};
 use crate::storage::built_in::DATABASE_STORE;
 use crate::storage::policy::Policies;
 
@@ -51,7 +51,7 @@ impl ContentDatabase {
             self.row.name,
             reason(error.kind(), error.code())
         );
-        Error::unavailable(message).with_code(DATABASE_AWAY).with_source(error)
+        Error::unavailable(message).with_code(Code::DatabaseAway).with_source(error)
     }
 }
 
@@ -169,7 +169,7 @@ impl Registry {
                  activate it or name another store",
                 row.name, row.state
             ))
-            .with_code("store_not_active")),
+            .with_code(Code::StoreNotActive)),
             _ => Ok(store),
         }
     }

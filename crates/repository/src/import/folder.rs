@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use database::content::scope;
-use model::{Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
+use model::{Code, Error, ErrorKind, Id, MAX_DEPTH, Name, Result, Right};
 
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::Guard;
@@ -51,7 +51,7 @@ impl Session {
                 located.path(),
                 node.kind.as_str()
             ))
-            .with_code("wrong_kind"));
+            .with_code(Code::WrongKind));
         }
         let permitted = NEEDS.map(|right| located.to(right));
         let permitted = permitted.into_iter().collect::<Result<Vec<_>>>()?;
@@ -98,7 +98,7 @@ impl ImportFolder {
     pub fn check_depth(&self, name: &Name) -> Result<()> {
         if self.inner.depth >= MAX_DEPTH {
             return Err(Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels"))
-                .with_code("path_too_deep"));
+                .with_code(Code::PathTooDeep));
         }
         Ok(())
     }

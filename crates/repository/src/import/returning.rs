@@ -10,7 +10,7 @@ use database::content::version::{self, VersionRow};
 use database::content::{collection, column, tree};
 use database::{Database, Transaction};
 use model::{
-    ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
+    Code, ColumnValue, Error, Id, LibrarySettings, Name, NodeKind, Result, Right, Timestamp, VersionNumber, Versioning,
 };
 
 use crate::Session;
@@ -210,7 +210,7 @@ impl ReturningDocument {
         require_free(&row, guard.caller(), None)?;
         if row.holder_id.is_some() {
             let text = format!("check \"{}\" in, or discard the check-out, before it is restored", row.name);
-            return Err(Error::conflict(text).with_code("checked_out"));
+            return Err(Error::conflict(text).with_code(Code::CheckedOut));
         }
         let before = match row.version_id {
             Some(id) => version::find(transaction, id)?,

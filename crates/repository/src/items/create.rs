@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::content::node::{self, NodeRow};
-use model::{Error, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::tree::held_parent;
@@ -17,7 +17,7 @@ impl Session {
         let located = self.locate(parent).await?.to(Right::Add)?;
         let guard = self.guard([&located])?;
         if !located.node().kind.holds_documents() {
-            return Err(Error::conflict("folders are made in libraries and folders").with_code("wrong_kind"));
+            return Err(Error::conflict("folders are made in libraries and folders").with_code(Code::WrongKind));
         }
         check_depth(&located, 0, name)?;
         let (parent, name, path) = (located.node().id, name.clone(), located.path());

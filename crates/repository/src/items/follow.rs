@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use database::content::{event, followed, node};
 use database::{Reader, Transaction};
-use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::content::events::{self, has_drafts, is_for_all};
 use crate::items::item::Item;
@@ -50,7 +50,7 @@ impl Session {
                 return Err(Error::exhausted(format!(
                     "you follow {MOST_FOLLOWED} documents already: leave one of them first"
                 ))
-                .with_code("too_many"));
+                .with_code(Code::TooMany));
             }
             // Only while it is there: the row refers to it.
             guard.hold(transaction, id)?;

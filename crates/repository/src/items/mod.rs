@@ -1,5 +1,6 @@
 //! Items whatever their kind: looking, listing, creating folders, renaming, moving, copying, deleting.
 
+use model::Code;
 mod copy;
 mod create;
 mod details;
@@ -85,7 +86,7 @@ impl Session {
 
 fn check_bulk(ids: &[Id]) -> model::Result<()> {
     if ids.len() > MAX_BULK {
-        return Err(Error::invalid(format!("at most {MAX_BULK} items can be chosen at once")).with_code("too_many"));
+        return Err(Error::invalid(format!("at most {MAX_BULK} items can be chosen at once")).with_code(Code::TooMany));
     }
     Ok(())
 }

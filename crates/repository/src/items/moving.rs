@@ -3,7 +3,7 @@
 use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::{collection, lock, scope, tree};
-use model::{Error, Id, Name, NodeKind, Result, Right, Versioning};
+use model::{Code, Error, Id, Name, NodeKind, Result, Right, Versioning};
 
 use crate::documents::library_of;
 use crate::session::guard::{Checked, Child, Guard};
@@ -67,7 +67,7 @@ fn refuse_publishing(
                  and the copy is a draft",
                 row.name, to.name
             ))
-            .with_code("would_publish")
+            .with_code(Code::WouldPublish)
             .naming(&[row.name.as_str(), to.name.as_str()]));
         }
     }
@@ -78,17 +78,17 @@ fn refuse_publishing(
 pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
     let (node, to) = (located.node(), place.node());
     if !matches!(node.kind, NodeKind::Folder | NodeKind::Document) {
-        return Err(Error::conflict("only folders and documents can be moved and copied").with_code("wrong_kind"));
+        return Err(Error::conflict("only folders and documents can be moved and copied").with_code(Code::WrongKind));
     }
     if !to.kind.holds_documents() {
         return Err(Error::conflict(format!("\"{}\" is a {}: choose a library or folder", to.name, to.kind.as_str()))
-            .with_code("wrong_kind"));
+            .with_code(Code::WrongKind));
     }
     if node.collection_id != to.collection_id {
         return Err(Error::conflict(
             "the two places are in different site collections: export from one and import into the other",
         )
-        .with_code("other_collection"));
+        .with_code(Code::OtherCollection));
     }
     if place.chain.iter().any(|above| above.id == node.id) {
         return Err(into_itself(&node.name));
@@ -97,7 +97,7 @@ pub(super) fn check_places(located: &Located, place: &Located) -> Result<()> {
 }
 
 pub(super) fn into_itself(name: &str) -> Error {
-    Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code("into_itself")
+    Error::conflict(format!("\"{name}\" cannot be put into itself")).with_code(Code::IntoItself)
 }
 
 pub(super) fn refuse_taken(

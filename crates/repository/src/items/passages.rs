@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Error, Id, Name, NodePath, Result, fold};
+use model::{Code, Error, Id, Name, NodePath, Result, fold};
 
-use crate::{DATABASE_AWAY, Session};
+use crate::Session;
 
 impl Session {
     /// The names that come after a path in the addresses of site collections that the caller knows of, each once, in order. Where no
@@ -25,7 +25,7 @@ impl Session {
         };
         if registry.collections.iter().any(|row| fails(row.database_id) && next(&row.path, &above).is_some()) {
             let text = "a part of what is here cannot be read, so that not all of it can be listed: try again later";
-            return Err(Error::unavailable(text).with_code(DATABASE_AWAY));
+            return Err(Error::unavailable(text).with_code(Code::DatabaseAway));
         }
         let names: BTreeMap<String, &str> =
             home.sites.iter().filter_map(|site| next(&site.path, &above)).map(|name| (fold(name), name)).collect();

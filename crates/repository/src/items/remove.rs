@@ -4,7 +4,7 @@ use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::recycle::{self, RecycledRow, Stage};
 use database::content::{collection, scope, tree};
-use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Preconditions, charge};
 use crate::items::tree::{lock_in, refuse_held, subtree_rights};
@@ -44,7 +44,7 @@ impl Session {
             return Err(Error::conflict(
                 "the root site goes with its site collection: an administrator of the farm removes that",
             )
-            .with_code("wrong_kind"));
+            .with_code(Code::WrongKind));
         };
         self.require_not_held(&located).await?;
         let (id, kind) = (located.node().id, located.node().kind);

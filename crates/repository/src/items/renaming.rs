@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::content::{collection, node};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::items::item::Item;
 use crate::items::moving::{check_places, into_itself, leave, put_below, refuse_taken};
@@ -33,9 +33,8 @@ impl Session {
         let located = known.to(right)?;
         let guard = self.guard([&located])?;
         let Some(parent) = located.parent().map(|parent| parent.id) else {
-            return Err(
-                Error::conflict("the root site of a site collection has a title, not a name").with_code("wrong_kind")
-            );
+            return Err(Error::conflict("the root site of a site collection has a title, not a name")
+                .with_code(Code::WrongKind));
         };
         self.require_not_held(&located).await?;
         let (id, kind, name, path) = (located.node().id, located.node().kind, name.clone(), located.path());
@@ -43,7 +42,9 @@ impl Session {
         let write = move |transaction: &mut Transaction<'_>, guard: &Guard, checked: &Checked| {
             let row = lock_in(transaction, id, parent)?;
             if seen.as_ref().is_some_and(|seen| row.name != *seen && row.name != name.as_str()) {
-                return Err(Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code("overtaken"));
+                return Err(
+                    Error::conflict(format!("it was renamed to {} meanwhile", row.name)).with_code(Code::Overtaken)
+                );
             }
             crate::session::refusals::require_free(&row, guard.caller(), None)?;
             refuse_litter(&row, &name)?;

@@ -8,7 +8,7 @@ use database::content::version::{self, VersionRow};
 use database::content::{collection, displaced, lock, scope, tree};
 use database::{Reader, Transaction};
 use model::{
-    Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_litter, is_passing,
+    Code, Error, ErrorKind, Id, MAX_DEPTH, Name, NodeKind, NodePath, Result, Right, Timestamp, is_litter, is_passing,
     is_passing_folder,
 };
 
@@ -59,7 +59,7 @@ pub(super) fn refuse_litter(row: &NodeRow, name: &Name) -> Result<()> {
     Err(Error::conflict(format!(
         "\"{name}\" is a name that programs give to notes of their own, which are neither kept nor found: choose another one"
     ))
-    .with_code("program_name")
+    .with_code(Code::ProgramName)
     .naming(&[name.as_str()]))
 }
 

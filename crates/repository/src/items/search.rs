@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use database::Reader;
 use database::content::search::{self, MOST_WORDS, NEWEST, OLDEST, Wanted};
-use model::{Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
+use model::{Code, Error, MAX_NAME_CHARS, Result, Right, fold, is_litter};
 
 use crate::items::item::Item;
 use crate::{Missing, Session};
@@ -59,7 +59,7 @@ impl Query {
     fn parse(text: &str) -> Result<Self> {
         if text.chars().count() > MAX_NAME_CHARS {
             return Err(Error::invalid("no name is longer than 255 characters: search for a part of it")
-                .with_code("search_too_long"));
+                .with_code(Code::SearchTooLong));
         }
         let folded = fold(text);
         let parts = folded.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\'));
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(long.words, ["f g h", "a", "b", "c", "d", "e"]);
         assert!(long.matches("a b c d e f g h.pdf") && !long.matches("a b c d e f h g"));
         assert!(Query::parse("\u{0}\u{7}  ").unwrap().words.is_empty());
-        assert_eq!(Query::parse(&"x".repeat(256)).err().map(|error| error.code()), Some("search_too_long"));
+        assert_eq!(Query::parse(&"x".repeat(256)).err().map(|error| error.code().as_str()), Some("search_too_long"));
         Query::parse(&"ü".repeat(255)).unwrap();
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Reader;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use crate::farm::busy::Turn;
 use crate::items::item::Item;
@@ -79,7 +79,7 @@ impl Session {
         let turn = self.repository.inner.walks.turn(self.principal.id, PATIENCE).await;
         turn.ok_or_else(|| {
             Error::exhausted("other listings of yours are still being looked through: wait until they are there")
-                .with_code("too_many_requests")
+                .with_code(Code::TooManyRequests)
         })
     }
 }

@@ -6,7 +6,7 @@ use database::Transaction;
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
 use database::content::{displaced, lock, property, tree};
-use model::{Error, Id, Name, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, Name, NodeKind, Result, Right, Timestamp};
 
 use crate::documents::{Succession, charge, library_of, record_replaced, succeed};
 use crate::items::transfer_plan::{Onto, Transfer, Transferred, Way};
@@ -105,7 +105,9 @@ impl Way {
         let parent = held_parent(transaction, self.to)?;
         let above = above(transaction, &parent)?;
         if above.contains(&row.id) {
-            return Err(Error::conflict(format!("\"{}\" cannot be put into itself", row.name)).with_code("into_itself"));
+            return Err(
+                Error::conflict(format!("\"{}\" cannot be put into itself", row.name)).with_code(Code::IntoItself)
+            );
         }
         if right == Right::Delete {
             subtree_rights(transaction, &checked.access, &row, right)?;
@@ -159,14 +161,14 @@ impl Way {
                 "there is \"{}\" already, and it shall not be overwritten",
                 present.name
             ))
-            .with_code("precondition_failed"));
+            .with_code(Code::PreconditionFailed));
         }
         if above(transaction, source)?.contains(&present.id) {
             return Err(Error::conflict(format!(
                 "\"{}\" is in \"{}\" and cannot take its place",
                 source.name, present.name
             ))
-            .with_code("into_itself"));
+            .with_code(Code::IntoItself));
         }
         Ok(Some(present))
     }
@@ -292,5 +294,5 @@ impl Way {
 }
 
 fn same_place() -> Error {
-    Error::forbidden("the item is at that place already").with_code("same_item")
+    Error::forbidden("the item is at that place already").with_code(Code::SameItem)
 }

@@ -3,7 +3,7 @@
 use database::content::node::{self, NodeRow};
 use database::content::tree;
 use database::{Reader, Transaction};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
+use model::{Code, Error, Id, MAX_DEPTH, Name, NodeKind, Result, Right};
 
 use crate::session::access::Access;
 use crate::session::guard::Checked;
@@ -34,7 +34,7 @@ pub(crate) fn refuse_depth(transaction: &mut Transaction<'_>, above: &[Id], top:
     if above.len() + tree::height(transaction, top)? < MAX_DEPTH {
         return Ok(());
     }
-    Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep"))
+    Err(Error::invalid(format!("the path would be deeper than {MAX_DEPTH} levels")).with_code(Code::PathTooDeep))
 }
 
 /// The item, unless it was moved or deleted since it was found.
@@ -42,7 +42,7 @@ pub(crate) fn lock_in(transaction: &mut Transaction<'_>, id: Id, parent: Id) -> 
     let row = node::lock(transaction, id)?.ok_or_else(crate::session::refusals::no_item)?;
     if row.parent_id != parent {
         return Err(Error::conflict(format!("\"{}\" was moved or deleted meanwhile: look again", row.name))
-            .with_code("moved_meanwhile"));
+            .with_code(Code::MovedMeanwhile));
     }
     Ok(row)
 }
@@ -94,5 +94,5 @@ pub(crate) fn free_name(transaction: &mut Transaction<'_>, parent: Id, name: &Na
             return Ok(candidate);
         }
     }
-    Err(Error::conflict(format!("there are too many items named like \"{name}\" here")).with_code("name_taken"))
+    Err(Error::conflict(format!("there are too many items named like \"{name}\" here")).with_code(Code::NameTaken))
 }

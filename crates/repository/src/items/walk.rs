@@ -8,7 +8,7 @@ use database::Reader;
 use database::content::node::NodeRow;
 use database::content::sorted::{self, Sieve, Walk};
 use database::content::{column, listing};
-use model::{ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
+use model::{Code, ColumnValue, Error, Id, MAX_PAGE, NodeKind, Result, Timestamp, fold};
 
 use crate::items::item::Item;
 use crate::items::page::Page;
@@ -214,7 +214,7 @@ impl<'a> Listing<'a> {
 
     fn value_key(&self, reader: &mut Reader<'_>, row: &NodeRow) -> Result<SortKey> {
         let (Order::Texts(wanted) | Order::Numbers(wanted) | Order::Integers(wanted)) = self.order else {
-            return Err(Error::invalid("the cursor is of another order").with_code("invalid_cursor"));
+            return Err(Error::invalid("the cursor is of another order").with_code(Code::InvalidCursor));
         };
         let values = column::values(reader, row.id)?;
         let value = values.into_iter().find(|(column, _)| *column == wanted).map(|(_, value)| value);

@@ -4,6 +4,7 @@
 //! What a job is asked to do is its [`Work`], stored as JSON with a version; how far it is, its [`Figures`]. This module
 //! knows what a job is and what people ask of one, not how it is done.
 
+use model::Code;
 mod work;
 
 use std::time::Duration;
@@ -149,7 +150,7 @@ impl Session {
                     (JobRequest::Resume, _) => "the job is running or waits to be run",
                     (JobRequest::Pause | JobRequest::Abort, _) => "the job has ended",
                 })
-                .with_code("job_state"));
+                .with_code(Code::JobState));
             }
             recording.record(transaction, action, &format!("{} {id}", before.work.kind()), "")
         };

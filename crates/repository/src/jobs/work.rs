@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::Storage;
@@ -223,7 +223,7 @@ impl MigrateWork {
         let to = self.to.as_ref().map(|name| storage.store_named(name)).transpose()?;
         if let Some(to) = to.filter(|to| to.state != "active") {
             return Err(Error::conflict(format!("the BLOB store \"{}\" is {}: activate it first", to.name, to.state))
-                .with_code("store_not_active"));
+                .with_code(Code::StoreNotActive));
         }
         for name in &self.not_from {
             storage.store_named(name)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use blobs::BlobStore;
 use database::Location;
 use database::configuration::farm::StoreRow;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use crate::Session;
 use crate::locations::markers::{self, Sign, prefix_within, real_path};
@@ -49,7 +49,7 @@ impl Ground {
             if place == known || identity(&place).is_some_and(|of_place| identity(&known) == Some(of_place)) {
                 let text =
                     format!("the BLOB store \"{name}\" is in that place ({}): choose another one", place.display());
-                return Err(Error::conflict(text).with_code("place_taken"));
+                return Err(Error::conflict(text).with_code(Code::PlaceTaken));
             }
             refuse_nested(&place, &known, &format!("the BLOB store \"{name}\""), true)?;
         }
@@ -88,7 +88,7 @@ fn nested(place: &str, other: &str, what: &str) -> Error {
         (_, true) => (format!("{place} lies within {other}, {what}"), "choose a place outside of it"),
         _ => (format!("{other}, {what}, lies within {place}"), "choose a place beside it"),
     };
-    Error::conflict(format!("{how}: {advice}")).with_code("place_nested")
+    Error::conflict(format!("{how}: {advice}")).with_code(Code::PlaceNested)
 }
 
 impl Session {
@@ -195,7 +195,7 @@ pub(crate) fn taken(row: &StoreRow, other: &StoreRow) -> Error {
         return nested(new, known, &format!("the BLOB store \"{}\"", other.name));
     }
     let text = format!("the BLOB store \"{}\" is in that place ({known}): choose another one", other.name);
-    Error::conflict(text).with_code("place_taken")
+    Error::conflict(text).with_code(Code::PlaceTaken)
 }
 
 #[cfg(test)]

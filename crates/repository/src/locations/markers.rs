@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{fmt, fs};
 
 use blobs::{ObjectNotes, ObjectOptions, ObjectSecrets, STORE_MARK};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// The file by which a server or a restoration keeps others away from a data directory.
 pub const SERVER_LOCK: &str = "server.lock";
@@ -169,7 +169,7 @@ pub async fn signs_around_prefix(options: &ObjectOptions, secrets: &ObjectSecret
             Ok(Some((sign, owner))) => found.push(marked(sign, owner)),
             Ok(None) => {}
             // A credential for the place alone tells nothing of what is around it.
-            Err(error) if error.code() == "store_credential_refused" && prefix != own => {
+            Err(error) if error.code() == Code::StoreCredentialRefused && prefix != own => {
                 found.push(marked(Sign::Closed, None));
             }
             Err(error) => return Err(error),

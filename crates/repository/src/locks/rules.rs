@@ -6,7 +6,7 @@ use std::time::Duration;
 use database::content::lock::{self, LockRow};
 use database::content::node::{self, NodeRow};
 use database::{Reader, Transaction};
-use model::{Error, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::Session;
 use crate::items::item::Item;
@@ -48,7 +48,7 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
         Some(holder) => format!("\"{name}\" is open for edit by {holder}: wait, or ask them to close it"),
         None => format!("\"{name}\" is open for edit: wait until it is closed"),
     };
-    let error = Error::locked(message).with_code("item_locked");
+    let error = Error::locked(message).with_code(Code::ItemLocked);
     match holder {
         Some(holder) => error.naming(&[name, holder]),
         None => error,
@@ -59,7 +59,7 @@ pub(super) fn locked(name: &str, holder: Option<&str>) -> Error {
 fn locked_within(name: &str, holder: Option<&str>) -> Error {
     let holder = holder.map_or_else(String::new, |holder| format!(" by {holder}"));
     Error::locked(format!("something in \"{name}\" is open for edit{holder}: wait until it is closed"))
-        .with_code("item_locked")
+        .with_code(Code::ItemLocked)
 }
 
 /// Locks on an item that was found, and those above that cover it.

@@ -3,7 +3,7 @@
 use database::content::node::NodeRow;
 use database::content::{lock, tree};
 use database::{Reader, Transaction};
-use model::{Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
+use model::{Code, Error, ErrorKind, Id, NodeKind, Result, Right, Timestamp};
 
 use crate::items::tree::{above, refuse_held, subtree_rights};
 use crate::locks::lock::{Lock, MAX_LOCK_OWNER, NewLock};
@@ -115,7 +115,7 @@ impl Session {
         let located = self.locate(target).await?.to(Right::Edit)?;
         let guard = self.guard([&located])?;
         if !matches!(located.node().kind, NodeKind::Folder | NodeKind::Document) {
-            return Err(Error::forbidden("only folders and documents can be locked").with_code("wrong_kind"));
+            return Err(Error::forbidden("only folders and documents can be locked").with_code(Code::WrongKind));
         }
         if wish.owner.len() > MAX_LOCK_OWNER {
             return Err(Error::invalid(format!("the owner of a lock is described in at most {MAX_LOCK_OWNER} bytes")));
@@ -218,13 +218,13 @@ fn make_room(transaction: &mut Transaction<'_>, row: &NodeRow, caller: Id, now: 
         return Err(Error::exhausted(format!(
             "you have {MOST_OF_PERSON} locks in this site already: end some, or wait until some have ended"
         ))
-        .with_code("too_many"));
+        .with_code(Code::TooMany));
     }
     lock::delete_ended_of(transaction, row.id, now, ENDED_ON_ITEM)?;
     let full = lock::count(transaction, row.collection_id)? >= MOST_LOCKS;
     if full && lock::delete_ended_in(transaction, row.collection_id, now, ENDED_AT_ONCE)? == 0 {
         return Err(
-            Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already")).with_code("too_many")
+            Error::exhausted(format!("there are {MOST_LOCKS} locks in this site already")).with_code(Code::TooMany)
         );
     }
     Ok(())
@@ -248,13 +248,13 @@ fn refuse_conflicts(
     let own = others.iter().filter(|other| other.node_id == row.id && other.owner_id == caller).count();
     if own >= MOST_OF_PERSON_ON_ITEM {
         return Err(Error::exhausted(format!("you have {own} locks on this item already: end one of them"))
-            .with_code("too_many"));
+            .with_code(Code::TooMany));
     }
     if others.iter().filter(|other| other.node_id == row.id).count() >= MOST_ON_ITEM {
         return Err(Error::exhausted(format!(
             "there are {MOST_ON_ITEM} locks on this item already: wait until one ends, or have them ended"
         ))
-        .with_code("too_many"));
+        .with_code(Code::TooMany));
     }
     match others.iter().find(|other| wish.exclusive || other.exclusive) {
         Some(_) => Err(rules::locked(&row.name, None)),
@@ -263,5 +263,5 @@ fn refuse_conflicts(
 }
 
 fn not_found() -> Error {
-    Error::conflict("there is no such lock on this item: it may have ended").with_code("lock_not_found")
+    Error::conflict("there is no such lock on this item: it may have ended").with_code(Code::LockNotFound)
 }

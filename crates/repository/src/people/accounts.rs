@@ -2,7 +2,7 @@
 
 use database::Transaction;
 use database::configuration::{account, event, farm, group, known_device, principal, token, web_session};
-use model::{Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
+use model::{Code, Error, Id, LoginName, MAX_PAGE, Preferences, Result, Timestamp, TokenScope};
 
 use crate::Session;
 use crate::people::caller::Purpose;
@@ -208,17 +208,17 @@ impl Session {
     pub async fn change_own_password(&self, old: &str, new: &str, client: &Client) -> Result<()> {
         self.require_own_account("change the password")?;
         if old == new {
-            return Err(Error::invalid("this is the old password: choose another one").with_code("same_password"));
+            return Err(Error::invalid("this is the old password: choose another one").with_code(Code::SamePassword));
         }
         // One at a time, so that nobody takes all turns of the hasher; and nothing is hashed for whoever guesses.
         let alone = self.repository.inner.identities.changes.begin(self.principal.id);
         let _alone = alone.ok_or_else(|| {
             Error::exhausted("another change of your password is under way: wait until it has ended")
-                .with_code("too_many_requests")
+                .with_code(Code::TooManyRequests)
         })?;
         let checked = self.repository.authenticate(&self.principal.login, old, client, Purpose::Change).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
-            return Err(Error::forbidden("the old password is wrong").with_code("wrong_password"));
+            return Err(Error::forbidden("the old password is wrong").with_code(Code::WrongPassword));
         }
         let own = self.account(self.principal.id).await?;
         let hash = self.hash(new, &own).await?;
@@ -256,7 +256,7 @@ impl Session {
         }
         let scopes = if self.principal.everywhere { "manage or farm" } else { "manage" };
         Err(Error::forbidden(format!("this token cannot {what}: make one without places and with the scope {scopes}"))
-            .with_code("token_scope"))
+            .with_code(Code::TokenScope))
     }
 
     async fn hash(&self, new: &str, account: &Account) -> Result<String> {
@@ -287,7 +287,7 @@ fn store(tx: &mut Transaction, before: &Account, after: &Account) -> Result<()> 
             "{} is the last administrator of the farm; give that task to another account first",
             before.login
         ))
-        .with_code("last_administrator"));
+        .with_code(Code::LastAdministrator));
     }
     account::update(tx, after)?;
     if after.disabled {
@@ -306,7 +306,7 @@ fn set_terms(tx: &mut Transaction, account: &Account) -> Result<()> {
 fn refuse_taken(tx: &mut Transaction, login: &LoginName) -> Result<()> {
     let Some(other) = account::find_by_login(tx, login)? else { return Ok(()) };
     let why = if other.deleted { "belonged to an account that was deleted; enable that one again" } else { "is taken" };
-    Err(Error::conflict(format!("the login \"{login}\" {why}")).with_code("login_taken"))
+    Err(Error::conflict(format!("the login \"{login}\" {why}")).with_code(Code::LoginTaken))
 }
 
 fn difference(before: &Account, after: &Account) -> String {

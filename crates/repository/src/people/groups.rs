@@ -2,11 +2,12 @@
 
 use database::configuration::{account, event, farm, group, principal};
 use database::{Reader, Transaction};
-use model::{Error, Id, MAX_PAGE, Name, Principal, Result, Timestamp, fold};
+use model::{Code, Error, Id, MAX_PAGE, Name, Principal, Result, Timestamp, fold};
+
+use crate::Session;
 
 use super::accounts::missing as no_account;
 use super::{Group, Member, text};
-use crate::Session;
 
 impl Session {
     /// Makes a group without members.
@@ -174,7 +175,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Group> {
             "the group {} came with the farm and holds all accounts; it cannot be changed",
             group.name
         ))
-        .with_code("built_in"));
+        .with_code(Code::BuiltIn));
     }
     Ok(group)
 }
@@ -182,7 +183,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Group> {
 fn refuse_taken(tx: &mut Transaction, name: &Name, id: Id) -> Result<()> {
     match group::find_by_name(tx, name)?.filter(|other| other.id != id) {
         Some(other) => {
-            Err(Error::conflict(format!("there is a group \"{}\" already", other.name)).with_code("name_taken"))
+            Err(Error::conflict(format!("there is a group \"{}\" already", other.name)).with_code(Code::NameTaken))
         }
         None => Ok(()),
     }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use database::configuration::link_network;
 use database::{Reader, Transaction};
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
+
+use crate::Repository;
 
 use super::secret::{self, SecretKind};
 use super::throttle::{self, Admission, Subject};
 use super::{Client, MAX_PASSWORD_CHARS, password};
-use crate::Repository;
 
 /// Fewest characters of a link's password: whoever guesses has to wait soon.
 const MIN_CHARS: usize = 8;
@@ -34,7 +35,7 @@ impl Repository {
         let length = password.chars().take(MAX_PASSWORD_CHARS + 1).count();
         if !(MIN_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
             return Err(Error::invalid(format!("the password of a link has at least {MIN_CHARS} characters"))
-                .with_code("invalid_link_password"));
+                .with_code(Code::InvalidLinkPassword));
         }
         self.inner.identities.hasher.hash(password).await
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Fewest characters of a password.
@@ -52,7 +52,7 @@ impl Hasher {
         match tokio::time::timeout(LONGEST_QUEUE, self.turns.clone().acquire_owned()).await {
             Ok(Ok(permit)) => Ok(Turn(permit)),
             _ => Err(Error::unavailable("too many people sign in at this moment; try again in a minute")
-                .with_code("sign_in_busy")),
+                .with_code(Code::SignInBusy)),
         }
     }
 
@@ -110,14 +110,14 @@ pub(crate) fn check(password: &str, own: &[&str]) -> Result<()> {
     let length = password.chars().take(MAX_PASSWORD_CHARS + 1).count();
     if !(MIN_PASSWORD_CHARS..=MAX_PASSWORD_CHARS).contains(&length) {
         return Err(Error::invalid(format!("a password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters"))
-            .with_code("invalid_password"));
+            .with_code(Code::InvalidPassword));
     }
     if is_easy(password, own) {
         return Err(Error::invalid(
             "this password is too easy to guess: it is common, or made of the login, the name or a simple pattern; four words \
              that have nothing to do with each other are better",
         )
-        .with_code("easy_password"));
+        .with_code(Code::EasyPassword));
     }
     Ok(())
 }
@@ -193,7 +193,7 @@ mod tests {
     fn the_length_of_passwords_is_counted_in_characters() {
         let code = |text: &str, length: usize| {
             let password: String = text.chars().cycle().take(length).collect();
-            check(&password, &[]).err().map_or("ok", |error| error.code())
+            check(&password, &[]).err().map_or("ok", |error| error.code().as_str())
         };
         let text = "übt öfter schräge Flötentöne quer ";
         assert_eq!((code(text, MIN_PASSWORD_CHARS), code(text, MAX_PASSWORD_CHARS)), ("ok", "ok"));
@@ -215,7 +215,7 @@ mod tests {
             "Anna Müller-Lüdenscheidt",
             "P@ssw0rd2024",
         ] {
-            assert_eq!(check(easy, &own).err().map_or("ok", |error| error.code()), "easy_password", "{easy}");
+            assert_eq!(check(easy, &own).err().map_or("ok", |error| error.code().as_str()), "easy_password", "{easy}");
         }
         for good in ["correct horse battery", "a-good-password", "the-admin-password", "Vx7 mole under tin"] {
             assert!(check(good, &own).is_ok(), "{good}");

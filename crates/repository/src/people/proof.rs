@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use database::Transaction;
 use database::configuration::{event, web_session};
-use model::{Error, Id, Proof, Result, Timestamp};
+use model::{Code, Error, Id, Proof, Result, Timestamp};
 
 use crate::Session;
 use crate::people::caller::Purpose;
@@ -47,7 +47,7 @@ impl Session {
                  password with Basic"
             ),
         };
-        Err(Error::forbidden(text).with_code("fresh_sign_in_needed"))
+        Err(Error::forbidden(text).with_code(Code::FreshSignInNeeded))
     }
 
     /// Proves anew for a session of the caller's that it is them.
@@ -59,7 +59,7 @@ impl Session {
         let login = &self.principal.login;
         let checked = self.repository.authenticate(login, password, client, Purpose::Session).await?;
         if checked.is_none_or(|identity| identity.account != self.principal.id) {
-            return Err(Error::forbidden("the password is wrong").with_code("wrong_password"));
+            return Err(Error::forbidden("the password is wrong").with_code(Code::WrongPassword));
         }
         let (account, now, address) = (self.principal.id, Timestamp::now(), client.address.to_canonical().to_string());
         let prove = move |tx: &mut Transaction| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::Transaction;
 use database::configuration::{event, farm, role};
 use database::content::scope;
-use model::{Error, Id, Name, Result, Rights, Role, Timestamp};
+use model::{Code, Error, Id, Name, Result, Rights, Role, Timestamp};
 
 use crate::Session;
 
@@ -117,7 +117,7 @@ impl Session {
         if uses > 0 {
             let times = if uses == 1 { "once".to_owned() } else { format!("{uses} times") };
             let text = format!("the role is granted {times}; take it away from everybody first");
-            return Err(Error::conflict(text).with_code("role_in_use"));
+            return Err(Error::conflict(text).with_code(Code::RoleInUse));
         }
         let actor = self.principal.id;
         let delete = move |tx: &mut Transaction| {
@@ -135,7 +135,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Role> {
     let role = role::find(tx, id)?.ok_or_else(none)?;
     if role.is_built_in() {
         let text = format!("the role {} came with the farm and cannot be changed; create one of your own", role.name);
-        return Err(Error::invalid(text).with_code("built_in"));
+        return Err(Error::invalid(text).with_code(Code::BuiltIn));
     }
     Ok(role)
 }
@@ -143,7 +143,7 @@ fn changeable(tx: &mut Transaction, id: Id) -> Result<Role> {
 fn refuse_taken(tx: &mut Transaction, name: &Name, id: Id) -> Result<()> {
     match role::find_by_name(tx, name)?.filter(|other| other.id != id) {
         Some(other) => {
-            Err(Error::conflict(format!("there is a role \"{}\" already", other.name)).with_code("name_taken"))
+            Err(Error::conflict(format!("there is a role \"{}\" already", other.name)).with_code(Code::NameTaken))
         }
         None => Ok(()),
     }

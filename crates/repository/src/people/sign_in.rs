@@ -11,7 +11,7 @@ use database::configuration::account::{self, Identity, StoredPassword};
 use database::configuration::{event, password_list, web_session};
 use database::{Reader, Transaction};
 use metrics::counter;
-use model::{Error, Id, LoginName, Principal, Proof, Result, Timestamp};
+use model::{Code, Error, Id, LoginName, Principal, Proof, Result, Timestamp};
 
 use crate::Repository;
 use crate::people::caller::{Client, Purpose};
@@ -327,7 +327,7 @@ fn record(tx: &mut Transaction, actor: Id, action: &str, account: Id, detail: St
 }
 
 fn failed() -> Error {
-    Error::forbidden("the login or the password is wrong").with_code("sign_in_failed")
+    Error::forbidden("the login or the password is wrong").with_code(Code::SignInFailed)
 }
 
 fn refused(wait: Duration) -> Error {

@@ -1,6 +1,6 @@
 //! Owns what texts about people may look like, and by what parts of them people are found.
 
-use model::{Error, MAX_COMMENT, MAX_NAME_CHARS, Result, fold};
+use model::{Code, Error, MAX_COMMENT, MAX_NAME_CHARS, Result, fold};
 
 /// Longest e-mail address that mail can carry (RFC 5321, 4.5.3.1.3, without its brackets).
 const MAX_EMAIL_BYTES: usize = 254;
@@ -12,7 +12,7 @@ pub(super) fn display_name(what: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_NAME_CHARS || text.contains(char::is_control) {
         return Err(Error::invalid(format!("{what} has 1 to {MAX_NAME_CHARS} characters and no control characters"))
-            .with_code("invalid_name"));
+            .with_code(Code::InvalidName));
     }
     Ok(text.to_owned())
 }
@@ -27,7 +27,7 @@ pub(super) fn email(text: &str) -> Result<String> {
     let bad = |c: char| c.is_control() || c.is_whitespace() || "<>,;\"".contains(c);
     if !plausible || text.len() > MAX_EMAIL_BYTES || text.contains(bad) {
         return Err(Error::invalid("an e-mail address looks like name@example.org, or is left empty")
-            .with_code("invalid_email"));
+            .with_code(Code::InvalidEmail));
     }
     Ok(text.to_owned())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use database::configuration::throttle::{self, Attempts};
 use database::{Reader, Transaction};
-use model::{Error, Id, LoginName, Result, Timestamp};
+use model::{Code, Error, Id, LoginName, Result, Timestamp};
 
 /// Wait after the last free attempt; doubled with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(15);
@@ -241,7 +241,7 @@ pub(crate) fn refusal(wait: Duration) -> Error {
         minutes => model::counted(minutes, "minute"),
     };
     Error::exhausted(format!("too many failed attempts; try again in {text}"))
-        .with_code("too_many_attempts")
+        .with_code(Code::TooManyAttempts)
         .with_retry_after(Duration::from_secs(seconds))
 }
 

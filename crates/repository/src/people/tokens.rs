@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use database::configuration::{account, event, farm, token};
 use database::{Reader, Transaction};
-use model::{Error, Id, Network, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
+use model::{Code, Error, Id, Network, NodeKind, Result, Timestamp, TokenScope, TokenScopes};
+
+use crate::Session;
 
 use super::accounts::missing;
 use super::secret::{self, SecretKind};
 use super::{Token, text};
-use crate::Session;
 
 /// Most tokens of one account.
 const MOST_TOKENS: usize = 100;
@@ -76,7 +77,7 @@ impl Session {
         let name = text::display_name("the name of a token", &wish.name)?;
         if wish.networks.len() > MOST_NETWORKS {
             let text = format!("a token has at most {MOST_NETWORKS} networks");
-            return Err(Error::invalid(text).with_code("too_many_networks"));
+            return Err(Error::invalid(text).with_code(Code::TooManyNetworks));
         }
         let (expires_at, places) = (self.end_of(wish.expires_at, now).await?, self.places_of(&wish).await?);
         let token = Token {
@@ -98,14 +99,14 @@ impl Session {
                     "this idempotency key made the token {created} already, and a secret is shown once only: revoke that \
                      token and make another with a new key"
                 ))
-                .with_code("token_exists"));
+                .with_code(Code::TokenExists));
             }
             account::find(tx, account)?.filter(|a| !a.disabled).ok_or_else(|| missing(account))?;
             if token::count(tx, account)? >= MOST_TOKENS as i64 {
                 return Err(Error::exhausted(format!(
                     "an account has at most {MOST_TOKENS} tokens; revoke one that is not used any more"
                 ))
-                .with_code("too_many_tokens"));
+                .with_code(Code::TooManyTokens));
             }
             token::insert(tx, account, &token, &hash)?;
             repetition.keep(tx, token.id)?;
@@ -163,7 +164,7 @@ impl Session {
             // Whoever counted the days itself began a moment ago.
             Some(end) if end > latest.after(Duration::from_secs(60)) => {
                 Err(Error::invalid(format!("a token ends after {days} days at the latest: choose an earlier end"))
-                    .with_code("token_too_long"))
+                    .with_code(Code::TokenTooLong))
             }
             Some(end) => Ok(end),
         }
@@ -175,25 +176,25 @@ impl Session {
             return Err(Error::invalid(
                 "a token without a scope could do nothing: choose at least one of read, write, manage, farm",
             )
-            .with_code("invalid_scope"));
+            .with_code(Code::InvalidScope));
         }
         let mut places = wish.places.clone();
         places.sort_unstable();
         places.dedup();
         if places.len() > MOST_PLACES {
             return Err(
-                Error::invalid(format!("a token has at most {MOST_PLACES} places")).with_code("too_many_places")
+                Error::invalid(format!("a token has at most {MOST_PLACES} places")).with_code(Code::TooManyPlaces)
             );
         }
         if !places.is_empty() && wish.scopes.has(TokenScope::Farm) {
             return Err(Error::invalid("the farm has no place: leave out the scope farm, or the places")
-                .with_code("invalid_scope"));
+                .with_code(Code::InvalidScope));
         }
         for place in &places {
             let item = self.item(&(*place).into()).await?;
             if item.kind == NodeKind::Document {
                 return Err(
-                    Error::invalid("the places of a token are sites, libraries and folders").with_code("wrong_kind")
+                    Error::invalid("the places of a token are sites, libraries and folders").with_code(Code::WrongKind)
                 );
             }
         }

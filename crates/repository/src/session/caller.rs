@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use database::Reader;
-use model::{Digest, Error, Id, Principal, Result, Right};
+use model::{Code, Digest, Error, Id, Principal, Result, Right};
 
-use crate::farm::absent::{AbsentDatabase, DATABASE_AWAY};
+use crate::farm::absent::AbsentDatabase;
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::session::guard::{Guard, Need};
 use crate::session::idempotency::{Key, Repetition, key_of};
@@ -58,7 +58,7 @@ impl Session {
         }
         if self.principal.everywhere {
             return Err(Error::forbidden(format!("this token cannot {what}: make one with the scope farm"))
-                .with_code("token_scope"));
+                .with_code(Code::TokenScope));
         }
         Err(Error::forbidden(format!("only an administrator of the farm can {what}")))
     }
@@ -135,12 +135,12 @@ impl Session {
     /// An error that tells of a content database that is away, without its name and the reason for whoever does not
     /// administer the farm.
     pub(crate) fn discreet(&self, error: Error) -> Error {
-        if error.code() != DATABASE_AWAY || self.principal.farm_administrator {
+        if error.code() != Code::DatabaseAway || self.principal.farm_administrator {
             return error;
         }
         let text =
             "a part of the site is not available at the moment: try again later, or ask an administrator of the farm";
-        Error::unavailable(text).with_code(DATABASE_AWAY).with_source(error)
+        Error::unavailable(text).with_code(Code::DatabaseAway).with_source(error)
     }
 
     /// An item that the caller may know of.
@@ -189,7 +189,7 @@ impl Session {
         for item in items {
             if item.collection.id != first.get_or_insert(item).collection.id {
                 return Err(
-                    Error::conflict("the items are in different site collections").with_code("other_collection")
+                    Error::conflict("the items are in different site collections").with_code(Code::OtherCollection)
                 );
             }
             let node = item.node();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use database::content::idempotency;
 use database::{Reader, Transaction};
-use model::{Digest, Error, Id, Result, Timestamp};
+use model::{Code, Digest, Error, Id, Result, Timestamp};
 
 /// A client's name for one request, and which request that is.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Repetition {
         let Some((request, result)) = idempotency::find(reader, &key.name)? else { return Ok(None) };
         if request != key.request.as_bytes() {
             return Err(Error::invalid("this idempotency key was used for another request: choose a new key")
-                .with_code("idempotency_key_reused"));
+                .with_code(Code::IdempotencyKeyReused));
         }
         result.parse().map(Some)
     }

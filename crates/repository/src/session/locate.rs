@@ -6,7 +6,7 @@ use database::Reader;
 use database::content::collection::{self, CollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::version::{self, VersionRow};
-use model::{Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights, TokenScope};
+use model::{Code, Error, Id, MAX_DEPTH, Name, NodeKind, NodePath, Principal, Result, Right, Rights, TokenScope};
 
 use crate::Repository;
 use crate::farm::registry::{ContentDatabase, Registry};
@@ -100,7 +100,7 @@ impl Located {
             return Err(Error::forbidden(format!(
                 "this token cannot do that with \"{name}\": it needs the scope {scope}"
             ))
-            .with_code("token_scope"));
+            .with_code(Code::TokenScope));
         }
         Err(Error::lacking(right, &self.node().name))
     }
@@ -112,7 +112,7 @@ impl Located {
             return Ok(());
         }
         Err(Error::conflict(format!("\"{}\" is a {}, not a {}", node.name, node.kind.as_str(), kind.as_str()))
-            .with_code("wrong_kind"))
+            .with_code(Code::WrongKind))
     }
 
     /// Whether the caller sees drafts of a document.
@@ -250,7 +250,7 @@ fn enter(reader: &mut Reader<'_>, finder: &Finder, collection: CollectionRow) ->
 pub(crate) fn check_depth(located: &Located, below: usize, name: &Name) -> Result<()> {
     if located.chain.len() + below >= MAX_DEPTH {
         return Err(
-            Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels")).with_code("path_too_deep")
+            Error::invalid(format!("\"{name}\" would be deeper than {MAX_DEPTH} levels")).with_code(Code::PathTooDeep)
         );
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What callers are refused, and with which words: items that are not there, names that are taken, documents that are held.
 
 use database::content::node::NodeRow;
-use model::{Error, Id, Name, NodeKind, NodePath, Result};
+use model::{Code, Error, Id, Name, NodeKind, NodePath, Result};
 
 pub(crate) fn no_item() -> Error {
     Error::not_found("there is no such item, or you may not see it")
@@ -11,25 +11,22 @@ pub(crate) fn nothing_at(path: &NodePath) -> Error {
     Error::not_found(format!("there is nothing at \"{path}\", or you may not see it"))
 }
 
-/// The code of the refusal of a change because somebody else has checked a document out.
-pub(crate) const CHECKED_OUT: &str = "checked_out";
-
 pub(crate) fn held_by(document: &str, holder: &str) -> Error {
     Error::locked(format!("\"{document}\" is checked out by {holder}: ask for a check-in, or wait"))
-        .with_code(CHECKED_OUT)
+        .with_code(Code::CheckedOut)
         .naming(&[document, holder])
 }
 
 /// The same where it is not known by whom.
 pub(crate) fn held_by_another(document: &str) -> Error {
     Error::locked(format!("\"{document}\" is checked out by somebody else: ask for a check-in, or wait"))
-        .with_code(CHECKED_OUT)
+        .with_code(Code::CheckedOut)
 }
 
 /// The refusal for a document in a folder of which the caller may not know.
 pub(crate) fn held_within(folder: &str) -> Error {
     Error::locked(format!("something in \"{folder}\" is checked out by somebody else: wait until it is checked in"))
-        .with_code(CHECKED_OUT)
+        .with_code(Code::CheckedOut)
 }
 
 /// Refuses a change of a document that somebody else has checked out. `holder` is the holder's name where it is known.
@@ -45,14 +42,14 @@ pub(crate) fn require_free(node: &NodeRow, caller: Id, holder: Option<&str>) -> 
 
 pub(crate) fn taken(name: &str, kind: NodeKind) -> Error {
     Error::conflict(format!("there is already a {} named \"{name}\" here: choose another name", kind.as_str()))
-        .with_code("name_taken")
+        .with_code(Code::NameTaken)
         .naming(&[name])
 }
 
 /// The refusal of a name that something has of which the caller may not know.
 pub(crate) fn taken_unseen(name: &Name) -> Error {
     Error::conflict(format!("the name \"{name}\" cannot be used here: choose another name"))
-        .with_code("name_taken")
+        .with_code(Code::NameTaken)
         .naming(&[name.as_str()])
 }
 
@@ -62,9 +59,9 @@ pub(crate) fn no_folder() -> Error {
 
 /// A name taken by a concurrent request.
 pub(crate) fn explain(error: Error) -> Error {
-    if error.code() == "unique_violation" {
+    if error.code() == Code::UniqueViolation {
         return Error::conflict("somebody else used this name at the same moment: look, then try again")
-            .with_code("name_taken")
+            .with_code(Code::NameTaken)
             .with_source(error);
     }
     error

@@ -7,7 +7,7 @@ use blobs::{BlobStore, Stored};
 use database::content::blob::{self, BlobRow};
 use database::content::reclaim;
 use database::{Reader, Transaction};
-use model::{Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigned};
+use model::{Code, Error, ErrorKind, Id, Result, StorageRules, Timestamp, unsigned};
 
 use crate::farm::registry::{ContentDatabase, Registry};
 use crate::storage::built_in::DATABASE_STORE;
@@ -143,7 +143,7 @@ pub(crate) async fn hold(
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::unavailable("an unused copy of the same bytes was deleted at this moment: try again")
-                .with_code("blob_being_deleted")
+                .with_code(Code::BlobBeingDeleted)
                 .with_source(error))
         }
         Err(error) => Err(not_given_back(error)),
@@ -157,5 +157,5 @@ pub(crate) fn not_given_back(error: Error) -> Error {
         return error;
     }
     let text = "the BLOB store does not give back what it has just taken: try again, and have an administrator look at its disk";
-    Error::unavailable(text).with_code("store_unreadable").with_source(error)
+    Error::unavailable(text).with_code(Code::StoreUnreadable).with_source(error)
 }

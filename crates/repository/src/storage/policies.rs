@@ -4,7 +4,7 @@ use database::Transaction;
 use database::configuration::farm::{self, StoreRow};
 use database::configuration::policy::{self, PolicyRow};
 use database::configuration::{event, site_collection};
-use model::{Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
+use model::{Code, Error, Id, NodeKind, NodePath, Result, Right, StorageRules, Tier, TierBasis, Timestamp};
 
 use crate::farm::registry::Registry;
 use crate::session::locate::Located;
@@ -199,7 +199,7 @@ impl Session {
                 Ok(store) => store.close().await,
                 Err(error) => {
                     let said = format!("no policy can send BLOBs to the store \"{name}\" now: {}", error.message());
-                    return Err(Error::new(error.kind(), said).with_source(error).with_code("store_away"));
+                    return Err(Error::new(error.kind(), said).with_source(error).with_code(Code::StoreAway));
                 }
             }
         }
@@ -297,7 +297,7 @@ fn writable(stores: &[StoreRow], name: &str) -> Result<Id> {
             "the BLOB store \"{name}\" is {}: activate it first, or name another one",
             store.state
         ))
-        .with_code("store_not_active"));
+        .with_code(Code::StoreNotActive));
     }
     Ok(store.id)
 }

@@ -6,7 +6,7 @@ use database::Reader;
 use database::configuration::backup;
 use database::content::blob;
 use database::content::reclaim::{self, Pending, reason};
-use model::{Error, Id, Result, Timestamp};
+use model::{Code, Error, Id, Result, Timestamp};
 
 use crate::jobs::{DEFAULT_WINDOW_DAYS, QUARANTINE_DAYS};
 use crate::{DATABASE_STORE, Session, Storage};
@@ -95,7 +95,7 @@ impl Session {
             "removed" => "is forgotten already, or was removed from its place: it holds nothing back",
             _ => "failed: it holds nothing back",
         };
-        Err(Error::conflict(format!("the backup {id} {why}")).with_code("backup_not_kept"))
+        Err(Error::conflict(format!("the backup {id} {why}")).with_code(Code::BackupNotKept))
     }
 
     /// Everything that waits to be deleted, and since when, but for what is in a database of

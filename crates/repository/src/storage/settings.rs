@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use blobs::{DirectoryOptions, ObjectKind, ObjectOptions, ObjectSecrets, ServerSideEncryption, StoreKey};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// Bytes of the local cache unless the settings say otherwise.
 const CACHE: u64 = 1 << 30;
@@ -127,7 +127,7 @@ pub(crate) fn require_keys_kept(name: &str, before: &Settings, after: &Settings)
              `strongroom blobs stores rotate-key`, or move its BLOBs to a store without a key",
             key.identifier()
         ))
-        .with_code("store_key_needed")),
+        .with_code(Code::StoreKeyNeeded)),
         None => Ok(()),
     }
 }

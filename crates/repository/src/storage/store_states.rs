@@ -11,7 +11,7 @@ use database::configuration::farm::{self, StoreRow};
 use database::configuration::{event, policy};
 use database::content::{blob, reclaim};
 use database::{Alone, Reader, Transaction};
-use model::{Error, Id, Result, StorageRules, Timestamp, counted};
+use model::{Code, Error, Id, Result, StorageRules, Timestamp, counted};
 use tracing::Instrument;
 
 use crate::Session;
@@ -85,7 +85,7 @@ impl Session {
                     "the content databases always take what is smaller than the minimum size of their policy: set the \
                      minimum size to 0 to keep new BLOBs out of them",
                 )
-                .with_code("store_in_use"));
+                .with_code(Code::StoreInUse));
             }
             let users = users_of(&registry, row.id);
             if !users.is_empty() {
@@ -93,7 +93,7 @@ impl Session {
                     "new BLOBs go to \"{name}\" by the policy of {}: name another store there first",
                     users.join(", ")
                 ))
-                .with_code("store_in_use"));
+                .with_code(Code::StoreInUse));
             }
         }
         let (id, subject, actor) = (row.id, row.name.clone(), self.principal.id);
@@ -153,7 +153,7 @@ impl Session {
         let row = registry.store_named(name)?.clone();
         if row.id == DATABASE_STORE || row.id == FILES_STORE {
             return Err(Error::conflict(format!("the store \"{name}\" belongs to every farm and cannot be removed"))
-                .with_code("store_in_use"));
+                .with_code(Code::StoreInUse));
         }
         if row.state == StoreState::Active.as_str() {
             return Err(still_active(name));
@@ -162,7 +162,7 @@ impl Session {
         let removal = self.begin_removal(row).await?;
         match self.forget_store(alone, &registry, &removal, force).await {
             // It may be gone.
-            Err(error) if error.code() == "outcome_unknown" => Err(error),
+            Err(error) if error.code() == Code::OutcomeUnknown => Err(error),
             Err(error) => {
                 if let Err(closed) = self.give_up(alone, &registry, &removal).await {
                     let told = closed.report();
@@ -213,7 +213,7 @@ impl Session {
                     counted(model::unsigned(*count), "BLOB"),
                     content.row.name
                 ))
-                .with_code("store_in_use"));
+                .with_code(Code::StoreInUse));
             }
         }
         let store = registry.stores.iter().find(|(known, _)| known.id == id).and_then(|(_, store)| store.clone());
@@ -276,7 +276,7 @@ impl Session {
                     "\"{name}\" was left as it is, since a BLOB store is being removed or its state changed at this \
                      moment: try again when that is done"
                 ))
-                .with_code("store_busy"));
+                .with_code(Code::StoreBusy));
             }
             // sleep: the other process does not tell when it has done
             tokio::time::sleep(LOOK).await;
@@ -310,7 +310,7 @@ async fn require_empty(listing: impl Future<Output = Result<Page>>, name: &str, 
              leave them where they are",
             entry.digest
         ))
-        .with_code("store_not_empty")),
+        .with_code(Code::StoreNotEmpty)),
     }
 }
 
@@ -335,14 +335,14 @@ fn require_ours(reader: &mut Reader<'_>, row: &StoreRow, number: Id, asked: &[Id
             "\"{}\" is not removed: somebody else activated it, or began to remove it, in the meantime",
             row.name
         ))
-        .with_code("store_busy"));
+        .with_code(Code::StoreBusy));
     }
     if let Some(added) = farm::databases(reader)?.iter().find(|database| !asked.contains(&database.id)) {
         return Err(Error::conflict(format!(
             "\"{}\" is not removed: the content database \"{}\" was added in the meantime. Try again",
             row.name, added.name
         ))
-        .with_code("store_busy"));
+        .with_code(Code::StoreBusy));
     }
     Ok(())
 }
@@ -369,12 +369,12 @@ fn silent(name: &str) -> Error {
 
 fn still_active(name: &str) -> Error {
     Error::conflict(format!("\"{name}\" still takes new BLOBs: make it read-only or drain it first"))
-        .with_code("store_in_use")
+        .with_code(Code::StoreInUse)
 }
 
 fn named_meanwhile(name: &str) -> Error {
     Error::conflict(format!("new BLOBs go to \"{name}\" by a storage policy: name another store there first"))
-        .with_code("store_in_use")
+        .with_code(Code::StoreInUse)
 }
 
 fn forgotten(name: &str) -> Error {

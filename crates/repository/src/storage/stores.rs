@@ -6,7 +6,7 @@ use blobs::{BlobStore, HANDED_OVER, ProbeReport};
 use database::Transaction;
 use database::configuration::event;
 use database::configuration::farm::{self, StoreRow};
-use model::{Error, Id, Name, Result, Timestamp};
+use model::{Code, Error, Id, Name, Result, Timestamp};
 
 use crate::Session;
 use crate::locations::claim as place;
@@ -107,7 +107,7 @@ impl Session {
             return Err(Error::conflict(format!(
                 "the BLOB store \"{name}\" keeps BLOBs in the content databases and has no settings"
             ))
-            .with_code("built_in"));
+            .with_code(Code::BuiltIn));
         }
         let (mut new_settings, mut new_secrets) = self.repository.inner.store_settings(&old).await?;
         let old_secrets = new_secrets.clone();
@@ -206,7 +206,7 @@ impl Session {
             )));
         }
         match self.repository.inner.open_store(&row, false).await {
-            Err(error) if error.code() == "store_absent" => {}
+            Err(error) if error.code() == Code::StoreAbsent => {}
             Err(error) => return Err(error),
             Ok(store) => {
                 store.close().await;
@@ -268,14 +268,14 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
     for entry in store.enumerate(None, LOOKED_AT).await?.entries {
         let read = async { store.open(entry.digest, entry.size, None).await?.next_chunk().await };
         match read.await {
-            Err(error) if error.code() == "store_key_missing" => {
+            Err(error) if error.code() == Code::StoreKeyMissing => {
                 return Err(Error::conflict(format!(
                     "there are BLOBs in {} already, and {}, 64 hexadecimal digits, by --secret {KEYS}=KEY, or - for KEY to read it from the \
                      standard input; without it, choose another place",
                     row.location,
                     error.message()
                 ))
-                .with_code("store_key_needed"));
+                .with_code(Code::StoreKeyNeeded));
             }
             // A check tells of everything else.
             _ => {}
@@ -287,11 +287,11 @@ async fn require_keys(row: &StoreRow, store: &BlobStore) -> Result<()> {
 /// Says of a place that another restoration of the farm holds that it cannot be added here.
 fn of_another_copy(error: Error) -> Error {
     match error.code() {
-        "store_taken_over" => Error::conflict(
+        Code::StoreTakenOver => Error::conflict(
             "the place is a BLOB store of another restoration of this farm, which alone may write to it: choose an empty place, or \
              remove what is there when nobody needs it any more",
         )
-        .with_code("store_taken_over"),
+        .with_code(Code::StoreTakenOver),
         _ => error,
     }
 }
@@ -300,7 +300,9 @@ fn of_another_copy(error: Error) -> Error {
 fn refuse_known(known: &[StoreRow], new: &StoreRow) -> Result<()> {
     let folded = model::fold(&new.name);
     if known.iter().any(|row| model::fold(&row.name) == folded) {
-        return Err(Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code("name_taken"));
+        return Err(
+            Error::conflict(format!("there is a BLOB store \"{}\" already", new.name)).with_code(Code::NameTaken)
+        );
     }
     // A directory is one place whatever its settings are.
     let same = |row: &&StoreRow| {

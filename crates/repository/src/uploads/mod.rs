@@ -4,6 +4,7 @@
 //! holds the bytes. The file is there before the row and goes after it, so that a crash leaves at most a file that
 //! [`Repository::tidy_uploads`] finds.
 
+use model::Code;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod partial;
@@ -111,7 +112,7 @@ impl Session {
                 return Err(Error::exhausted(format!(
                     "you have {MOST_UPLOADS} uploads under way: complete or cancel one first"
                 ))
-                .with_code("too_many_uploads"));
+                .with_code(Code::TooManyUploads));
             }
             upload::insert(transaction, &kept, now)
         };
@@ -145,7 +146,7 @@ impl Session {
         let (content, row) = self.own_upload(id).await?;
         content.database.require_room()?;
         let mismatch = |stands: u64| {
-            Error::conflict(format!("the upload stands at byte {stands}: go on there")).with_code("offset_mismatch")
+            Error::conflict(format!("the upload stands at byte {stands}: go on there")).with_code(Code::OffsetMismatch)
         };
         if row.node_id.is_some() {
             return Err(mismatch(size(row.length)));
@@ -181,7 +182,7 @@ impl Session {
         let partial = self.repository.open_partial(id).await?;
         let length = size(row.length);
         if partial.durable() != length {
-            return Err(Error::conflict("the upload is not complete").with_code("offset_mismatch"));
+            return Err(Error::conflict("the upload is not complete").with_code(Code::OffsetMismatch));
         }
         options.idempotency_key = Some(format!("upload {id}"));
         let mut upload = self.begin_upload(destination, options, Some(length)).await?.counted();
@@ -229,7 +230,7 @@ impl Part {
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         let total = self.received + self.gathered_bytes as u64 + bytes.len() as u64;
         if total > self.length {
-            return Err(Error::invalid("more bytes came than were announced").with_code("length_mismatch"));
+            return Err(Error::invalid("more bytes came than were announced").with_code(Code::LengthMismatch));
         }
         self.gathered_bytes += bytes.len();
         self.gathered.push(bytes);
@@ -286,7 +287,7 @@ impl Repository {
         loop {
             let place = path.clone();
             match blocking(move || Partial::open(&place)).await {
-                Err(error) if error.code() == "upload_busy" && asked.elapsed() < BUSY => {
+                Err(error) if error.code() == Code::UploadBusy && asked.elapsed() < BUSY => {
                     // sleep: the other request does not tell when it has ended
                     tokio::time::sleep(LOOK_EVERY).await;
                 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::{Error, Result, exact_size};
+use model::{Code, Error, Result, exact_size};
 
 /// Where the bytes begin.
 const HEAD: u64 = 4096;
@@ -36,7 +36,7 @@ impl Partial {
         let free = blobs::free_bytes(directory)?;
         if length > free {
             return Err(Error::exhausted("the server has no room for an upload of this size: tell its administrator")
-                .with_code("disk_full")
+                .with_code(Code::DiskFull)
                 .with_source(format!(
                     "{} do not fit into {}, which has {} left",
                     exact_size(length),
@@ -65,7 +65,7 @@ impl Partial {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::locked("another request is sending this upload: wait, or end that one")
-                    .with_code("upload_busy"));
+                    .with_code(Code::UploadBusy));
             }
             Err(TryLockError::Error(error)) => return Err(fault("the upload cannot be opened", error)),
         }
@@ -152,7 +152,7 @@ pub fn fault(what: &str, error: io::Error) -> Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::exhausted(format!(
             "{what}: the disk of the server is full; an administrator makes room, then the upload can go on"
         ))
-        .with_code("disk_full")
+        .with_code(Code::DiskFull)
         .with_source(error),
         _ => Error::unavailable(format!("{what}: the server's disk does not answer as it must")).with_source(error),
     }

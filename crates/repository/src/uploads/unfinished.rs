@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use database::content::upload;
-use model::{Error, Id, Result, readable_size};
+use model::{Code, Error, Id, Result, readable_size};
 
 use crate::Repository;
 use crate::uploads::running::Person;
@@ -84,7 +84,7 @@ impl Claim {
                  cancel others first, or ask who runs the server to raise \"unfinished_bytes_per_user\"",
                 readable_size(limit)
             ))
-            .with_code("too_much_unfinished"));
+            .with_code(Code::TooMuchUnfinished));
         }
         self.person.held.fetch_add(more, Ordering::AcqRel);
         self.bytes += more;

@@ -1,6 +1,6 @@
 //! The text that is read of a document, its format, and the error of one that cannot be read.
 
-use model::Error;
+use model::{Code, Error};
 use serde::{Deserialize, Serialize};
 
 /// A format whose text can be read.
@@ -73,5 +73,5 @@ impl Extract {
 
 /// The error of a document that cannot be read.
 pub(super) fn unreadable(why: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("the document cannot be read: {why}")).with_code("not_readable")
+    Error::invalid(format!("the document cannot be read: {why}")).with_code(Code::NotReadable)
 }

@@ -4,6 +4,7 @@
 //! What it costs does not depend on what a file says of itself: parts are unpacked and read bit by bit, and reading ends when there
 //! is enough text or when the parts turn out to be too long. It runs in a child process all the same ([`crate::sandbox`]).
 
+use model::Code;
 mod content;
 mod meter;
 mod package;
@@ -36,7 +37,7 @@ pub fn extract(format: Format, bytes: &[u8]) -> Result<Extract> {
     }?;
     found.more |= package.is_cut();
     if package.is_cut() && found.is_empty() {
-        return Err(Error::invalid("there is no text in the first 64 MB of it").with_code("too_large"));
+        return Err(Error::invalid("there is no text in the first 64 MB of it").with_code(Code::TooLarge));
     }
     Ok(found)
 }

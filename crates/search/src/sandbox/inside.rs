@@ -5,16 +5,17 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, Signal, getrlimit, kill_current_process_group, nice, set_dumpable_behavior,
     set_parent_process_death_signal, setrlimit, setsid,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::extract::{Extract, Format, MOST_BYTES, extract};
+
 use super::lack::Lack;
 use super::rules;
-use crate::extract::{Extract, Format, MOST_BYTES, extract};
 
 /// Words of the command: read a document from standard input; run another program; say what cannot be kept from a child.
 pub const READ: &str = "read";
@@ -71,11 +72,12 @@ pub fn answer(bytes: &[u8]) -> Result<Result<Extract>> {
     match serde_json::from_slice(bytes) {
         Ok(Answer::Read(found)) => Ok(Ok(found)),
         Ok(Answer::Refused(code, why)) => {
-            let code = ["too_large"].into_iter().find(|known| *known == code).unwrap_or("not_readable");
+            let is_too_large = Code::parse(&code) == Some(Code::TooLarge);
+            let code = if is_too_large { Code::TooLarge } else { Code::NotReadable };
             Ok(Err(Error::invalid(why).with_code(code)))
         }
         Err(error) => Err(Error::invalid("the program that reads documents gave no answer")
-            .with_code("reader_failed")
+            .with_code(Code::ReaderFailed)
             .with_source(error)),
     }
 }
@@ -97,7 +99,7 @@ fn read(format: &str) -> io::Result<()> {
     io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut document)?;
     let answer = match extract(format, &document) {
         Ok(found) => Answer::Read(found),
-        Err(error) => Answer::Refused(error.code().to_owned(), error.message().to_owned()),
+        Err(error) => Answer::Refused(error.code().to_string(), error.message().to_owned()),
     };
     let mut out = io::stdout().lock();
     out.write_all(&serde_json::to_vec(&answer)?)?;

@@ -5,6 +5,7 @@
 //! (`keeper`): it ends the child with all that it started at a deadline, when nobody waits for it any more and when the server stops, and
 //! frees the child's turn (`turns`) only when it is gone. Knows nothing of rights, and of formats only who reads them.
 
+use model::Code;
 pub mod inside;
 mod keeper;
 mod lack;
@@ -151,7 +152,7 @@ impl Sandbox {
             Ended::Well => inside::answer(&outcome.answer)?,
             Ended::TooLong => Err(too_long()),
             Ended::Badly => {
-                Err(Error::invalid("the program that reads documents failed on it").with_code("reader_failed"))
+                Err(Error::invalid("the program that reads documents failed on it").with_code(Code::ReaderFailed))
             }
         }
     }
@@ -238,7 +239,8 @@ impl Sandbox {
 }
 
 fn too_long() -> Error {
-    Error::invalid(format!("reading it took longer than {} seconds", READING_TIME.as_secs())).with_code("took_too_long")
+    Error::invalid(format!("reading it took longer than {} seconds", READING_TIME.as_secs()))
+        .with_code(Code::TookTooLong)
 }
 
 fn cannot_start(error: &io::Error) -> Error {

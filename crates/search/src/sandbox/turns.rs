@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Users that are remembered before those without a turn are forgotten.
@@ -42,7 +42,7 @@ impl Turns {
             tokio::time::timeout(longest, both).await;
         match taken {
             Ok(Ok((of_all, of_user))) => Ok(Turn { _of_all: of_all, _of_user: of_user }),
-            _ => Err(Error::unavailable("many documents are being read: try again in a minute").with_code("busy")),
+            _ => Err(Error::unavailable("many documents are being read: try again in a minute").with_code(Code::Busy)),
         }
     }
 

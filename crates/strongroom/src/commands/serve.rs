@@ -1,5 +1,6 @@
 //! `strongroom serve`: opens or creates the farm and serves it until it is told to stop.
 
+use model::Code;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -72,7 +73,7 @@ pub async fn run(arguments: Arguments) -> Result<ExitCode> {
     let converter = http_edge::Converter::find(settings.converter.as_deref())?;
     let farm = farm::options(&settings, !arguments.existing)?;
     farm.check_new_farm().map_err(|error| match error.code() {
-        "invalid_password" => {
+        Code::InvalidPassword => {
             let text = format!("STRONGROOM_ADMIN_PASSWORD cannot be used: {}", error.message());
             Error::new(error.kind(), text).with_code(error.code())
         }

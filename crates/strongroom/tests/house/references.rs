@@ -91,8 +91,8 @@ struct ModuleNames {
 
 impl ModuleTree {
     fn add_file(&mut self, path: &Path, folder: &Path, parent: Option<usize>) -> usize {
-        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = fs::read_to_string(path).expect("a source file that can be read");
+        let parsed = syn::parse_file(&text).expect("source that compiles");
         self.files.push(path.strip_prefix(&self.source).expect("below the source").to_path_buf());
         self.add_module(&parsed.items, self.files.len() - 1, folder, parent)
     }

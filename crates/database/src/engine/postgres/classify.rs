@@ -1,10 +1,10 @@
 //! Owns what each PostgreSQL error means to a caller.
 
-use model::Error;
+use model::{Code, Error};
 use tokio_postgres::error::SqlState;
 
 use crate::engine::at::At;
-use crate::engine::errors::{DISK_ERROR, check_violation, foreign_key_violation, not_null_violation, unique_violation};
+use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// What an error means to the transaction it happened in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
     }
     let Some(state) = error.code() else {
         return Error::invalid("a statement or one of its values does not fit the database")
-            .with_code("invalid_statement")
+            .with_code(Code::InvalidStatement)
             .with_source(error);
     };
     let translated = match state.code() {
@@ -64,18 +64,18 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
         "23514" => check_violation(),
         "40001" | "40P01" => {
             Error::unavailable("the change met others at the same place too often; nothing was changed, try again")
-                .with_code("serialization_failure")
+                .with_code(Code::SerializationFailure)
         }
         "55P03" => Error::unavailable("another transaction holds what this one needs; nothing was changed, try again")
-            .with_code("lock_timeout"),
+            .with_code(Code::LockTimeout),
         "25006" => read_only(),
         "53100" => Error::exhausted("the disk of a database server is full; nothing was changed. Reading goes on")
-            .with_code("disk_full"),
+            .with_code(Code::DiskFull),
         "57014" => Error::unavailable(
             "a database server cancelled the operation, because it took too long or somebody ended it; nothing was changed. Try again \
              later",
         )
-        .with_code("cancelled"),
+        .with_code(Code::Cancelled),
         code => by_class(code),
     };
     translated.with_source(At::new(server, error))
@@ -83,31 +83,30 @@ pub(super) fn classify(error: tokio_postgres::Error, server: &str) -> Error {
 
 fn by_class(code: &str) -> Error {
     match code.get(..2).unwrap_or_default() {
-        "22" => Error::invalid("a value does not fit its column").with_code("type_mismatch"),
-        "23" => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
-        "28" => Error::unavailable("a database server refused the user or password").with_code("login_refused"),
-        "3D" => Error::unavailable("a database does not exist; create it first").with_code("no_such_database"),
+        "22" => Error::invalid("a value does not fit its column").with_code(Code::TypeMismatch),
+        "23" => Error::conflict("the change contradicts a rule of the database").with_code(Code::ConstraintViolation),
+        "28" => Error::unavailable("a database server refused the user or password").with_code(Code::LoginRefused),
+        "3D" => Error::unavailable("a database does not exist; create it first").with_code(Code::NoSuchDatabase),
         "42" if code == "42501" => {
             Error::unavailable("the user of a database server lacks a right in the database; grant it")
-                .with_code("no_database_right")
+                .with_code(Code::NoDatabaseRight)
         }
-        "53" => {
-            Error::exhausted("a database server has no resources left; try again later").with_code("server_exhausted")
-        }
-        "58" => Error::unavailable("a database server could not read or write its disk").with_code(DISK_ERROR),
-        "XX" => Error::corrupt("a database server reports damaged data; see its log").with_code("database_corrupt"),
+        "53" => Error::exhausted("a database server has no resources left; try again later")
+            .with_code(Code::ServerExhausted),
+        "58" => Error::unavailable("a database server could not read or write its disk").with_code(Code::DiskError),
+        "XX" => Error::corrupt("a database server reports damaged data; see its log").with_code(Code::DatabaseCorrupt),
         "40" | "55" | "57" => {
             Error::unavailable("the database server ended the operation; nothing was changed, try again")
-                .with_code("aborted")
+                .with_code(Code::Aborted)
         }
-        _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
+        _ => Error::invalid("a statement does not fit the database").with_code(Code::InvalidStatement),
     }
 }
 
 /// The server does not answer.
 pub(super) fn unreachable(server: &str) -> Error {
     Error::unavailable("a database server does not answer; nothing was changed. Check that it runs and can be reached")
-        .with_code("server_unreachable")
+        .with_code(Code::ServerUnreachable)
         .with_source(At::silent(server))
 }
 
@@ -117,10 +116,11 @@ pub(super) fn outcome_unknown(server: &str) -> Error {
         "the connection to a database server was cut while it made the change durable; look whether the \
          change is there before trying again",
     )
-    .with_code("outcome_unknown")
+    .with_code(Code::OutcomeUnknown)
     .with_source(At::silent(server))
 }
 
 fn read_only() -> Error {
-    Error::unavailable("a database server accepts no changes; it is a standby or set read-only").with_code("read_only")
+    Error::unavailable("a database server accepts no changes; it is a standby or set read-only")
+        .with_code(Code::ReadOnly)
 }

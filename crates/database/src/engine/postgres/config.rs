@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -20,14 +20,14 @@ pub(crate) fn parse_config(text: &str) -> Result<Config> {
             "the address of the database server cannot be read; write postgres://user:password@host:port/database \
              with special characters of the password percent-encoded",
         )
-        .with_code("invalid_address")
+        .with_code(Code::InvalidAddress)
     })?;
     if config.get_ssl_mode() == SslMode::Require {
         return Err(Error::invalid(
             "the address of the database server asks for sslmode=require, but this program cannot encrypt the \
              connection to it; use a private network or a tunnel and leave sslmode out",
         )
-        .with_code("tls_unsupported"));
+        .with_code(Code::TlsUnsupported));
     }
     config.ssl_mode(SslMode::Disable);
     if config.get_application_name().is_none() {

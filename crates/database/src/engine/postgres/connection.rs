@@ -11,17 +11,18 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config, Statement};
 
-use super::classify::{self, Failure, classify, outcome_unknown};
-use super::config::connect_limited;
-use super::value::Bound;
 use crate::engine::at::At;
 use crate::engine::errors::wrong_count;
 use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
+
+use super::classify::{self, Failure, classify, outcome_unknown};
+use super::config::connect_limited;
+use super::value::Bound;
 
 /// Statements that wait to be sent together with another; bounds what waits in memory.
 const MOST_LATER: usize = 16;
@@ -203,7 +204,7 @@ impl Connection {
 
     pub(crate) fn scan(&mut self, sql: Sql, params: &[Value<'_>], visit: &mut Visit<'_>) -> Result<()> {
         if self.begun && self.mode == Mode::Single {
-            return Err(Error::corrupt("a read of one statement was given a second one").with_code("internal_error"));
+            return Err(Error::corrupt("a read of one statement was given a second one").with_code(Code::InternalError));
         }
         let is_first_read = !self.begun && self.mode != Mode::Write;
         let mut seen = false;

@@ -1,10 +1,11 @@
 //! Owns how a PostgreSQL database takes the steps of its schema, and what is checked before.
 
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use tokio_postgres::Client;
 
-use super::classify::classify;
 use crate::migrate::{self, Applied, Migration, Plan, Taken};
+
+use super::classify::classify;
 
 /// Held until the end of each step's transaction, so that several processes upgrade one after the other.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7307463905)";
@@ -19,15 +20,15 @@ pub(super) async fn check_server(client: &Client, server: &str) -> Result<()> {
         return Err(Error::invalid(format!(
             "the database {server} stores text as {encoding}; create it with ENCODING 'UTF8'"
         ))
-        .with_code("encoding"));
+        .with_code(Code::Encoding));
     }
     if version < 130_000 {
         return Err(Error::invalid(format!("the database server {server} is older than PostgreSQL 13; upgrade it"))
-            .with_code("server_too_old"));
+            .with_code(Code::ServerTooOld));
     }
     if standby {
         return Err(Error::unavailable(format!("the database server {server} is a standby and accepts no changes"))
-            .with_code("read_only"));
+            .with_code(Code::ReadOnly));
     }
     Ok(())
 }

@@ -2,16 +2,11 @@
 
 use std::path::Path;
 
-use model::Error;
+use model::{Code, Error};
 use rusqlite::ffi;
 
 use crate::engine::at::At;
-use crate::engine::errors::{
-    BUSY, DAMAGED, DISK_ERROR, UNREADABLE, check_violation, foreign_key_violation, not_null_violation, unique_violation,
-};
-
-/// Code of the error of a full disk.
-pub(super) const FULL: &str = "disk_full";
+use crate::engine::errors::{check_violation, foreign_key_violation, not_null_violation, unique_violation};
 
 /// Turns an error of SQLite on the file at `path` into the shape of all rooms.
 pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
@@ -21,7 +16,7 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
                 damaged(path).with_source(At::new(path.display(), error))
             }
             _ => Error::invalid("a statement does not fit the database")
-                .with_code("invalid_statement")
+                .with_code(Code::InvalidStatement)
                 .with_source(error),
         };
     };
@@ -40,12 +35,12 @@ pub(super) fn classify(error: rusqlite::Error, path: &Path) -> Error {
         ffi::SQLITE_CANTOPEN => Error::unavailable(
             "a database cannot be opened; check that its directory exists and that the server may write there",
         )
-        .with_code("cannot_open"),
+        .with_code(Code::CannotOpen),
         ffi::SQLITE_PERM | ffi::SQLITE_AUTH => read_only(path),
-        ffi::SQLITE_TOOBIG => Error::exhausted("a value is too large for the database").with_code("value_too_large"),
-        ffi::SQLITE_NOMEM => Error::exhausted("the server is out of memory").with_code("out_of_memory"),
-        ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code("interrupted"),
-        _ => Error::invalid("a statement does not fit the database").with_code("invalid_statement"),
+        ffi::SQLITE_TOOBIG => Error::exhausted("a value is too large for the database").with_code(Code::ValueTooLarge),
+        ffi::SQLITE_NOMEM => Error::exhausted("the server is out of memory").with_code(Code::OutOfMemory),
+        ffi::SQLITE_INTERRUPT => Error::unavailable("the operation was interrupted").with_code(Code::Interrupted),
+        _ => Error::invalid("a statement does not fit the database").with_code(Code::InvalidStatement),
     };
     translated.with_source(At::new(path.display(), error))
 }
@@ -55,7 +50,7 @@ fn disk_error() -> Error {
         "the disk reported an error while a database was read or written; nothing was changed. An administrator must look at the disk \
          and the server's log",
     )
-    .with_code(DISK_ERROR)
+    .with_code(Code::DiskError)
 }
 
 /// What a failed COMMIT means. When the flush itself failed, what had been written before may still be found complete
@@ -69,7 +64,7 @@ pub(super) fn classify_commit(error: rusqlite::Error, path: &Path) -> Error {
                 "the disk failed while a database made a change durable; look whether the change is there before \
                  trying again, and check the disk and the server's log",
             )
-            .with_code("outcome_unknown")
+            .with_code(Code::OutcomeUnknown)
             .with_source(At::new(path.display(), error))
         }
         _ => classify(error, path),
@@ -111,9 +106,9 @@ fn constraint(extended: i32) -> Error {
         ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(),
         ffi::SQLITE_CONSTRAINT_CHECK => check_violation(),
         ffi::SQLITE_CONSTRAINT_DATATYPE => {
-            Error::invalid("a value has the wrong type for its column").with_code("type_mismatch")
+            Error::invalid("a value has the wrong type for its column").with_code(Code::TypeMismatch)
         }
-        _ => Error::conflict("the change contradicts a rule of the database").with_code("constraint_violation"),
+        _ => Error::conflict("the change contradicts a rule of the database").with_code(Code::ConstraintViolation),
     }
 }
 
@@ -121,19 +116,19 @@ pub(super) fn full(path: &Path) -> Error {
     Error::exhausted(
         "the disk that holds a database is full; nothing was changed. Reading goes on; free space on that disk",
     )
-    .with_code(FULL)
+    .with_code(Code::DiskFull)
     .with_source(At::silent(path.display()))
 }
 
 fn busy(path: &Path) -> Error {
     Error::unavailable("a database is being written by another process for too long; try again when it has finished")
-        .with_code(BUSY)
+        .with_code(Code::Busy)
         .with_source(At::silent(path.display()))
 }
 
 pub(super) fn damaged(path: &Path) -> Error {
     Error::corrupt("a file is damaged or is not a database; restore it from a backup. It was not changed")
-        .with_code(DAMAGED)
+        .with_code(Code::DatabaseCorrupt)
         .with_source(At::silent(path.display()))
 }
 
@@ -141,7 +136,7 @@ pub(super) fn unreadable(path: &Path) -> Error {
     Error::unavailable(
         "the disk does not give what a database holds; nothing was changed. An administrator must look at the disk and the server's log",
     )
-    .with_code(UNREADABLE)
+    .with_code(Code::DatabaseUnreadable)
     .with_source(At::silent(path.display()))
 }
 
@@ -150,6 +145,6 @@ pub(super) fn read_only(path: &Path) -> Error {
         "a database cannot be written; give the user that runs the server the right to write the file and its \
          directory, and check that the file system is not mounted read-only",
     )
-    .with_code("read_only")
+    .with_code(Code::ReadOnly)
     .with_source(At::silent(path.display()))
 }

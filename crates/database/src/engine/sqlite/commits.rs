@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use rusqlite::config::DbConfig;
 
 use crate::engine::at::At;
@@ -160,7 +160,7 @@ fn lost(path: &Path, commits: u32) -> Error {
          database took its place. Restore it from a backup; to go on without these changes, remove the file beside it whose name ends with \
          -commits. Nothing was changed"
     );
-    Error::corrupt(text).with_code("changes_lost").with_source(At::silent(path.display()))
+    Error::corrupt(text).with_code(Code::ChangesLost).with_source(At::silent(path.display()))
 }
 
 #[cfg(test)]

@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, Statement, ffi};
 use self_cell::self_cell;
 
-use super::checksum;
-use super::classify::classify;
-use super::value::Bound;
 use crate::engine::errors::wrong_count;
 use crate::engine::row::{Inner, Row, Scan, Visit};
 use crate::{Engine, Sql, Value};
+
+use super::checksum;
+use super::classify::classify;
+use super::value::Bound;
 
 /// Page cache of each connection in KiB. All connections together stay under 30 MB, whatever the size of the file.
 const CACHE_KIB: i64 = 2048;
@@ -90,7 +91,7 @@ impl Connection {
                 "the file system of {} cannot hold a database that several connections use; choose a local one",
                 path.display()
             ))
-            .with_code("no_shared_memory"));
+            .with_code(Code::NoSharedMemory));
         }
         let page_bytes = raw.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(|e| classify(e, path))?;
         Ok(Self { prepared: Prepared::new(raw, |_| HashMap::new()), path: Arc::clone(path), page_bytes })

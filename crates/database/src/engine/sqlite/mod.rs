@@ -1,5 +1,6 @@
 //! Owns the embedded engine: a file, one thread that writes it, a pool of connections that read it.
 
+use model::Code;
 mod attendant;
 mod checkpoint;
 mod checksum;
@@ -80,14 +81,14 @@ impl Drop for StopWhenDropped {
 
 /// Whether the file is there and holds something. A log without its file is what is left of a database, and nothing is made over it.
 fn require_there(path: &Path, makes: bool) -> Result<bool> {
-    let missing = |what: String| Err(Error::unavailable(what).with_code(steps::MISSING));
+    let missing = |what: String| Err(Error::unavailable(what).with_code(Code::DatabaseMissing));
     let shown = path.display();
     let length = |path: &Path| match std::fs::metadata(path) {
         Ok(data) => Ok(Some(data.len())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let text = format!("the database {} cannot be looked at: {error}", path.display());
-            Err(Error::unavailable(text).with_code("cannot_open").with_source(error))
+            Err(Error::unavailable(text).with_code(Code::CannotOpen).with_source(error))
         }
     };
     let mut log = path.as_os_str().to_owned();
@@ -135,7 +136,7 @@ impl Sqlite {
             Writer::open(path, options, (metrics.clone(), file.clone()), &full)
         };
         let writer = match open() {
-            Err(error) if error.code() == classify::FULL && Reserve::give_up_of(path) => open(),
+            Err(error) if error.code() == Code::DiskFull && Reserve::give_up_of(path) => open(),
             opened => opened,
         }?;
         let (queue, waiting) = mpsc::channel(options.queue.max(1));

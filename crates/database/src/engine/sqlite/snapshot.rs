@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Error, Result, counted};
+use model::{Code, Error, Result, counted};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{OpenFlags, ffi};
+
+use crate::engine::at::At;
 
 use super::checkpoint::empty_log;
 use super::checksum;
@@ -15,8 +17,6 @@ use super::classify::{classify, damaged, is_full};
 use super::commits::Commits;
 use super::connection::{Connection, Role, open_checked, open_unchecked};
 use super::turn::Turn;
-use crate::engine::at::At;
-use crate::engine::errors::{COPY_FAILED, WRONG_CHECKSUM};
 
 /// Copies the log of a file that nothing has open into the file, so that the file alone is the whole database. Blocks.
 pub(in crate::engine) fn settle(path: &Path) -> Result<()> {
@@ -104,7 +104,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// covers all pages: writers go on, and what they write meanwhile stays in the log until the copy is complete. All pages
 /// of the copy are compared with their checksums at last. Blocks.
 ///
-/// Errors: those of the source; with code [`COPY_FAILED`] when it is the copy that its disk does not take or give back,
+/// Errors: those of the source; with code [`Code::CopyFailed`] when it is the copy that its disk does not take or give back,
 /// and with that of a full disk.
 pub(super) fn copy(path: &Arc<PathBuf>, to: &Path, patience: Duration) -> Result<()> {
     let source = Connection::open(path, Role::Reader, patience)?;
@@ -159,7 +159,7 @@ fn copy_failed(to: &Path, why: &str) -> Error {
          concerned",
         to.display()
     );
-    Error::unavailable(text).with_code(COPY_FAILED)
+    Error::unavailable(text).with_code(Code::CopyFailed)
 }
 
 /// Refuses a file of which a page is not what its checksum says; one without checksums passes. Nobody may have it open.
@@ -173,7 +173,7 @@ pub(in crate::engine) fn require_intact_pages(path: &Path) -> Result<()> {
             counted(wrong.count, "page"),
             if wrong.count == 1 { "is" } else { "are" }
         ))
-        .with_code(WRONG_CHECKSUM)
+        .with_code(Code::PageChecksum)
         .with_source(At::silent(path.display()))),
     }
 }

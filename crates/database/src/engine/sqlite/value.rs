@@ -1,6 +1,6 @@
 //! Owns how values travel to and from SQLite.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use crate::Value;
@@ -39,7 +39,7 @@ fn as_json(integers: &[i64]) -> String {
 /// Reads a column.
 pub(crate) fn column<'r>(row: &'r rusqlite::Row<'_>, index: usize) -> Result<Column<'r>> {
     let value = row.get_ref(index).map_err(|e| {
-        Error::corrupt(format!("a result has no column {index}")).with_code("no_such_column").with_source(e)
+        Error::corrupt(format!("a result has no column {index}")).with_code(Code::NoSuchColumn).with_source(e)
     })?;
     Ok(match value {
         ValueRef::Null => Column::Null,

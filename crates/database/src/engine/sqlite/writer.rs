@@ -9,19 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use tokio::sync::mpsc;
 
-use super::checkpoint::Checkpoints;
-use super::classify::{FULL, classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
-use super::commits::Commits;
-use super::connection::{Connection, Role};
-use super::reserve::Reserve;
-use super::turn::Turn;
 use crate::Options;
 use crate::engine::job::Write;
 use crate::engine::metrics::{FileMetrics, Metrics};
 use crate::engine::session::{Session, Transaction};
+
+use super::checkpoint::Checkpoints;
+use super::classify::{classify, classify_commit, full, is_busy, is_constraint, is_disk_error, is_full};
+use super::commits::Commits;
+use super::connection::{Connection, Role};
+use super::reserve::Reserve;
+use super::turn::Turn;
 
 /// A batch takes no more transactions after this time, so that the first does not wait long for its answer.
 const BATCH_TIME: Duration = Duration::from_millis(10);
@@ -115,7 +116,7 @@ impl Writer {
                     Ran::Settled(outcome) => done.push((job, outcome)),
                     Ran::Broke(error) => {
                         self.recover(None);
-                        if error.code() == FULL && job.is_vital() {
+                        if error.code() == Code::DiskFull && job.is_vital() {
                             done.push((job, Ok(())));
                         } else {
                             self.answer(job, Err(error));
@@ -143,7 +144,7 @@ impl Writer {
         };
         // Some errors, a full disk among them, can roll everything back on their own.
         let outcome = match outcome {
-            Err(error) if first || error.code() == FULL => return Ran::Broke(error),
+            Err(error) if first || error.code() == Code::DiskFull => return Ran::Broke(error),
             outcome if self.connection.raw().is_autocommit() => {
                 return Ran::Broke(outcome.err().unwrap_or_else(ended_early));
             }
@@ -207,7 +208,7 @@ impl Writer {
             return Err(full(&self.path));
         }
         let mut outcome = self.attempt(job);
-        while outcome.as_ref().is_err_and(|error| error.code() == FULL) && job.is_vital() {
+        while outcome.as_ref().is_err_and(|error| error.code() == Code::DiskFull) && job.is_vital() {
             if !self.reserve.is_whole() {
                 // Uploads that were on their way took the part before; they end soon.
                 std::thread::sleep(SETTLE);
@@ -345,5 +346,6 @@ fn copy_of(error: &rusqlite::Error) -> rusqlite::Error {
 }
 
 fn ended_early() -> Error {
-    Error::unavailable("the transaction was ended by the database; nothing was changed, try again").with_code("aborted")
+    Error::unavailable("the transaction was ended by the database; nothing was changed, try again")
+        .with_code(Code::Aborted)
 }

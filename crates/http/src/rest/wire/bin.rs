@@ -1,13 +1,14 @@
 //! Recycle bins.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Bin, RecycledItem};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::protocol::time;
+
 use super::item::{Names, PersonJson};
 use super::list::PageQuery;
-use crate::protocol::time;
 
 /// One deletion.
 #[derive(Serialize, ToSchema)]
@@ -90,7 +91,7 @@ pub fn which(word: Option<&str>) -> Result<Bin> {
     match word {
         None | Some("mine") => Ok(Bin::Mine),
         Some("site") => Ok(Bin::Site),
-        Some(_) => Err(Error::invalid("bin is one of mine, site").with_code("invalid_query")),
+        Some(_) => Err(Error::invalid("bin is one of mine, site").with_code(Code::InvalidQuery)),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use model::{ColumnKind, ColumnValue, Error, Id, Name, Result};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, Result};
 use repository::{Column, ColumnChange, ContentType};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::IdText;
 use crate::protocol::time;
+
+use super::IdText;
 
 /// A column of a library.
 #[derive(Serialize, ToSchema)]
@@ -130,7 +131,7 @@ pub fn json(value: ColumnValue) -> Value {
 pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
     let misfit = || {
         Error::invalid(format!("{}: the value does not fit a {} column", column.name, column.kind.as_str()))
-            .with_code("invalid_value")
+            .with_code(Code::InvalidValue)
     };
     let read = match (&column.kind, value) {
         (_, Value::Null) => return Ok(None),

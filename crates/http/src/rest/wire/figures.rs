@@ -1,6 +1,6 @@
 //! The servers of the farm, and what one did lately, in numbers.
 
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use repository::Server;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -64,7 +64,7 @@ impl FiguresQuery {
             None => Span::Fine,
             Some(step) if step == FINE.step.as_secs() => Span::Fine,
             Some(step) if step == COARSE.step.as_secs() => Span::Coarse,
-            Some(_) => return Err(Error::invalid("step is 10 or 120").with_code("invalid_query")),
+            Some(_) => return Err(Error::invalid("step is 10 or 120").with_code(Code::InvalidQuery)),
         };
         let since = self.since.as_deref().map(time::parse).transpose()?;
         Ok((span, since.unwrap_or(Timestamp::from_micros(i64::MIN))))

@@ -1,6 +1,6 @@
 //! Lists and their pages.
 
-use model::{Error, Id, MAX_PAGE, Result};
+use model::{Code, Error, Id, MAX_PAGE, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -75,7 +75,7 @@ impl PageQuery {
 pub fn limit(wanted: Option<usize>) -> Result<usize> {
     match wanted.unwrap_or(USUAL) {
         limit @ 1..=MAX_PAGE => Ok(limit),
-        _ => Err(Error::invalid(format!("limit is 1 to {MAX_PAGE}")).with_code("invalid_query")),
+        _ => Err(Error::invalid(format!("limit is 1 to {MAX_PAGE}")).with_code(Code::InvalidQuery)),
     }
 }
 
@@ -86,7 +86,7 @@ pub fn cursor_of(word: impl ToString) -> String {
 
 /// A cursor that this server gave for another list.
 pub fn cursor_of_other_list() -> Error {
-    Error::invalid("the cursor belongs to another list; start again at the first page").with_code("invalid_cursor")
+    Error::invalid("the cursor belongs to another list; start again at the first page").with_code(Code::InvalidCursor)
 }
 
 /// Cuts what was asked for with one entry more than a page has, and says where the next page begins.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{NewStore, StoreState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -68,7 +68,7 @@ impl StoreChange {
             return Err(Error::invalid(
                 "change the state and the settings in two requests, so that a refusal is clear",
             )
-            .with_code("too_much_at_once"));
+            .with_code(Code::TooMuchAtOnce));
         }
         [StoreState::Active, StoreState::ReadOnly, StoreState::Draining]
             .into_iter()

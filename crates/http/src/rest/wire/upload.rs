@@ -1,6 +1,6 @@
 //! What a client says about a resumable upload in `Upload-Metadata`.
 
-use model::{Error, Name, NodePath, Result};
+use model::{Code, Error, Name, NodePath, Result};
 use repository::{Destination, OnConflict, UploadOptions};
 
 use crate::protocol::time;
@@ -12,7 +12,7 @@ use crate::protocol::time;
 /// `on_conflict`, `modified_at`. Others are kept and mean nothing, since clients send keys of their own.
 pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> {
     let get = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-    let bad = |text: &'static str| Error::invalid(text).with_code("invalid_metadata");
+    let bad = |text: &'static str| Error::invalid(text).with_code(Code::InvalidMetadata);
     let id = |text: &str| text.parse().map_err(|_| bad("an identifier in Upload-Metadata is not a number"));
     let mut options = UploadOptions {
         media_type: get("filetype").or_else(|| get("type")).map(ToOwned::to_owned),

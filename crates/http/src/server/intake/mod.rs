@@ -5,6 +5,7 @@
 //! into memory by [`whole`] and nothing else. Knows no credential: a handler that reads before it knows who asks takes
 //! [`UNKNOWN`] bytes at most.
 
+use model::Code;
 mod memory;
 mod refusal;
 mod turns;
@@ -224,7 +225,7 @@ pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 pub fn broken(error: axum::Error) -> Error {
     refused(&error).unwrap_or_else(|| {
         Error::invalid("the connection ended before the whole body came: send it again")
-            .with_code("incomplete_body")
+            .with_code(Code::IncompleteBody)
             .with_source(error)
     })
 }

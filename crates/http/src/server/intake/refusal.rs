@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use model::Error;
+use model::{Code, Error};
 
 /// Most bytes of a body that is read into memory: forms and JSON.
 pub const FIELDS: usize = 2 << 20;
@@ -30,23 +30,23 @@ impl Refused {
             Self::TooLarge(most) => {
                 let most = if most < FIELDS { format!("{} KiB", most >> 10) } else { format!("{} MiB", most >> 20) };
                 let text = format!("the body is larger than {most}, the most that is taken here");
-                Error::exhausted(text).with_code("too_large")
+                Error::exhausted(text).with_code(Code::TooLarge)
             }
             Self::Silent => {
-                Error::invalid("no byte of the body came for a minute: send it again").with_code("body_timeout")
+                Error::invalid("no byte of the body came for a minute: send it again").with_code(Code::BodyTimeout)
             }
             Self::TooSlow(rate) => {
                 let text =
                     format!("the body came more slowly than {rate} bytes a second: send it again on a better line");
-                Error::invalid(text).with_code("body_timeout")
+                Error::invalid(text).with_code(Code::BodyTimeout)
             }
             Self::NoRoom => {
                 let text = "the server is reading too many forms at the moment: try again in a few seconds";
-                Error::unavailable(text).with_code("busy")
+                Error::unavailable(text).with_code(Code::Busy)
             }
             Self::NoShare => {
                 let text = "too many bodies of yours are being read: wait until some have arrived, then try again";
-                Error::exhausted(text).with_code("too_many_requests")
+                Error::exhausted(text).with_code(Code::TooManyRequests)
             }
         }
     }

@@ -1,15 +1,16 @@
 //! Proving anew that it is really the one who signed in, in the place where that is asked for.
 
 use axum::response::{IntoResponse, Redirect};
-use model::{Error, ErrorKind};
+use model::{Code, Error, ErrorKind};
 
-use super::sign_in;
 use crate::ui::frame::confirm_form::form;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::page::{html, safe_next};
 use crate::ui::frame::reader::Kept;
 use crate::ui::frame::visit::Sent;
 use crate::ui::frame::{navigation, refuse};
+
+use super::sign_in;
 
 /// Checks the password, and goes on where it was asked for.
 pub async fn confirm(sent: Sent) -> Shown {
@@ -32,5 +33,5 @@ pub async fn confirm(sent: Sent) -> Shown {
 }
 
 fn asks_again(error: &Error) -> bool {
-    error.code() == "wrong_password" || error.kind() == ErrorKind::Exhausted
+    error.code() == Code::WrongPassword || error.kind() == ErrorKind::Exhausted
 }

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::Path;
-use model::{Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope};
+use model::{Code, Error, ErrorKind, Id, Preferences, Result, Theme, Timestamp, TokenScope};
 use repository::{Session, Target, Token, TokenWish, WebSession};
 
-use super::agent;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::fields::Fields;
 use crate::ui::frame::flash::{Flash, done};
@@ -18,6 +17,8 @@ use crate::ui::frame::page::{Page, html};
 use crate::ui::frame::refuse;
 use crate::ui::frame::texts::Language;
 use crate::ui::frame::visit::{Sent, Visit};
+
+use super::agent;
 
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -150,7 +151,7 @@ pub async fn do_password(sent: Sent) -> Shown {
     let changed = if new == fields.text("again") {
         visit.session.change_own_password(&old, &new, &visit.client).await
     } else {
-        Err(Error::invalid("the new password was not typed the same twice").with_code("passwords_differ"))
+        Err(Error::invalid("the new password was not typed the same twice").with_code(Code::PasswordsDiffer))
     };
     match changed {
         Ok(()) => Ok(done("/account", &Flash::new("toast.password", ""))),
@@ -186,7 +187,7 @@ impl Typed {
         let days: u64 = self
             .days
             .parse()
-            .map_err(|_| Error::invalid("the validity is a number of days").with_code("invalid_days"))?;
+            .map_err(|_| Error::invalid("the validity is a number of days").with_code(Code::InvalidDays))?;
         let expires_at = Some(Timestamp::now().after(Duration::from_secs(days.min(36_500) * 86_400)));
         let scopes = self.scopes.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?;
         let mut places = Vec::new();
@@ -257,7 +258,7 @@ pub async fn do_token(sent: Sent) -> Shown {
             furnish_account(&mut visit.page);
             // A place that is not there was typed, and can be mended like all else.
             let error = match error.kind() {
-                ErrorKind::NotFound => Error::invalid(error.message().to_owned()).with_code("no_such_token_place"),
+                ErrorKind::NotFound => Error::invalid(error.message().to_owned()).with_code(Code::NoSuchTokenPlace),
                 _ => error,
             };
             refuse::again(token_form(&visit.page, &visit.session, &typed).await?, error)

@@ -4,22 +4,21 @@ use askama::Template;
 use axum::extract::{FromRequest, Query, Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Error, ErrorKind, Result, Timestamp};
+use model::{Code, Error, ErrorKind, Result, Timestamp};
 use repository::{Client, Credential, DEVICE_LIFE, SignedIn};
 use serde::Deserialize;
 
-use crate::identity;
 use crate::identity::cookies::Cookie;
-use crate::identity::csrf;
+use crate::identity::{self, csrf};
 use crate::server::state::AppState;
 use crate::server::{error, intake};
 use crate::ui::frame::fault::{Fault, Shown};
-use crate::ui::frame::fields::Fields;
+use crate::ui::frame::fields::{self, Fields};
 use crate::ui::frame::flash::{Flash, done};
 use crate::ui::frame::page::{Page, html, safe_next};
+use crate::ui::frame::refuse;
 use crate::ui::frame::sign_in_form::{SignIn, VISITOR, visitor};
 use crate::ui::frame::visit::{Away, Sent};
-use crate::ui::frame::{fields, refuse};
 
 /// What somebody sent when their session had ended, once they are back.
 #[derive(Template)]
@@ -122,11 +121,11 @@ pub async fn sign_in(State(state): State<AppState>, request: Request) -> Shown {
             page.form_token = csrf::token(&key);
             let fault = match error.code() {
                 // The field for another one is right here.
-                "leaked_password" => page.s("sign.leaked").to_owned(),
+                Code::LeakedPassword => page.s("sign.leaked").to_owned(),
                 _ => refuse::explain(&page, &error),
             };
             let (resend, resend_to) = (fields.text("resend"), fields.text("resend_to"));
-            let leaked = error.code() == "leaked_password" || !fields.text("new_password").is_empty();
+            let leaked = error.code() == Code::LeakedPassword || !fields.text("new_password").is_empty();
             let mut response = html(&SignIn { page: &page, next, login, fault, leaked, resend, resend_to });
             *response.status_mut() = error::status(&error);
             error::add_retry_after(&error, &mut response);

@@ -2,11 +2,10 @@
 
 use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect};
-use model::{Error, Id, Result, Right};
+use model::{Code, Error, Id, Result, Right};
 use repository::{Column, Item, Target, ValuesChange};
 use serde::Deserialize;
 
-use super::selection;
 use crate::ui::document::values;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::fields::Fields;
@@ -17,6 +16,8 @@ use crate::ui::frame::page::html;
 use crate::ui::frame::visit::{Sent, Visit};
 use crate::ui::frame::{address, refuse};
 use crate::ui::wording::cells;
+
+use super::selection;
 
 /// What was ticked.
 #[derive(Deserialize)]
@@ -136,13 +137,13 @@ async fn read(sent: &Sent, subject: &Subject) -> Result<ValuesChange> {
             (false, false) => change.values.push((column.id, Some(values::read(&sent.visit, column, text).await?))),
             (false, true) => {
                 let message = sent.visit.page.f1("several.both", &column.name);
-                return Err(Error::invalid(message).with_code("misfit"));
+                return Err(Error::invalid(message).with_code(Code::Misfit));
             }
         }
     }
     if change.values.is_empty() {
         let message = sent.visit.page.s("several.nothing");
-        return Err(Error::invalid(message).with_code("misfit"));
+        return Err(Error::invalid(message).with_code(Code::Misfit));
     }
     Ok(change)
 }

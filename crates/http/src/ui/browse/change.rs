@@ -1,10 +1,9 @@
 //! Small changes of one item: its name, its end, and new things inside of it.
 
 use axum::extract::{Path, Query};
-use model::{Error, LibrarySettings, Name, NodeKind, Right, Versioning};
+use model::{Code, Error, LibrarySettings, Name, NodeKind, Right, Versioning};
 use repository::{Item, Target};
 
-use super::bin::restore_all;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::flash::{Flash, done};
 use crate::ui::frame::form::{Field, Form, Input};
@@ -14,6 +13,8 @@ use crate::ui::frame::page::{Page, html, safe_next};
 use crate::ui::frame::visit::{Sent, Visit};
 use crate::ui::frame::{address, refuse};
 use crate::ui::site::library::versionings;
+
+use super::bin::restore_all;
 
 /// The right without which an item is neither renamed nor deleted, where that is not `usual`.
 fn right_over(item: &Item, usual: Right) -> Right {
@@ -64,7 +65,9 @@ pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
         Err(error) => {
             let item = find(&visit, &id).await?;
             let error = match error.code() {
-                "overtaken" => Error::conflict(visit.page.f1("rename.overtaken", &item.name)).with_code("overtaken"),
+                Code::Overtaken => {
+                    Error::conflict(visit.page.f1("rename.overtaken", &item.name)).with_code(Code::Overtaken)
+                }
                 _ => error,
             };
             refuse::again(rename_form(&visit.page, &item, &name, next), error)

@@ -4,21 +4,22 @@ use axum::extract::multipart::{Field as Part, MultipartError};
 use axum::extract::{FromRequest, Multipart, Path, Query, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::{Error, MAX_COMMENT, Name, NodePath, Result, Right};
+use model::{Code, Error, MAX_COMMENT, Name, NodePath, Result, Right};
 use repository::{Destination, Item, Saved, UploadOptions};
 
-use super::name_conflict::{self, NameConflict};
 use crate::identity::csrf;
 use crate::server::intake::{self, Ahead};
 use crate::server::state::AppState;
-use crate::ui::frame::fault::Shown;
+use crate::ui::frame::address;
+use crate::ui::frame::fault::{self, Shown};
 use crate::ui::frame::flash::{Flash, done};
 use crate::ui::frame::form::{Field, Form, Input};
 use crate::ui::frame::format::icon;
-use crate::ui::frame::item::Back;
+use crate::ui::frame::item::{self, Back};
 use crate::ui::frame::page::{html, safe_next};
 use crate::ui::frame::visit::Visit;
-use crate::ui::frame::{address, fault, item};
+
+use super::name_conflict::{self, NameConflict};
 
 /// The form that uploads into a library or folder.
 pub async fn form(visit: Visit, Path(id): Path<String>) -> Shown {
@@ -106,7 +107,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
     let item = item::find(visit, id).await?;
     let ahead = Ahead::default();
     let mut parts = Multipart::from_request(request.map(|body| ahead.of(body)), state).await.map_err(|e| {
-        Error::invalid("the upload must be a form with a file").with_code("unsupported_media_type").with_source(e)
+        Error::invalid("the upload must be a form with a file").with_code(Code::UnsupportedMediaType).with_source(e)
     })?;
     let mut when_taken = if replaces { NameConflict::Replace } else { name_conflict::usual(visit, &item).await? };
     let (mut allowed, mut comment, mut folder) = (false, String::new(), NodePath::default());
@@ -137,7 +138,7 @@ async fn store(state: &AppState, id: &str, visit: &Visit, request: Request, repl
                 let destination = destination(&item, &folder, &part, replaces)?;
                 match stream(visit, &destination, options, &mut part, &ahead).await {
                     Ok(stored) => saved.push(stored),
-                    Err(error) if when_taken == NameConflict::Skip && error.code() == "name_taken" => skipped = true,
+                    Err(error) if when_taken == NameConflict::Skip && error.code() == Code::NameTaken => skipped = true,
                     Err(error) => return Err(error),
                 }
             }
@@ -185,7 +186,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<St
     while let Some(chunk) = part.chunk().await.map_err(broken)? {
         ahead.caught_up();
         if bytes.len() + chunk.len() > most {
-            return Err(Error::invalid("a field of the form is too long").with_code("too_large"));
+            return Err(Error::invalid("a field of the form is too long").with_code(Code::TooLarge));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -196,7 +197,7 @@ pub async fn short(part: &mut Part<'_>, ahead: &Ahead, most: usize) -> Result<St
 fn broken(error: MultipartError) -> Error {
     intake::refused(&error).unwrap_or_else(|| {
         Error::invalid("the upload did not arrive whole; nothing of this file was stored, send it again")
-            .with_code("incomplete_body")
+            .with_code(Code::IncompleteBody)
             .with_source(error)
     })
 }

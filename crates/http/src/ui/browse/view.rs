@@ -1,5 +1,6 @@
 //! How a listing is wanted: order, groups, columns and filter, as the query of its address and as saved views write them.
 
+use model::Code;
 use model::{ColumnKind, ColumnValue, Error, Id, Result, Timestamp};
 use repository::{Column, Filter, Session, Sort, ValueTest};
 
@@ -269,7 +270,7 @@ impl View {
     async fn person(&self, page: &Page, session: &Session, text: &str, faults: &mut Vec<String>) -> Result<Option<Id>> {
         match people::find(session, text).await {
             Ok(id) => Ok(Some(id)),
-            Err(error) if matches!(error.code(), "unknown_person" | "ambiguous_person") => {
+            Err(error) if matches!(error.code(), Code::UnknownPerson | Code::AmbiguousPerson) => {
                 faults.push(crate::ui::frame::refuse::explain(page, &error));
                 Ok(None)
             }

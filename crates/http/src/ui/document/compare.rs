@@ -2,17 +2,18 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{Item, Session, Target, VersionChoice};
 use serde::Deserialize;
 
-use super::preview::decode;
 use crate::server::{intake, request};
 use crate::ui::frame::address;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::navigation::{self, Crumb};
 use crate::ui::frame::page::{Page, html};
 use crate::ui::frame::visit::Visit;
+
+use super::preview::decode;
 
 /// Bytes of each version that are compared.
 const MOST_BYTES: usize = 512 << 10;
@@ -107,7 +108,7 @@ async fn read(session: &Session, target: &Target, number: &str) -> Result<(Strin
     let cut = content.size() > bytes.len() as u64 || bytes.len() > MOST_BYTES;
     bytes.truncate(MOST_BYTES);
     let text = decode::decode(&bytes, cut);
-    let text = text.ok_or_else(|| Error::conflict("only versions of texts can be compared").with_code("no_text"))?;
+    let text = text.ok_or_else(|| Error::conflict("only versions of texts can be compared").with_code(Code::NoText))?;
     Ok((text, cut))
 }
 

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::Method;
 use axum::response::Response;
-use model::{Error, Id, Result, Right, Timestamp};
+use model::{Code, Error, Id, Result, Right, Timestamp};
 use repository::{Item, LinkRule, NewLink, ShareLink, Target, UNPROVED_DAYS};
 
 use crate::identity;
@@ -16,10 +16,10 @@ use crate::ui::frame::fault::Shown;
 use crate::ui::frame::fields::Fields;
 use crate::ui::frame::flash::{Flash, done};
 use crate::ui::frame::form::{Field, Form, Input};
-use crate::ui::frame::format::icon;
+use crate::ui::frame::format::{self, icon};
 use crate::ui::frame::page::{Page, html};
 use crate::ui::frame::visit::{Sent, Visit};
-use crate::ui::frame::{address, format, item, refuse};
+use crate::ui::frame::{address, item, refuse};
 use crate::ui::wording::names;
 
 /// Days that a new link lives when nobody says otherwise.
@@ -105,7 +105,7 @@ async fn most_days(visit: &Visit, item: &Item) -> Result<u32> {
     let rule = visit.session.link_rule(&Target::Id(item.id)).await?;
     rule.map(|rule| rule.most_days).ok_or_else(|| {
         Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
-            .with_code("links_not_allowed")
+            .with_code(Code::LinksNotAllowed)
     })
 }
 
@@ -150,7 +150,7 @@ pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
 
 pub fn read(fields: &Fields) -> Result<NewLink> {
     let number = |name: &str| {
-        let bad = |_| Error::invalid("days and downloads are whole numbers").with_code("invalid_days");
+        let bad = |_| Error::invalid("days and downloads are whole numbers").with_code(Code::InvalidDays);
         fields.trimmed(name).parse::<u32>().map_err(bad)
     };
     let password = Some(fields.text("password")).filter(|password| !password.is_empty());
@@ -250,7 +250,7 @@ pub async fn download(
     let link: Id = link.parse().map_err(|_| ended())?;
     match state.repository().download_link(link, &secret, &fields.text("password"), &client).await {
         Ok(content) => Ok(send::content(&Method::GET, &headers, content, false).await?),
-        Err(error) if matches!(error.code(), "wrong_link_password" | "too_many_attempts") => {
+        Err(error) if matches!(error.code(), Code::WrongLinkPassword | Code::TooManyAttempts) => {
             let fault = refuse::explain(&page, &error);
             let mut response = shared(&state, &page, link, &secret, fault).await?;
             *response.status_mut() = error::status(&error);
@@ -263,5 +263,5 @@ pub async fn download(
 
 fn ended() -> Error {
     Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
-        .with_code("link_ended")
+        .with_code(Code::LinkEnded)
 }

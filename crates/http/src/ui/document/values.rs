@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use model::{ColumnKind, ColumnValue, Error, Id, Result, Right};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Right};
 use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
 use serde_json::json;
 
@@ -220,7 +220,7 @@ async fn refuse_overtaken(
         return Ok(true);
     }
     let shown = if now.is_empty() { "–".to_owned() } else { now };
-    Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code("overtaken"))
+    Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code(Code::Overtaken))
 }
 
 /// Reads what was typed; a refusal names the column, in the reader's language.
@@ -228,7 +228,7 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
     let page = &visit.page;
     let misfit = || {
         let message = page.f1(&format!("misfit.{}", column.kind.as_str()), &column.name);
-        Error::invalid(message).with_code("misfit")
+        Error::invalid(message).with_code(Code::Misfit)
     };
     let value = match column.kind {
         ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
@@ -236,7 +236,7 @@ pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<Column
         ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
         ColumnKind::Person => match people::find(&visit.session, &text).await {
             Ok(id) => ColumnValue::Person(id),
-            Err(error) if error.code() == "unknown_person" => return Err(misfit()),
+            Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),
             Err(error) => return Err(error),
         },
         ColumnKind::YesNo => ColumnValue::YesNo(text == "yes"),

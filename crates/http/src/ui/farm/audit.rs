@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use askama::Template;
 use axum::extract::Query;
-use model::{Error, Id, MAX_PAGE, Result, Timestamp};
+use model::{Code, Error, Id, MAX_PAGE, Result, Timestamp};
 use repository::{FARM_ACTIONS, FarmEvent, FarmFilter, PrincipalName, Session, Work};
 use serde::Deserialize;
 
-use super::storage;
 use crate::protocol::segments::encode_query;
 use crate::ui::frame::fault::Shown;
 use crate::ui::frame::form::Choice;
@@ -16,6 +15,8 @@ use crate::ui::frame::page::{Page, html};
 use crate::ui::frame::visit::Visit;
 use crate::ui::frame::{csv, format, navigation, refuse, value_format};
 use crate::ui::wording::{events, names, people};
+
+use super::storage;
 
 /// Address of the page.
 const HERE: &str = "/farm/audit";
@@ -77,7 +78,7 @@ fn day(text: &str) -> Result<Option<Timestamp>> {
     match text.trim() {
         "" => Ok(None),
         text => value_format::read_day(text).map(Some).ok_or_else(|| {
-            Error::invalid(format!("\"{text}\" is no day: write it like 2026-03-01")).with_code("invalid_time")
+            Error::invalid(format!("\"{text}\" is no day: write it like 2026-03-01")).with_code(Code::InvalidTime)
         }),
     }
 }
@@ -188,7 +189,7 @@ pub async fn show(mut visit: Visit, Query(view): Query<View>) -> Shown {
         Ok(filter) => filter,
         Err(error) => {
             match [&view.from, &view.to].into_iter().find(|text| day(text).is_err()) {
-                Some(text) if error.code() == "invalid_time" => misfit = page.f1("filter.no-day", text),
+                Some(text) if error.code() == Code::InvalidTime => misfit = page.f1("filter.no-day", text),
                 _ => stranger = refuse::explain(page, &error),
             }
             FarmFilter::default()

@@ -9,7 +9,10 @@ use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
-use model::Error;
+use model::{Code, Error};
+
+use crate::server::state::AppState;
+use crate::server::{edge, error, request};
 
 use super::fault::Fault;
 use super::flash::Flash;
@@ -17,8 +20,6 @@ use super::page::{HTML, Page, html};
 use super::reader::{Kept, Reader};
 use super::visit::Visit;
 use super::{confirm_form, fields, navigation, refuse};
-use crate::server::state::AppState;
-use crate::server::{edge, error, request};
 
 /// Media type of the framework's own refusals.
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -66,7 +67,7 @@ pub async fn show(request: Request, next: Next) -> Response {
             if let Some(known) = reader.known() {
                 known.apply(&mut page);
             }
-            if error.code() == "fresh_sign_in_needed" {
+            if error.code() == Code::FreshSignInNeeded {
                 return ask(page, reader.kept(), &error);
             }
             draw(&page, &error)
@@ -85,7 +86,7 @@ fn unreadable(response: &Response) -> Option<Error> {
         fields::too_large()
     } else {
         Error::invalid("a part of the address or of the form is missing or cannot be read: go back and try it again")
-            .with_code("unreadable")
+            .with_code(Code::Unreadable)
     })
 }
 
@@ -137,7 +138,7 @@ mod tests {
     }
 
     async fn waits() -> Shown {
-        Err(Error::exhausted("too many attempts: wait a minute").with_code("too_many_attempts").into())
+        Err(Error::exhausted("too many attempts: wait a minute").with_code(Code::TooManyAttempts).into())
     }
 
     #[tokio::test]

@@ -1,10 +1,11 @@
 //! The fields that a form has sent.
 
 use axum::body::Body;
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
+
+use crate::server::intake;
 
 use super::page::safe_next;
-use crate::server::intake;
 
 /// Most fields of a form: a selection of as many items as there may be in one, and what goes with each.
 const MOST_FIELDS: usize = 4 * model::MAX_PAGE;
@@ -88,7 +89,7 @@ pub async fn read(body: Body, most: usize) -> Result<Fields> {
 
 /// The answer to more text than any form needs.
 pub fn too_large() -> Error {
-    Error::invalid("what was sent is larger than this page takes: go back and shorten it").with_code("too_large")
+    Error::invalid("what was sent is larger than this page takes: go back and shorten it").with_code(Code::TooLarge)
 }
 
 #[cfg(test)]
@@ -104,8 +105,9 @@ mod tests {
         assert_eq!((fields.text("text").as_str(), fields.text("none").as_str()), ("a\nb", ""));
         assert_eq!(fields.next("/home"), "/home");
         assert!(fields.ids("none").is_err() && fields.ids("name").is_err());
-        let many =
-            |count: usize| Fields::parse("a&".repeat(count).as_bytes()).map(|_| ()).map_err(|error| error.code());
+        let many = |count: usize| {
+            Fields::parse("a&".repeat(count).as_bytes()).map(|_| ()).map_err(|error| error.code().as_str())
+        };
         assert_eq!((many(MOST_FIELDS), many(MOST_FIELDS + 1)), (Ok(()), Err("too_large")));
     }
 }

@@ -1,6 +1,6 @@
 //! The side bar and the path of breadcrumbs around what is shown.
 
-use model::{Error, NodeKind, Result, Right};
+use model::{Code, Error, NodeKind, Result, Right};
 use repository::{Item, Session, Sort, Target};
 
 use super::address;
@@ -117,7 +117,7 @@ pub fn mark_current(page: &mut Page, here: &str) {
 pub fn furnish_farm(page: &mut Page, current: &str) -> Result<()> {
     if !page.who.as_ref().is_some_and(|who| who.administrator) {
         let error = Error::forbidden("these pages are for administrators of the farm");
-        return Err(error.with_code("administrators_only"));
+        return Err(error.with_code(Code::AdministratorsOnly));
     }
     let link = |href: &str, picture: &'static str, label: &'static str| NavLink {
         href: href.to_owned(),

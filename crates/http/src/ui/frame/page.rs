@@ -8,14 +8,15 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use model::{Accent, Error, Theme};
+use model::{Accent, Code, Error, Theme};
+
+use crate::identity::cookies;
+use crate::server::error::Problem;
+use crate::server::state::AppState;
 
 use super::flash::Flash;
 use super::texts::Language;
 use super::{assets, bidi, format};
-use crate::identity::cookies;
-use crate::server::error::Problem;
-use crate::server::state::AppState;
 
 /// Cookie that holds a language tag for people who are not signed in.
 pub const LANGUAGE: &str = "strongroom_language";
@@ -264,7 +265,7 @@ pub fn html(template: &impl Template) -> Response {
     match template.render_into(&mut text) {
         Ok(()) => ([(header::CONTENT_TYPE, HeaderValue::from_static(HTML))], bidi::visible(text)).into_response(),
         Err(error) => {
-            Problem::from(Error::corrupt("the page cannot be drawn").with_code("internal").with_source(error))
+            Problem::from(Error::corrupt("the page cannot be drawn").with_code(Code::Internal).with_source(error))
                 .into_response()
         }
     }

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
+use model::Code;
 use model::{Error, ErrorKind};
 
 use super::fault::Shown;
@@ -17,7 +18,7 @@ pub fn again(mut form: Form<'_>, error: Error) -> Shown {
         error.kind(),
         ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::Locked | ErrorKind::Exhausted | ErrorKind::Unavailable
     );
-    if !mendable && !matches!(error.code(), "wrong_password" | "sign_in_failed") {
+    if !mendable && !matches!(error.code(), Code::WrongPassword | Code::SignInFailed) {
         return Err(error.into());
     }
     let status = error::status(&error);

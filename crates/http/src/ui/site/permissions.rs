@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Path, Query};
-use model::{Error, Id, PrincipalKind, Result, Right, Timestamp};
+use model::{Code, Error, Id, PrincipalKind, Result, Right, Timestamp};
 use repository::{Item, Target};
 use serde::Deserialize;
 
@@ -191,7 +191,7 @@ async fn give(visit: &Visit, item: &Item, who: &str, role: Id) -> Result<()> {
     let person = people::find(&visit.session, who).await?;
     let target = Target::Id(item.id);
     match visit.session.grant(&target, person, role).await {
-        Err(error) if error.code() == "inherits" => {
+        Err(error) if error.code() == Code::Inherits => {
             visit.session.break_inheritance(&target, true).await?;
             visit.session.grant(&target, person, role).await
         }

@@ -1,6 +1,6 @@
 //! Finding users and groups by what somebody typed.
 
-use model::{Error, Id, Result, fold};
+use model::{Code, Error, Id, Result, fold};
 use repository::{PrincipalName, Session};
 
 /// Suggestions offered with a field for a user or group.
@@ -33,10 +33,10 @@ pub async fn find(session: &Session, text: &str) -> Result<Id> {
         (Some(name), _, _) | (None, Some(name), None) => Ok(name.id),
         (None, Some(_), Some(_)) => {
             Err(Error::invalid(format!("several people are called \"{text}\"; type the login instead"))
-                .with_code("ambiguous_person"))
+                .with_code(Code::AmbiguousPerson))
         }
         (None, None, _) => {
-            Err(Error::invalid(format!("there is no user or group \"{text}\"")).with_code("unknown_person"))
+            Err(Error::invalid(format!("there is no user or group \"{text}\"")).with_code(Code::UnknownPerson))
         }
     }
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use model::{Error, NodeKind};
+use model::{Code, Error, NodeKind};
 use repository::{Destination, Item, UploadOptions};
 use serde::Deserialize;
 
@@ -32,7 +32,7 @@ pub async fn read(ask: Ask) -> Outcome {
     let target = ask.target();
     match ask.session.open(&target, send::version_choice(query.version.as_deref())?).await {
         Ok(opened) => Ok(send::content(&ask.parts.method, &ask.parts.headers, opened, query.inline).await?),
-        Err(error) if error.code() == "wrong_kind" => {
+        Err(error) if error.code() == Code::WrongKind => {
             let item = ask.session.item(&target).await?;
             Ok(page_of(&ask, &item))
         }
@@ -87,7 +87,7 @@ pub async fn make_collection(ask: Ask, mut body: Body) -> Outcome {
     if let Some(frame) = body.frame().await
         && frame.map_err(intake::broken)?.data_ref().is_some_and(|data| !data.is_empty())
     {
-        return Err(Error::invalid("MKCOL takes no body").with_code("unsupported_media_type").into());
+        return Err(Error::invalid("MKCOL takes no body").with_code(Code::UnsupportedMediaType).into());
     }
     ask.require_preconditions().await?;
     let Some((parent, name)) = ask.path.split_last() else { return Err(not_here().into()) };
@@ -106,9 +106,9 @@ pub fn refuse_place(item: &Item) -> Result<(), Error> {
         item.name,
         item.kind.as_str()
     ))
-    .with_code("wrong_kind"))
+    .with_code(Code::WrongKind))
 }
 
 fn not_here() -> Error {
-    Error::invalid("there is a site at this address").with_code("method_not_allowed")
+    Error::invalid("there is a site at this address").with_code(Code::MethodNotAllowed)
 }

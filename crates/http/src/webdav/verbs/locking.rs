@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use model::{Error, ErrorKind, Right};
+use model::{Code, Error, ErrorKind, Right};
 use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
 
 use crate::webdav::error::{Failure, Outcome, xml_response};
@@ -76,7 +76,7 @@ async fn refresh(ask: &Ask, seconds: u64) -> Outcome {
         }
     }
     let failure = Failure::from(last);
-    let unknown = failure.error().code() == "lock_not_found";
+    let unknown = failure.error().code() == Code::LockNotFound;
     Err(if unknown { failure.with_status(StatusCode::PRECONDITION_FAILED) } else { failure })
 }
 

@@ -2,14 +2,15 @@
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use model::{Error, ErrorKind, NodeKind};
+use model::{Code, Error, ErrorKind, NodeKind};
 use repository::Transfer;
 
-use super::content::refuse_place;
 use crate::webdav::error::{Failure, Outcome};
 use crate::webdav::request::Ask;
 use crate::webdav::wire::headers::{self, Depth};
 use crate::webdav::wire::href;
+
+use super::content::refuse_place;
 
 /// Copies or moves the item to the address in the field `Destination`.
 pub async fn place(ask: Ask) -> Outcome {
@@ -25,7 +26,7 @@ pub async fn place(ask: Ask) -> Outcome {
         _ => return Err(Error::invalid("a folder is copied with Depth 0 or infinity, and moved with infinity").into()),
     };
     let (parent, name) = to.split_last().ok_or_else(|| {
-        Error::forbidden("a site is at that address, which nothing takes the place of").with_code("wrong_kind")
+        Error::forbidden("a site is at that address, which nothing takes the place of").with_code(Code::WrongKind)
     })?;
     let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).missing_place())?;
     let how = Transfer { overwrite, shallow, preconditions: ask.preconditions().await? };

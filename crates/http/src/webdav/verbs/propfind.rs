@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
+use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
 use repository::{Details, Session, SortKey, Space, Target, Wanted};
 
 use crate::server::crowd::CrowdPlace;
@@ -39,7 +39,7 @@ pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
     let holds = top.item.kind != NodeKind::Document;
     if depth == Depth::Infinity && holds && !trees {
         return Err(Error::forbidden("a whole tree is not listed at once: ask for Depth 1, folder by folder")
-            .with_code("propfind_infinite")
+            .with_code(Code::PropfindInfinite)
             .into());
     }
     let place = if depth == Depth::Infinity && holds { request::costly()? } else { None };

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::StatusCode;
+use model::Code;
 use repository::{Property, PropertyChange};
 
 use crate::webdav::error::{Outcome, xml_response};
@@ -30,7 +31,7 @@ pub async fn answer(ask: Ask, body: Body) -> Outcome {
         let changes = patches.into_iter().map(change).collect();
         match ask.session.change_properties(&ask.target(), changes).await {
             Ok(()) => multistatus::propstat(&mut out, &written(&others), StatusCode::OK, ""),
-            Err(error) if error.code() == "too_many_properties" => {
+            Err(error) if error.code() == Code::TooManyProperties => {
                 multistatus::propstat(&mut out, &written(&others), StatusCode::INSUFFICIENT_STORAGE, "");
             }
             Err(error) => return Err(error.into()),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use futures_util::stream;
-use model::{Error, Id, MAX_PAGE, Result, VersionNumber};
+use model::{Code, Error, Id, MAX_PAGE, Result, VersionNumber};
 use repository::{PrincipalName, Session, Target, Version};
 
 use crate::protocol::{conditional, time};
@@ -22,7 +22,8 @@ const PIECE: usize = 64 << 10;
 pub async fn answer(ask: Ask, body: Body) -> Outcome {
     let report = ask.xml(body, bodies::report).await?;
     if report.name.namespace != xml::DAV || report.name.name != "version-tree" {
-        let error = Error::forbidden("the only report that there is is DAV:version-tree").with_code("unknown_report");
+        let error =
+            Error::forbidden("the only report that there is is DAV:version-tree").with_code(Code::UnknownReport);
         return Err(error.into());
     }
     let target = ask.session.item(&ask.target()).await?.id.into();

@@ -1,6 +1,6 @@
 //! What the XML bodies of requests ask for.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{MAX_LOCK_OWNER, MAX_PROPERTY_CHARS};
 
 use super::xml::{self, Element};
@@ -69,7 +69,7 @@ impl Patch {
 }
 
 fn bad(why: &'static str) -> Error {
-    Error::invalid(format!("the XML body cannot be used: {why}")).with_code("invalid_xml")
+    Error::invalid(format!("the XML body cannot be used: {why}")).with_code(Code::InvalidXml)
 }
 
 /// Most properties of one request: an answer tells of each of them for each item.
@@ -91,12 +91,12 @@ pub fn names(prop: &Element) -> Result<Vec<PropertyName>> {
 }
 
 fn too_many(most: usize) -> Error {
-    Error::invalid(format!("a request of this kind names at most {most} properties")).with_code("invalid_xml")
+    Error::invalid(format!("a request of this kind names at most {most} properties")).with_code(Code::InvalidXml)
 }
 
 fn too_long() -> Error {
     Error::exhausted(format!("properties with more than {MOST_VALUES} bytes together cannot be kept: set fewer"))
-        .with_code("too_many_properties")
+        .with_code(Code::TooManyProperties)
 }
 
 /// Reads the body of a PROPFIND; an empty one asks for all.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 /// Most conditions of one field. Each list can name a resource that has to be looked up, and each token is compared
 /// with each lock.
@@ -49,7 +49,7 @@ pub struct Present {
 }
 
 fn bad() -> Error {
-    Error::invalid("the field If cannot be read").with_code("invalid_if")
+    Error::invalid("the field If cannot be read").with_code(Code::InvalidIf)
 }
 
 /// Reads the field.
@@ -70,7 +70,7 @@ pub fn parse(text: &str) -> Result<If> {
         count += conditions.len();
         if count > MOST_CONDITIONS {
             let text = format!("the field If has more than {MOST_CONDITIONS} conditions: name fewer tokens and tags");
-            return Err(Error::invalid(text).with_code("invalid_if"));
+            return Err(Error::invalid(text).with_code(Code::InvalidIf));
         }
         lists.push(List { resource: resource.clone(), conditions });
         rest = tail.trim_start();

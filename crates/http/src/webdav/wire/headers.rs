@@ -1,7 +1,7 @@
 //! Header fields of WebDAV.
 
 use axum::http::{HeaderMap, header};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use super::condition::{self, If};
 
@@ -97,7 +97,7 @@ pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
             let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
             if host.is_some_and(|host| !same_host(host, authority)) {
                 return Err(Error::invalid("the destination is on another server: copy by download and upload")
-                    .with_code("other_host"));
+                    .with_code(Code::OtherHost));
             }
             path
         }
@@ -106,7 +106,7 @@ pub fn local_path(headers: &HeaderMap, address: &str) -> Result<String> {
         return Err(Error::invalid(
             "an address of a document has neither ? nor #: write them as %3F and %23 where they belong to a name",
         )
-        .with_code("unexpected_query"));
+        .with_code(Code::UnexpectedQuery));
     }
     if !path.starts_with('/') {
         return Err(Error::invalid("an address must be absolute: scheme and host, or a path that begins with a slash"));
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn destinations_are_on_this_host() {
-        let read = |field: &str| destination(&with("destination", field)).map_err(|error| error.code());
+        let read = |field: &str| destination(&with("destination", field)).map_err(|error| error.code().as_str());
         assert_eq!(read("http://host.example/dav/a%20b").as_deref(), Ok("/dav/a%20b"));
         assert_eq!(read("/dav/a").as_deref(), Ok("/dav/a"));
         assert_eq!(read("https://user@HOST.example:443").as_deref(), Ok("/"));
@@ -170,6 +170,6 @@ mod tests {
         let mut twice = with("destination", "/dav/a");
         twice.append("destination", "/dav/b".parse().unwrap());
         assert!(destination(&twice).is_err(), "nobody knows which one is meant");
-        assert_eq!(destination(&HeaderMap::new()).map_err(|error| error.code()), Err("invalid"));
+        assert_eq!(destination(&HeaderMap::new()).map_err(|error| error.code().as_str()), Err("invalid"));
     }
 }

@@ -1,6 +1,6 @@
 //! Addresses below `/dav` and the paths of items that they mean.
 
-use model::{Error, MAX_DEPTH, Name, NodePath, Result};
+use model::{Code, Error, MAX_DEPTH, Name, NodePath, Result};
 
 use crate::protocol::segments;
 
@@ -14,11 +14,11 @@ pub const PREFIX: &str = "/dav";
 pub fn parse(path: &str) -> Result<NodePath> {
     let rest = path.strip_prefix(PREFIX).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let rest = rest.ok_or_else(|| {
-        Error::invalid("the address is not below /dav: copy by download and upload").with_code("outside")
+        Error::invalid("the address is not below /dav: copy by download and upload").with_code(Code::Outside)
     })?;
     let names = segments::decode(rest)?;
     if names.len() > MAX_DEPTH + 4 {
-        return Err(Error::invalid(format!("the path is deeper than {MAX_DEPTH} levels")).with_code("path_too_deep"));
+        return Err(Error::invalid(format!("the path is deeper than {MAX_DEPTH} levels")).with_code(Code::PathTooDeep));
     }
     let names = names.into_iter().map(Name::new).collect::<Result<Vec<_>>>()?;
     Ok(names.into())

@@ -1,6 +1,6 @@
 //! What the body of a SEARCH asks for: `DAV:basicsearch` of RFC 5323.
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use super::bodies::{self, Asked, PropertyName};
 use super::headers::Depth;
@@ -112,12 +112,12 @@ pub struct Order {
 }
 
 fn bad(why: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("the query cannot be used: {why}")).with_code("invalid_query")
+    Error::invalid(format!("the query cannot be used: {why}")).with_code(Code::InvalidQuery)
 }
 
 /// What RFC 5323 knows or leaves open, and this server does not do.
 fn unsupported(what: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("this server does not do that in a query: {what}")).with_code("unsupported_query")
+    Error::invalid(format!("this server does not do that in a query: {what}")).with_code(Code::UnsupportedQuery)
 }
 
 /// Reads the body of a SEARCH.
@@ -129,14 +129,14 @@ pub fn read(body: &[u8]) -> Result<Query> {
     let root = xml::parse(body)?;
     if root.is("query-schema-discovery") {
         let error = Error::invalid("this server does not describe its grammar: DAV:basicsearch is the only one");
-        return Err(error.with_code("no_grammar_discovery"));
+        return Err(error.with_code(Code::NoGrammarDiscovery));
     }
     if !root.is("searchrequest") {
         return Err(bad("the body must be a DAV:searchrequest"));
     }
-    let search = root
-        .dav("basicsearch")
-        .ok_or_else(|| Error::invalid("the only grammar of queries is DAV:basicsearch").with_code("unknown_grammar"))?;
+    let search = root.dav("basicsearch").ok_or_else(|| {
+        Error::invalid("the only grammar of queries is DAV:basicsearch").with_code(Code::UnknownGrammar)
+    })?;
     let select = search.dav("select").ok_or_else(|| bad("it has no DAV:select"))?;
     let select = match select.dav("prop") {
         Some(prop) => Asked::These(bodies::names(prop)?),
@@ -167,7 +167,7 @@ fn scope(from: &Element) -> Result<(String, Depth)> {
     let scope = scopes.next().ok_or_else(|| bad("DAV:from has no DAV:scope"))?;
     if scopes.next().is_some() {
         let error = Error::invalid("a query has one scope: search in each place, or in what holds them");
-        return Err(error.with_code("several_scopes"));
+        return Err(error.with_code(Code::SeveralScopes));
     }
     let href = scope.dav("href").map(text).ok_or_else(|| bad("its scope has no DAV:href"))?;
     let depth = match scope.dav("depth").map(text).as_deref() {
@@ -327,7 +327,7 @@ mod tests {
             ),
             (body("<D:is-collection/>", "<D:limit><D:nresults>-1</D:nresults></D:limit>"), Some("invalid_query")),
         ] {
-            assert_eq!(read(given.as_bytes()).err().map(|error| error.code()), expected, "{given:.600}");
+            assert_eq!(read(given.as_bytes()).err().map(|error| error.code().as_str()), expected, "{given:.600}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
@@ -52,7 +52,7 @@ pub enum Node {
 }
 
 fn bad(why: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("the XML body cannot be read: {why}")).with_code("invalid_xml")
+    Error::invalid(format!("the XML body cannot be read: {why}")).with_code(Code::InvalidXml)
 }
 
 /// Reads a document.

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use bytes::{Buf, Bytes, BytesMut};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use ring::aead::{Aad, LessSafeKey, Nonce};
 use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 
@@ -271,7 +271,7 @@ pub(crate) fn needs_key() -> Error {
         "this backup is encrypted: name the file with its key or passphrase by --encrypt-with, or in the environment \
          variable STRONGROOM_BACKUP_KEY_FILE",
     )
-    .with_code("key_needed")
+    .with_code(Code::KeyNeeded)
 }
 
 /// Encodes bytes that are in memory.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl Key {
                 "{} does not hold the key or passphrase that this backup was encrypted with",
                 file.display()
             ))
-            .with_code("wrong_key"));
+            .with_code(Code::WrongKey));
         }
         Ok(key)
     }

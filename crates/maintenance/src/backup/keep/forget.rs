@@ -3,7 +3,7 @@
 use database::Transaction;
 use database::configuration::backup;
 use futures_util::future::BoxFuture;
-use model::{Error, Id, Result};
+use model::{Code, Error, Id, Result};
 use repository::{BACKUP_MARK, BackupHold, NotedBackup, Session};
 
 use crate::backup::place::destination::sets_in;
@@ -66,7 +66,7 @@ async fn look(place: &BackupPlace, id: Id) -> Result<bool> {
             "{place} still has the backup {id}, which needs what it holds back: remove it there, with `strongroom backup remove {place} {id}` \
              or by rules with `strongroom backup prune {place} --retain RULES`; --force forgets it all the same"
         ))
-        .with_code("backup_is_there"));
+        .with_code(Code::BackupIsThere));
     }
     Ok(true)
 }

@@ -16,19 +16,20 @@ use std::sync::Arc;
 
 use blobs::{Owner, create_private_directories, digest_of};
 use bytes::Bytes;
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp, counted};
 use repository::BACKUP_MARK;
 use serde::{Deserialize, Serialize};
 
-use super::location::BackupPlace;
-use super::lock::{LEASE, Lock};
-use super::papers::{Papers, blocking, failed};
 use crate::backup::format::codec::{self, Codec, needs_key};
 use crate::backup::format::index::Entry;
 use crate::backup::format::json::pretty;
 use crate::backup::format::key::{Derivation, Key};
 use crate::backup::format::manifest::Manifest;
 use crate::backup::format::vault::Vault;
+
+use super::location::BackupPlace;
+use super::lock::{LEASE, Lock};
+use super::papers::{Papers, blocking, failed};
 
 const DAMAGED: &str = "damaged.json";
 const FORMAT: u32 = 1;
@@ -112,7 +113,7 @@ impl Destination {
                 papers.place(),
                 marker.farm
             ))
-            .with_code("backup_other_farm"));
+            .with_code(Code::BackupOtherFarm));
         }
         if marker.encryption.is_none() && key_file.is_some() {
             return Err(Error::conflict(format!(
@@ -323,7 +324,7 @@ async fn require_mark(papers: &Papers, count: usize, latest: Id) -> Result<()> {
         papers.place(),
         counted(count as u64, "backup")
     ))
-    .with_code("backup_place_absent"))
+    .with_code(Code::BackupPlaceAbsent))
 }
 
 /// Refuses a prefix that holds something else.
@@ -339,7 +340,7 @@ fn not_empty(place: &str, found: &str, kind: &str) -> Error {
     Error::conflict(format!(
         "{place} holds something else, such as \"{found}\": name an empty {kind} or one that holds this farm's backups"
     ))
-    .with_code("backup_not_empty")
+    .with_code(Code::BackupNotEmpty)
 }
 
 /// Makes the directory. Refuses one that holds something else, and one whose parent is not there, which is mostly a
@@ -352,7 +353,7 @@ fn prepare(root: &Path) -> Result<()> {
         && !there(parent)?
     {
         let text = format!("{} is not there: make it, or mount its disk, before backups go below it", parent.display());
-        return Err(Error::invalid(text).with_code("backup_place_absent"));
+        return Err(Error::invalid(text).with_code(Code::BackupPlaceAbsent));
     }
     // All documents and the hashes of passwords lie below.
     create_private_directories(root)?;
@@ -384,7 +385,7 @@ mod tests {
         assert!(Key::open(file.path(), sealed.encryption.as_ref().unwrap()).is_ok());
         std::fs::write(file.path(), "correct horse battery stable\n").unwrap();
         let refused = Key::open(file.path(), sealed.encryption.as_ref().unwrap());
-        assert_eq!(refused.err().map(|error| error.code()), Some("wrong_key"));
+        assert_eq!(refused.err().map(|error| error.code()), Some(Code::WrongKey));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use blobs::{ObjectOptions, ObjectSecrets};
-use model::{Error, Result};
+use model::{Code, Error, Result};
 use repository::{
     Marked, Sign, Storage, prefix_within, real_path, sign_of_prefix, sign_within, signs_around, signs_around_prefix,
 };
@@ -106,7 +106,7 @@ fn taken(place: &BackupPlace, why: &str) -> Error {
         BackupPlace::Directory(_) => "choose a directory outside of it, best on another disk",
         BackupPlace::Objects(..) => "choose a prefix outside of it, best in another bucket",
     };
-    Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code("backup_place_taken")
+    Error::conflict(format!("{place} cannot be a place of backups: {why}: {advice}")).with_code(Code::BackupPlaceTaken)
 }
 
 /// Refuses a directory that is part of the farm: it would back up itself, and be lost with it.
@@ -128,7 +128,7 @@ fn refuse_farm(storage: &Storage, place: &Path) -> Result<()> {
             place.display(),
             part.display()
         ))
-        .with_code("backup_within_farm")),
+        .with_code(Code::BackupWithinFarm)),
         None => Ok(()),
     }
 }

@@ -4,14 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
-use model::{Error, Result, Timestamp};
+use model::{Code, Error, Result, Timestamp};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
-use super::papers::{Papers, failed};
 use crate::backup::format::json::pretty;
 use crate::backup::format::key::{hex, random};
+
+use super::papers::{Papers, failed};
 
 /// Its name.
 pub(super) const LEASE: &str = "lease.json";
@@ -130,7 +131,7 @@ fn busy(place: &str) -> Error {
     Error::conflict(format!(
         "another backup, prune, verification or restore is using {place} at this moment: wait until it has ended"
     ))
-    .with_code("backup_busy")
+    .with_code(Code::BackupBusy)
 }
 
 fn file(root: &Path, how: Use) -> Result<File> {

@@ -4,13 +4,11 @@
 use std::sync::Arc;
 
 use database::content::{blob, fault};
-use model::{Digest, Error, ErrorKind, Id, Result, counted};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, counted};
 use repository::{Storage, StorageDatabase};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::census::{Census, Needed};
-use super::pace::Pace;
 use crate::Progress;
 use crate::backup::format::index::{Entry, PART};
 use crate::backup::format::list::{List, store_part};
@@ -18,6 +16,9 @@ use crate::backup::format::manifest::BlobsPart;
 use crate::backup::format::vault::{Vault, WHOLE};
 use crate::backup::place::destination::Destination;
 use crate::documents::{Addresses, listed};
+
+use super::census::{Census, Needed};
+use super::pace::Pace;
 
 /// Bytes of new BLOBs after which what was stored is noted, so that a backup that is cut short need not store them again.
 const NOTED: u64 = 1 << 30;
@@ -251,7 +252,7 @@ impl Copying<'_> {
             "\nBring them back from an earlier backup (`strongroom blobs repair --from-backup`) or upload these documents again, or accept the loss \
              on record (`strongroom blobs check`, then `strongroom blobs accept-loss DIGEST`)",
         );
-        Ok(Error::corrupt(text).with_code("backup_incomplete"))
+        Ok(Error::corrupt(text).with_code(Code::BackupIncomplete))
     }
 }
 

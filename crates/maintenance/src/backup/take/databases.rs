@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use blobs::digest_of;
 use bytes::Bytes;
 use database::configuration::farm::{self, ContentDatabaseRow, StoreRow};
-use database::{COPY_FAILED, Database, Dump, Engine, Held, Location, Options, Schema};
-use model::{Error, ErrorKind, Result};
+use database::{Database, Dump, Engine, Held, Location, Options, Schema};
+use model::{Code, Error, ErrorKind, Result};
 use repository::{Storage, StorageDatabase};
 
-use super::census::{State, Taken};
-use super::chunks::{Chunked, Earlier, store_dump, store_file};
-use super::clusters::Clusters;
 use crate::Progress;
 use crate::backup::format::index::Entry;
 use crate::backup::format::manifest::{DatabasePart, FILES, FilePart, LONGEST_FILE, Manifest, method};
 use crate::backup::format::vault::Vault;
 use crate::backup::place::Scratch;
 use crate::backup::place::papers::{blocking, failed};
+
+use super::census::{State, Taken};
+use super::chunks::{Chunked, Earlier, store_dump, store_file};
+use super::clusters::Clusters;
 
 /// A database that was taken and is still to be stored.
 enum Snapshot {
@@ -167,7 +168,7 @@ impl Snapshots {
 /// Turns an error in reading the copy at `path` of the content database `name`, or of the configuration database, into one
 /// of that database if the copy is still what was written. Otherwise the disk of the copy is to blame.
 pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location, error: Error) -> Error {
-    if error.kind() != ErrorKind::Corrupt && error.code() != "database_unreadable" {
+    if error.kind() != ErrorKind::Corrupt && error.code() != Code::DatabaseUnreadable {
         return error;
     }
     let place = path.to_owned();
@@ -179,7 +180,7 @@ pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location
         "the copy of a database in {} is not what was written: look at that disk; the database itself is not concerned",
         path.display()
     );
-    Error::unavailable(text).with_code(COPY_FAILED).with_source(error)
+    Error::unavailable(text).with_code(Code::CopyFailed).with_source(error)
 }
 
 /// Turns an error about damage in a database into one that names it: the content database `name`, or the configuration
@@ -187,7 +188,7 @@ pub(crate) async fn of_copy(path: &Path, name: Option<&str>, location: &Location
 pub(crate) fn of_source(name: Option<&str>, location: &Location, error: Error) -> Error {
     let why = match (error.kind(), error.code()) {
         (ErrorKind::Corrupt, _) => "it is damaged",
-        (_, "database_unreadable") => "its disk does not give all that it holds",
+        (_, Code::DatabaseUnreadable) => "its disk does not give all that it holds",
         _ => return error,
     };
     let text = match name {

@@ -4,6 +4,7 @@
 //! Goes through each store in the order of digests, so that it can go on where it was, and asks the same census as collection. A store
 //! that gives no answer is named and left out, and the check comes to its end as incomplete: no answer is never taken for absence.
 
+use model::Code;
 mod following;
 mod reading;
 
@@ -163,7 +164,7 @@ async fn whole(ticket: &Ticket, storage: &Storage, cursor: &mut Cursor) -> Flow<
 
 /// Whether an error tells of a database itself, so that the others are looked at all the same.
 fn is_of_one_database(error: &Error) -> bool {
-    error.kind() == ErrorKind::Corrupt || matches!(error.code(), "database_unreadable" | "disk_error")
+    error.kind() == ErrorKind::Corrupt || matches!(error.code(), Code::DatabaseUnreadable | Code::DiskError)
 }
 
 fn places(storage: &Storage, databases: &[StorageDatabase], work: &CheckWork) -> Vec<Place> {

@@ -5,7 +5,7 @@ use blobs::{BlobHasher, BlobStore, BlobWriter, Stored};
 use database::content::blob::BlobRow;
 use futures_util::future::join_all;
 use futures_util::stream::{self, Stream, StreamExt};
-use model::{Error, ErrorKind, Result};
+use model::{Code, Error, ErrorKind, Result};
 use repository::DATABASE_STORE;
 
 /// BLOBs of one group at most, and their bytes; a longer BLOB is one alone.
@@ -16,8 +16,6 @@ const AT_ONCE: usize = 4;
 const AT_ONCE_INSIDE: usize = 2;
 /// BLOBs of a group while people work, and one group at once.
 const GENTLE: usize = 4;
-/// The code of an error that says that the bytes are not to be had where they should be.
-pub(super) const NOT_WHOLE: &str = "blob_not_whole";
 
 /// Copies these BLOBs, each of which is verified in its new place; `gently` is bit by bit.
 pub(super) fn copy<'a>(
@@ -103,9 +101,9 @@ fn not_whole(error: Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => {
             let missing = "its bytes are missing where they should be: `strongroom blobs faults` names the documents that need them";
-            Error::corrupt(missing).with_source(error).with_code(NOT_WHOLE)
+            Error::corrupt(missing).with_source(error).with_code(Code::BlobNotWhole)
         }
-        ErrorKind::Corrupt => error.with_code(NOT_WHOLE),
+        ErrorKind::Corrupt => error.with_code(Code::BlobNotWhole),
         _ => error,
     }
 }

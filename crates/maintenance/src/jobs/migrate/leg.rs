@@ -9,14 +9,15 @@ use database::content::progress::{self, Moved};
 use database::content::reclaim::{self, ReclaimRow, Standing, reason};
 use database::{Reader, Transaction};
 use futures_util::StreamExt;
-use model::{Digest, Error, ErrorKind, Id, Result, Timestamp};
+use model::{Code, Digest, Error, ErrorKind, Id, Result, Timestamp};
 use repository::{DATABASE_STORE, MigrateWork, StorageDatabase, note_unreadable};
 use serde::{Deserialize, Serialize};
 
-use super::copying::{self, NOT_WHOLE};
 use crate::jobs::reclaim as release;
 use crate::jobs::throttle::Throttle;
 use crate::jobs::ticket::{Flow, Ticket};
+
+use super::copying;
 
 /// BLOBs of one transaction, and of one that a rate makes wait for the next.
 const PAGE: usize = 256;
@@ -92,8 +93,10 @@ impl Leg<'_> {
                 Ok(stored) => copied.push((row, Some(stored))),
                 // The whole store is full or away: the next BLOB would fare no better.
                 Err(error) if ends_all(&error) => return Err(error.into()),
-                Err(error) if error.code() == NOT_WHOLE && self.is_accepted(&row).await? => copied.push((row, None)),
-                Err(error) if error.code() == NOT_WHOLE => {
+                Err(error) if error.code() == Code::BlobNotWhole && self.is_accepted(&row).await? => {
+                    copied.push((row, None))
+                }
+                Err(error) if error.code() == Code::BlobNotWhole => {
                     self.note(&row).await?;
                     done.failed.push((row.digest, error));
                 }
@@ -156,7 +159,7 @@ impl Leg<'_> {
                         continue;
                     }
                     Ok(_) => {}
-                    Err(error) if error.code() == reclaim::BEING_DELETED => {
+                    Err(error) if error.code() == Code::BlobBeingDeleted => {
                         refused.push((row.digest, error.message().to_owned()));
                         continue;
                     }

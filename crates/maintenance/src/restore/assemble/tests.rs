@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use database::Location;
-use model::{ErrorKind, Id};
+use model::{Code, ErrorKind, Id};
 use repository::{Options, Repository};
 
-use super::*;
 use crate::backup::place::destination::{Destination, Use};
 use crate::backup::take::chunks::{Earlier, store_file};
 use crate::backup::{BackupOptions, BackupPlace, PostgresMethod, backup, verify_backups};
 use crate::restore::set::choose;
 use crate::restore::{RestoreOptions, restore_farm};
+
+use super::*;
 
 const PAGE: usize = 4096;
 
@@ -74,7 +75,7 @@ async fn pages_with_old_checksums_are_told_and_restored_when_that_is_asked_for()
         ..RestoreOptions::default()
     };
     let refused = restore_farm(&options("refused", false), Arc::default()).await.unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Corrupt, WRONG_CHECKSUM));
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Corrupt, Code::PageChecksum));
     assert!(refused.message().contains("--rebuild-checksums"), "{refused}");
     let restored = restore_farm(&options("back", true), Arc::default()).await.unwrap();
     assert_eq!(restored.set, set);

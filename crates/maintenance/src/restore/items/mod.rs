@@ -1,6 +1,7 @@
 //! Bringing a site, a library or one document from a set back into the farm as it runs: with versions, permissions, columns,
 //! authors and times. Everything that is made goes through a [`Session`], which decides whether the caller may.
 
+use model::Code;
 mod context;
 mod options;
 mod places;
@@ -61,7 +62,7 @@ async fn bring(
             top.kind.as_str(),
             options.kind.as_str()
         ))
-        .with_code("wrong_kind"));
+        .with_code(Code::WrongKind));
     }
     let mut walk = Walk::new(session, source, progress.clone());
     walk.summary.set = Some(source.set);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use database::Reader;
 use database::content::node::NodeRow;
 use database::content::{column, library, scope};
-use model::{ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
+use model::{Code, ColumnKind, Error, Id, Name, NodeKind, NodePath, Result, SitePath};
 use repository::{ColumnChange, Item, Sort, Target};
 
 use super::context::Walk;
@@ -124,7 +124,7 @@ impl Walk<'_> {
         let target = Target::Path(path.clone());
         match self.session.break_inheritance(&target, false).await {
             Ok(()) => {}
-            Err(error) if error.code() == "own_permissions" => {}
+            Err(error) if error.code() == Code::OwnPermissions => {}
             Err(error) => return Err(error),
         }
         for (principal, role) in &grants {

@@ -9,10 +9,9 @@ use database::configuration::site_collection::{self, SiteCollectionRow};
 use database::content::node::{self, NodeRow};
 use database::content::version::VersionRow;
 use database::{Database, Location, Options, Reader, Schema};
-use model::{Digest, Error, ErrorKind, Id, NodePath, Result, Timestamp};
+use model::{Code, Digest, Error, ErrorKind, Id, NodePath, Result, Timestamp};
 use repository::{DATABASE_STORE, Session, Storage, StorageDatabase};
 
-use super::options::ItemsOptions;
 use crate::Progress;
 use crate::backup::Scratch;
 use crate::backup::format::index::Entry;
@@ -24,6 +23,8 @@ use crate::restore::assemble;
 use crate::restore::blobs::lost;
 use crate::restore::cluster::require_whole;
 use crate::restore::set::choose;
+
+use super::options::ItemsOptions;
 
 /// A set that is open at one site collection.
 pub(super) struct Source<'a> {
@@ -203,7 +204,7 @@ async fn bring(
                 "\"{}\" is a PostgreSQL database: name a new, empty one to look into it by --database-url {}=postgres://USER:PASSWORD@HOST/DATABASE",
                 part.name, part.name
             ))
-            .with_code("database_url_needed")
+            .with_code(Code::DatabaseUrlNeeded)
         })?;
         let location = Location::parse(url)?;
         assemble::load(vault, part, &location, true, progress).await?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use model::{Error, Result};
+use model::{Code, Error, Result};
 
 use super::coding::{Sum, part_of};
 
@@ -95,13 +95,13 @@ impl SumFile {
 
     fn wrong(&self, what: &str) -> Error {
         Error::invalid(format!("line {} of {} {what}", self.line, self.path.display()))
-            .with_code("invalid_password_list")
+            .with_code(Code::InvalidPasswordList)
     }
 }
 
 fn unreadable(path: &Path, error: std::io::Error) -> Error {
     Error::invalid(format!("the file {} cannot be read: {error}", path.display()))
-        .with_code("invalid_password_list")
+        .with_code(Code::InvalidPasswordList)
         .with_source(error)
 }
 

@@ -4,6 +4,7 @@
 //! The list lies in the configuration database, where all servers find it, in parts of some kilobytes. A question reads one
 //! part. It is wrong for one password in 65,536 that is not on it.
 
+use model::Code;
 mod coding;
 mod file;
 
@@ -116,7 +117,7 @@ impl Session {
         }
         if entries == 0 {
             return Err(Error::invalid(format!("the file {} holds no SHA-1 sums", path.display()))
-                .with_code("invalid_password_list"));
+                .with_code(Code::InvalidPasswordList));
         }
         Ok(entries)
     }
@@ -178,7 +179,7 @@ pub(super) fn leaked() -> Error {
         "this password is known from a leak, so that others may try it: \
          sign in through the web page and choose another",
     )
-    .with_code("leaked_password")
+    .with_code(Code::LeakedPassword)
 }
 
 impl Repository {
@@ -191,7 +192,7 @@ impl Repository {
             return Ok(());
         }
         counter!("strongroom_listed_passwords_total").increment(1);
-        Err(Error::invalid("this password is known from a leak: choose another one").with_code("listed_password"))
+        Err(Error::invalid("this password is known from a leak: choose another one").with_code(Code::ListedPassword))
     }
 }
 

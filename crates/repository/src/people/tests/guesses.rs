@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use model::Code;
+
 use super::{Farm, PASSWORD, client, code, on_each_engine};
 
 /// Longest time for what has to happen.
@@ -34,7 +36,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
                             "ok"
                         }
                     }
-                    Err(error) => error.code(),
+                    Err(error) => error.code().as_str(),
                 },
             }
         });
@@ -50,7 +52,7 @@ async fn parallel_guesses_share_one_budget(farm: Farm) {
     let restarted = farm.another_server().await;
     for server in [&farm.repository, &restarted] {
         let error = server.sign_in("ann", PASSWORD, &here).await.err().unwrap();
-        assert_eq!((error.kind(), error.code()), (model::ErrorKind::Exhausted, "too_many_attempts"));
+        assert_eq!((error.kind(), error.code()), (model::ErrorKind::Exhausted, Code::TooManyAttempts));
         assert!(error.message().contains("second"), "{error}");
     }
     // Others are not held up, nor is ann elsewhere, and an administrator can help.

@@ -93,7 +93,7 @@ fn client(address: &str) -> Client {
 }
 
 fn code<T>(result: Result<T, Error>) -> &'static str {
-    result.err().map_or("ok", |error| error.code())
+    result.err().map_or("ok", |error| error.code().as_str())
 }
 
 /// Runs each test on a farm of its own on each engine.

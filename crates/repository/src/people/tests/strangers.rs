@@ -1,5 +1,6 @@
 //! Strangers lock nobody out, and guess little.
 
+use model::Code;
 use std::time::Duration;
 
 use database::Transaction;
@@ -83,7 +84,7 @@ async fn guesses_at_a_link_are_bounded_across_networks(farm: Farm) {
         }
     };
     assert!((200..230).contains(&tried), "{tried} guesses from everywhere");
-    assert_eq!((refused.code(), refused.retry_after().is_some()), ("too_many_attempts", true));
+    assert_eq!((refused.code(), refused.retry_after().is_some()), (Code::TooManyAttempts, true));
     // Whoever opened the link before does not.
     assert!(attempt(link, "open sesame", &opener).await.unwrap());
     farm.close().await;

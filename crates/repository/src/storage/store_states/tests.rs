@@ -2,9 +2,11 @@
 
 use database::Database;
 use database::content::reclaim::{ReclaimRow, reason};
+use model::Code;
+
+use crate::{DELETING, NewStore, Options, PolicyChange, PolicyTarget, Repository};
 
 use super::*;
-use crate::{DELETING, NewStore, Options, PolicyChange, PolicyTarget, Repository};
 
 async fn open(place: &std::path::Path, create: bool) -> Session {
     let options = Options {
@@ -28,7 +30,7 @@ async fn add_passing(session: &Session) -> Id {
 async fn is_closed(database: &Database, store: Id) -> bool {
     let digest = blobs::digest_of(b"any bytes");
     let look = move |transaction: &mut Transaction<'_>| reclaim::require_not_deleting(transaction, store, &digest);
-    database.write(look).await.is_err_and(|error| error.code() == "store_removed")
+    database.write(look).await.is_err_and(|error| error.code() == Code::StoreRemoved)
 }
 
 #[tokio::test]
@@ -107,7 +109,7 @@ async fn a_store_that_the_farm_keeps_stays_closed_in_no_database() {
     std::fs::rename(&file, &away).unwrap();
     let session = open(place.path(), false).await;
     let refused = session.set_store_state("passing", StoreState::Active).await.unwrap_err();
-    assert_eq!(refused.code(), crate::DATABASE_AWAY);
+    assert_eq!(refused.code(), Code::DatabaseAway);
     session.repository.close().await;
     std::fs::rename(&away, &file).unwrap();
 
@@ -182,7 +184,7 @@ async fn a_removal_that_was_thought_dead_forgets_nothing_and_opens_nothing_up() 
             _ => {}
         }
         let refused = session.forget_store(&alone, &*registry().await, &removal, true).await.map(drop).unwrap_err();
-        assert!(matches!(refused.code(), "store_busy" | "store_in_use"), "{meanwhile}: {refused:?}");
+        assert!(matches!(refused.code(), Code::StoreBusy | Code::StoreInUse), "{meanwhile}: {refused:?}");
         session.repository.refresh_registry().await.unwrap();
         assert!(registry().await.store_named("passing").is_ok(), "{meanwhile}");
         // What it closed it leaves to the other one.

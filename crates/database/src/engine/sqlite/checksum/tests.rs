@@ -150,8 +150,8 @@ fn a_file_without_checksums_is_given_them_and_keeps_its_rows() {
 
 /// What a file says after its owner opened it: all rows, or the code of the error that refused it.
 fn opened(path: &Arc<PathBuf>) -> Result<Vec<Vec<Value>>, String> {
-    let refused = |error: rusqlite::Error| classify(error, path).code().to_owned();
-    let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_owned())?;
+    let refused = |error: rusqlite::Error| classify(error, path).code().to_string();
+    let mut connection = Connection::open(path, Role::Writer, PATIENCE).map_err(|error| error.code().to_string())?;
     add_checksums(&mut connection, &Turn::open(path, PATIENCE), PATIENCE);
     content(connection.raw(), "a").map_err(refused)
 }

@@ -3,6 +3,7 @@
 //! Whatever is stored, nothing of it becomes markup of ours: texts are escaped, Markdown is drawn from its parsed form. Only
 //! the first part of a text is read, so that the cost does not depend on its size.
 
+use model::Code;
 mod code;
 pub(super) mod decode;
 mod escape;
@@ -96,13 +97,13 @@ pub async fn of(session: &Session, item: &Item) -> Preview {
 
 /// Why nothing of an office document is shown.
 fn unread(error: &Error) -> Preview {
-    tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
+    tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
     Preview::Unseen(match error.code() {
-        "not_readable" => "preview.not-readable",
-        "too_large" => "preview.too-large",
-        "took_too_long" => "preview.too-long",
-        "reader_failed" => "preview.reader-failed",
-        "busy" => "preview.busy",
+        Code::NotReadable => "preview.not-readable",
+        Code::TooLarge => "preview.too-large",
+        Code::TookTooLong => "preview.too-long",
+        Code::ReaderFailed => "preview.reader-failed",
+        Code::Busy => "preview.busy",
         _ if error.kind() == ErrorKind::Unavailable => "preview.not-now",
         // What is wrong with the content itself is said above it.
         _ => return Preview::Nothing,
@@ -110,7 +111,7 @@ fn unread(error: &Error) -> Preview {
 }
 
 fn unseen(error: &Error) -> Preview {
-    tracing::debug!(target: "http", code = error.code(), "no preview: {}", error.report());
+    tracing::debug!(target: "http", code = error.code().as_str(), "no preview: {}", error.report());
     Preview::Nothing
 }
 

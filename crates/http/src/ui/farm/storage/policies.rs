@@ -1,7 +1,7 @@
 //! The page of storage policies: what applies where.
 
 use askama::Template;
-use model::{Error, NodeKind, NodePath, Result, TierBasis};
+use model::{Code, Error, NodeKind, NodePath, Result, TierBasis};
 use repository::{NamedTier, StoragePolicy, Target};
 
 use crate::ui::frame::fault::Shown;
@@ -132,7 +132,8 @@ pub async fn find_place(sent: Sent) -> Shown {
 async fn find(visit: &Visit, fields: &Fields) -> Result<String> {
     let path = NodePath::parse(fields.trimmed("place").trim_matches('/'))?;
     let none = || {
-        Error::invalid(format!("there is no site collection and no library at \"/{path}\"")).with_code("no_such_place")
+        Error::invalid(format!("there is no site collection and no library at \"/{path}\""))
+            .with_code(Code::NoSuchPlace)
     };
     let item = visit.session.item(&Target::Path(path.clone())).await.map_err(|_| none())?;
     match item.kind {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HEBREW, LONG, MARKUP, TURNED, UNBROKEN } from './furnished.mjs';
 
-const source = join(dirname(fileURLToPath(import.meta.url)), '../../crates/http/src/ui');
+const source = join(dirname(fileURLToPath(import.meta.url)), '../../crates/ui/src');
 const path = (...names) => names.map(encodeURIComponent).join('/');
 
 /** The routes of the interface that answer GET, as its source registers them. */

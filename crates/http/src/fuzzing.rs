@@ -11,19 +11,19 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::Timestamp;
 
-use crate::identity::cookies;
-use crate::protocol::conditional::{self, Present};
-use crate::protocol::fuzzing::{block_on, headers};
-use crate::protocol::range::{self, Wanted};
-use crate::protocol::zip::{Headers, Names};
-use crate::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
-use crate::server::client::Arrival;
-use crate::server::connection::proxy;
-use crate::server::trust::{AddressSource, Trust};
-use crate::transfer::listing_cursor;
+use http_core::identity::cookies;
+use http_core::protocol::conditional::{self, Present};
+use http_core::protocol::fuzzing::{block_on, headers};
+use http_core::protocol::range::{self, Wanted};
+use http_core::protocol::zip::{Headers, Names};
+use http_core::protocol::{content_digest, content_type, credentials, cursor, disposition, idempotency, segments, tus};
+use http_core::server::client::Arrival;
+use http_core::server::connection::proxy;
+use http_core::server::trust::{AddressSource, Trust};
+use http_core::transfer::listing_cursor;
 
-pub use crate::ui::fuzzing::{fields, languages, multipart, preview, share_links};
-pub use crate::webdav::fuzzing::{dav_bodies, dav_headers, if_field, xml};
+pub use ::ui::fuzzing::{fields, languages, multipart, preview, share_links};
+pub use ::webdav::fuzzing::{dav_bodies, dav_headers, if_field, xml};
 
 /// The fields of conditional and partial requests. The first eight bytes are the length of the document.
 pub fn ranges(input: &[u8]) {

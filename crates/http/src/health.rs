@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::{Code, Error};
 
-use crate::protocol::credentials::{self, Credentials};
-use crate::server::error::Problem;
-use crate::server::state::AppState;
-use crate::{figures, identity};
+use http_core::protocol::credentials::{self, Credentials};
+use http_core::server::error::Problem;
+use http_core::server::state::AppState;
+use http_core::{figures, identity};
 
 /// How long databases may take to show that they are there.
 const DATABASES: Duration = Duration::from_secs(4);

@@ -7,12 +7,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use model::Result;
 
-use crate::identity::csrf;
-use crate::server::client::Arrival;
-use crate::server::error::Problem;
-use crate::server::state::AppState;
-use crate::server::{admission, edge, intake, secure};
-use crate::{figures, health, rest, ui, webdav};
+use http_core::figures;
+use http_core::identity::csrf;
+use http_core::server::client::Arrival;
+use http_core::server::error::Problem;
+use http_core::server::state::AppState;
+use http_core::server::{admission, edge, intake, secure};
+
+use crate::health;
 
 /// All routes of the server.
 pub fn router(state: AppState) -> Router {

@@ -7,10 +7,9 @@ use futures_util::future::BoxFuture;
 use model::Result;
 use repository::Repository;
 
-use crate::rest;
 use crate::router::router;
-use crate::server::state::AppState;
-use crate::server::{self, Options};
+use http_core::server::state::AppState;
+use http_core::server::{self, Options};
 
 /// Serves the farm until `shutdown` resolves, then finishes what is under way within `options.grace`.
 ///
@@ -38,8 +37,8 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::server::bind;
-    use crate::server::options::STALL_LIMIT;
+    use http_core::server::bind;
+    use http_core::server::options::STALL_LIMIT;
 
     struct Running {
         address: SocketAddr,

@@ -8,8 +8,8 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::{Farm, PASSWORD, description};
-use crate::server::intake::tests::is_alone;
-use crate::server::intake::{DOCUMENTS, FIELDS, takes_documents};
+use http_core::server::intake::{DOCUMENTS, FIELDS, takes_documents};
+use http_core::testing::is_alone;
 
 /// Bytes that are sent where nobody says to stop.
 const MUCH: usize = 24 << 20;

@@ -56,7 +56,7 @@ pub fn all_routes(router: &axum::Router) -> BTreeSet<(String, String)> {
 }
 
 fn described() -> BTreeSet<(String, String)> {
-    let document = crate::rest::document();
+    let document = rest::document();
     let paths = document["paths"].as_object().unwrap();
     let methods = |(path, item): (&String, &serde_json::Value)| {
         let item = item.as_object().unwrap().clone();
@@ -112,7 +112,7 @@ async fn the_document_is_whole() {
 
 #[test]
 fn every_refusal_and_every_word_of_an_address_is_described() {
-    let document = crate::rest::document();
+    let document = rest::document();
     let responses = &document["components"]["responses"];
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -140,7 +140,7 @@ fn every_refusal_and_every_word_of_an_address_is_described() {
 
 #[test]
 fn each_kind_of_work_is_an_object_of_its_own() {
-    let document = crate::rest::document();
+    let document = rest::document();
     let kinds = document["components"]["schemas"]["WorkJson"]["oneOf"].as_array().unwrap().clone();
     assert_eq!(kinds.len(), 3);
     for kind in kinds {
@@ -164,7 +164,7 @@ async fn problems_are_told_in_the_language_that_is_asked_for() {
 
 #[test]
 fn content_is_described_with_any_media_type() {
-    let document = crate::rest::document();
+    let document = rest::document();
     for path in ["/api/v1/content/{path}", "/api/v1/items/{id}/content", "/api/v1/items/{id}/versions/{number}/content"]
     {
         for status in ["200", "206"] {

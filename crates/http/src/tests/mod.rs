@@ -14,8 +14,10 @@ mod rights;
 mod search;
 mod storage;
 mod together;
+mod ui;
 mod uploads;
 mod walk;
+mod webdav;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -26,7 +28,7 @@ use repository::{Options, Repository};
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::server::state::AppState;
+use http_core::server::state::AppState;
 
 /// A farm with its router; the directory goes when the test ends.
 pub struct Farm {
@@ -172,7 +174,7 @@ impl Farm {
 
     /// The item at a path.
     pub async fn item(&self, path: &str) -> Value {
-        let path = crate::protocol::segments::encode_query(path);
+        let path = http_core::protocol::segments::encode_query(path);
         self.get(&format!("/api/v1/items/by-path?path={path}")).await.expect(200).json()
     }
 

@@ -79,7 +79,7 @@ fn parameters(source: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn every_field_of_a_form_and_every_parameter_of_a_page_is_in_a_row() {
     let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ui"), &mut files);
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui/src"), &mut files);
     let (mut fields, mut asked) = (BTreeSet::new(), BTreeSet::new());
     for source in &files {
         form_fields(source, &mut fields);

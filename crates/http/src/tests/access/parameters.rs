@@ -29,7 +29,7 @@ fn has_query(row: &Row, name: &str) -> bool {
 
 #[test]
 fn every_parameter_and_every_field_is_in_a_row() {
-    let document = crate::rest::document();
+    let document = rest::document();
     let rows = table::rows(table::read(REST));
     let mut missing = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {

@@ -1,0 +1,13 @@
+//! HTTP without a protocol on it: connections, identity, bodies and errors, which REST, WebDAV and the pages share.
+//!
+//! It owns the server, its limits and the figures that it counts. It must not know SQL, BLOB stores or the search index,
+//! and it decides no permission: a handler asks a `Session` of the repository.
+
+pub mod converter;
+pub mod figures;
+pub mod identity;
+pub mod protocol;
+pub mod server;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod transfer;

@@ -1,0 +1,128 @@
+//! Places in listings as one opaque word, alike for pages and REST: sealed for the caller and the listing, so that nobody
+//! compares what they choose themselves with what a page ended at.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use model::{Code, Error, Id, Result, Timestamp};
+use repository::{Filter, Session, Sort, SortKey};
+
+use crate::protocol::cursor;
+
+/// Longest word that is looked at.
+const LONGEST: usize = 8_192;
+
+/// The listing that a place is in.
+pub struct Listing<'a> {
+    /// What is listed.
+    pub item: Id,
+    /// The order.
+    pub sort: Sort,
+    /// Whether it is turned round.
+    pub descending: bool,
+    /// What is left out.
+    pub filter: &'a Filter,
+}
+
+impl Listing<'_> {
+    /// The same text for the same listing.
+    fn name(&self) -> String {
+        let Self { item, sort, descending, filter } = self;
+        format!("{item} {sort:?} {descending} {filter:?}")
+    }
+}
+
+/// Seals the place.
+pub async fn seal(session: &Session, listing: &Listing<'_>, place: &SortKey) -> Result<String> {
+    Ok(URL_SAFE_NO_PAD.encode(session.seal_place(&listing.name(), &write(place)).await?))
+}
+
+/// Opens what [`seal`] made for the same caller and listing; anything else is an error with the code `invalid_cursor`.
+pub async fn open(session: &Session, listing: &Listing<'_>, text: &str) -> Result<SortKey> {
+    let sealed = URL_SAFE_NO_PAD.decode(text).ok().filter(|_| text.len() <= LONGEST);
+    match session.open_place(&listing.name(), &sealed.unwrap_or_default()).await? {
+        Some(place) => read(&place),
+        None => Err(bad()),
+    }
+}
+
+fn bad() -> Error {
+    Error::invalid("the cursor is not one that this server gave you for this listing; start again at the first page")
+        .with_code(Code::InvalidCursor)
+}
+
+/// Writes the place.
+pub fn write(place: &SortKey) -> String {
+    let two = |kind: &str, first: &str, second: &str| cursor::encode([kind, first, second]);
+    match place {
+        SortKey::Container(name) => two("c", name, ""),
+        SortKey::Name(name) => two("n", name, ""),
+        SortKey::Modified(at, id) => two("m", &at.micros().to_string(), &id.to_string()),
+        SortKey::Size(size, id) => two("s", &size.to_string(), &id.to_string()),
+        SortKey::Person(person, name) => two("p", &person.get().to_string(), name),
+        SortKey::Type(kind, name) => two("k", kind, name),
+        SortKey::Text(text, id) => two("t", text, &id.get().to_string()),
+        SortKey::Number(number, id) => two("d", &number.to_string(), &id.get().to_string()),
+        SortKey::Integer(integer, id) => two("i", &integer.to_string(), &id.get().to_string()),
+        SortKey::Named(person, id) => two("w", &person.get().to_string(), &id.get().to_string()),
+        SortKey::Absent(name) => two("a", name, ""),
+    }
+}
+
+/// Reads what [`write()`] wrote; anything else is an error with the code `invalid_cursor`.
+pub fn read(text: &str) -> Result<SortKey> {
+    let [kind, first, second] = cursor::decode::<3>(text)?;
+    let integer = |text: &str| text.parse::<i64>().map_err(|_| bad());
+    let id = |text: &str| integer(text).map(Id::new);
+    Ok(match kind.as_str() {
+        "c" => SortKey::Container(first),
+        "n" => SortKey::Name(first),
+        "m" => SortKey::Modified(Timestamp::from_micros(integer(&first)?), id(&second)?),
+        "s" => SortKey::Size(integer(&first)?, id(&second)?),
+        "p" => SortKey::Person(id(&first)?, second),
+        "k" => SortKey::Type(first, second),
+        "t" => SortKey::Text(first, id(&second)?),
+        "d" => {
+            let number = first.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(bad)?;
+            SortKey::Number(number, id(&second)?)
+        }
+        "i" => SortKey::Integer(integer(&first)?, id(&second)?),
+        "w" => SortKey::Named(id(&first)?, id(&second)?),
+        "a" => SortKey::Absent(first),
+        _ => return Err(bad()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_back() {
+        let id = Id::new(7);
+        let places = [
+            SortKey::Container("größe".into()),
+            SortKey::Name("a/b".into()),
+            SortKey::Modified(Timestamp::from_micros(-5), id),
+            SortKey::Size(0, id),
+            SortKey::Person(id, "a".into()),
+            SortKey::Type("text/plain".into(), "a".into()),
+            SortKey::Text("line\nbreak".into(), id),
+            SortKey::Number(-0.1, id),
+            SortKey::Integer(i64::MIN, id),
+            SortKey::Named(id, Id::NONE),
+            SortKey::Absent(String::new()),
+        ];
+        for place in places {
+            assert_eq!(read(&write(&place)).unwrap(), place);
+        }
+        let bad = [
+            cursor::encode(["other", "", ""]),
+            cursor::encode(["m", "x", "1"]),
+            cursor::encode(["d", "nan", "1"]),
+            "zz".into(),
+        ];
+        for bad in bad {
+            assert_eq!(read(&bad).unwrap_err().code(), "invalid_cursor");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Many items as one archive.
+
+use axum::response::Response;
+use model::{Code, Error, Id, MAX_PAGE};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::Authenticated;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+use http_core::transfer::bundle;
+
+use super::extract::Query;
+
+/// What goes into an archive.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ArchiveQuery {
+    /// Identifiers of documents, folders or libraries, separated by commas; at most 1,000.
+    #[param(value_type = super::wire::rules::IdList)]
+    ids: String,
+}
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(archive))
+}
+
+/// Download items as a ZIP archive
+///
+/// Folders with all that the caller may open in them, at most 10,000 items, 8 MiB of paths and 100 GB. The archive is
+/// made while it is sent.
+/// Documents that went away meanwhile are named in it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/archive",
+    operation_id = "download_archive",
+    tag = "items",
+    params(ArchiveQuery),
+    responses((status = 200, description = "The archive", content_type = "application/zip"))
+)]
+async fn archive(caller: Authenticated, Query(query): Query<ArchiveQuery>) -> Answer<Response> {
+    let ids: Vec<Id> =
+        query.ids.split(',').filter(|id| !id.is_empty()).map(str::parse).collect::<model::Result<_>>()?;
+    if ids.is_empty() || ids.len() > MAX_PAGE {
+        return Err(Error::invalid("ids names 1 to 1,000 items").with_code(Code::InvalidQuery).into());
+    }
+    Ok(bundle::send(&caller.session, &ids).await?)
+}

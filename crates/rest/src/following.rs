@@ -1,0 +1,93 @@
+//! Following documents, and what somebody finds when they come in.
+
+use axum::Json as Reply;
+use axum::http::StatusCode;
+use model::{Code, Error, Result};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::Authenticated;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+
+use super::extract::{Ids, Query};
+use super::wire::home::{HappeningJson, HomeJson, MostQuery};
+use super::wire::list::List;
+
+/// Entries of each kind when the query does not say, and at most.
+const USUAL: usize = 24;
+const MOST: usize = 100;
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(follow, leave)).routes(routes!(home)).routes(routes!(happenings))
+}
+
+fn limit(query: &MostQuery) -> Result<usize> {
+    match query.limit.unwrap_or(USUAL) {
+        limit @ 1..=MOST => Ok(limit),
+        _ => Err(Error::invalid(format!("limit is 1 to {MOST}")).with_code(Code::InvalidQuery)),
+    }
+}
+
+/// Follow a document
+///
+/// Doing it again changes nothing.
+#[utoipa::path(
+    put,
+    path = "/api/v1/items/{id}/following",
+    operation_id = "follow",
+    tag = "documents",
+    params(("id" = String, Path, description = "Identifier of the document")),
+    responses((status = 204, description = "Done"))
+)]
+async fn follow(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
+    caller.session.set_followed(&id.into(), true).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Follow a document no more
+#[utoipa::path(
+    delete,
+    path = "/api/v1/items/{id}/following",
+    operation_id = "unfollow",
+    tag = "documents",
+    params(("id" = String, Path, description = "Identifier of the document")),
+    responses((status = 204, description = "Done"))
+)]
+async fn leave(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<StatusCode> {
+    caller.session.set_followed(&id.into(), false).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get recent, followed and own documents, and sites
+///
+/// What the caller may open, of all sites.
+#[utoipa::path(
+    get,
+    path = "/api/v1/me/home",
+    operation_id = "get_home",
+    tag = "me",
+    params(MostQuery),
+    responses((status = 200, description = "What the caller finds when they come in", body = HomeJson))
+)]
+async fn home(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<HomeJson>> {
+    let home = caller.session.home(limit(&query)?).await?;
+    Ok(Reply(HomeJson::new(&caller.session, home).await?))
+}
+
+/// List what happened last to documents that the caller may open
+///
+/// Newest first. When time is up, what was found is the answer. What is in a content database that is away or cannot
+/// be read is missing, and this answer does not say so: `complete` of `/api/v1/me/home` does.
+#[utoipa::path(
+    get,
+    path = "/api/v1/me/happenings",
+    operation_id = "list_happenings",
+    tag = "me",
+    params(MostQuery),
+    responses((status = 200, description = "What happened", body = List<HappeningJson>))
+)]
+async fn happenings(caller: Authenticated, Query(query): Query<MostQuery>) -> Answer<Reply<List<HappeningJson>>> {
+    let found = caller.session.happenings(limit(&query)?).await?;
+    Ok(Reply(List::whole(HappeningJson::all(&caller.session, found).await?)))
+}

@@ -1,0 +1,33 @@
+//! The REST interface under `/api/v1/`.
+//!
+//! Every route is registered together with its description, so that the OpenAPI document cannot lack one. Handlers turn
+//! requests into calls of a `Session` and its answers into JSON; they decide nothing about permissions.
+
+mod archive;
+mod collections;
+pub(crate) mod content;
+mod documents;
+pub(crate) mod extract;
+mod figures;
+mod following;
+mod groups;
+mod heeded;
+mod items;
+mod jobs;
+mod libraries;
+mod locks;
+mod me;
+mod moving;
+mod openapi;
+mod permissions;
+mod routes;
+mod search;
+mod sharing;
+mod storage;
+mod uploads;
+mod users;
+mod views;
+mod wire;
+
+pub use routes::{document, require_heeded, routes};
+pub use uploads::keep_tidy;

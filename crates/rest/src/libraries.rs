@@ -1,0 +1,224 @@
+//! Libraries: settings, columns, content types, and what items have in their columns.
+
+use axum::Json as Reply;
+use axum::http::StatusCode;
+use model::{Error, Name};
+use repository::ValuesChange;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::extract::{Create, Ids, Json};
+use super::wire::column::{self, ColumnForm, ColumnJson, ContentTypeJson, ValuesForm, ValuesJson};
+use super::wire::item::Naming;
+use super::wire::library::{SettingsChange, SettingsJson};
+use super::wire::list::List;
+use super::wire::{Created, Once};
+use http_core::identity::Authenticated;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(settings, change_settings))
+        .routes(routes!(columns, create_column))
+        .routes(routes!(change_column, delete_column))
+        .routes(routes!(content_types, create_content_type))
+        .routes(routes!(delete_content_type))
+        .routes(routes!(values, change_values))
+}
+
+/// Get the settings of the library that an item is or is in
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/settings",
+    operation_id = "get_library_settings",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 200, description = "The settings", body = SettingsJson))
+)]
+async fn settings(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<SettingsJson>> {
+    Ok(Reply(caller.session.library_settings(&id.into()).await?.into()))
+}
+
+/// Change the settings of a library
+#[utoipa::path(
+    patch,
+    path = "/api/v1/items/{id}/settings",
+    operation_id = "change_library_settings",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    request_body = SettingsChange,
+    responses((status = 200, description = "The settings as they are now", body = SettingsJson))
+)]
+async fn change_settings(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Json(change): Json<SettingsChange>,
+) -> Answer<Reply<SettingsJson>> {
+    let settings = change.on(caller.session.library_settings(&id.into()).await?)?;
+    caller.session.change_library(&id.into(), settings.clone()).await?;
+    Ok(Reply(settings.into()))
+}
+
+/// List the columns of the library that an item is or is in
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/columns",
+    operation_id = "list_columns",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 200, description = "All columns", body = List<ColumnJson>))
+)]
+async fn columns(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<ColumnJson>>> {
+    let (columns, _) = caller.session.columns(&id.into()).await?;
+    Ok(Reply(List::whole(columns.into_iter().map(Into::into).collect())))
+}
+
+/// Add a column to a library
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/columns",
+    operation_id = "create_column",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    request_body = ColumnForm,
+    responses((status = 201, description = "The column", body = Created))
+)]
+async fn create_column(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    create: Create<ColumnForm>,
+) -> Answer<(StatusCode, Reply<Created>)> {
+    let (session, form) = create.with(caller.session);
+    let column = session.create_column(&id.into(), form.change()?).await?;
+    Ok((StatusCode::CREATED, Reply(Created { id: column.to_string() })))
+}
+
+/// Change a column
+#[utoipa::path(
+    put,
+    path = "/api/v1/items/{id}/columns/{column}",
+    operation_id = "change_column",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item"), ("column" = String, Path, description = "Identifier of the column")),
+    request_body = ColumnForm,
+    responses((status = 204, description = "Done"))
+)]
+async fn change_column(
+    caller: Authenticated,
+    Ids([id, column]): Ids<2>,
+    Json(form): Json<ColumnForm>,
+) -> Answer<StatusCode> {
+    caller.session.change_column(&id.into(), column, form.change()?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Remove a column with all that items have in it
+#[utoipa::path(
+    delete,
+    path = "/api/v1/items/{id}/columns/{column}",
+    operation_id = "delete_column",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item"), ("column" = String, Path, description = "Identifier of the column")),
+    responses((status = 204, description = "Done"))
+)]
+async fn delete_column(caller: Authenticated, Ids([id, column]): Ids<2>) -> Answer<StatusCode> {
+    caller.session.delete_column(&id.into(), column).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List the content types of the library that an item is or is in
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/content-types",
+    operation_id = "list_content_types",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 200, description = "All content types", body = List<ContentTypeJson>))
+)]
+async fn content_types(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<List<ContentTypeJson>>> {
+    let (_, types) = caller.session.columns(&id.into()).await?;
+    Ok(Reply(List::whole(types.into_iter().map(Into::into).collect())))
+}
+
+/// Add a content type to a library
+#[utoipa::path(
+    post,
+    path = "/api/v1/items/{id}/content-types",
+    operation_id = "create_content_type",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item"), Once),
+    request_body = Naming,
+    responses((status = 201, description = "The content type", body = Created))
+)]
+async fn create_content_type(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    create: Create<Naming>,
+) -> Answer<(StatusCode, Reply<Created>)> {
+    let (session, naming) = create.with(caller.session);
+    let made = session.create_content_type(&id.into(), &Name::new(naming.name)?).await?;
+    Ok((StatusCode::CREATED, Reply(Created { id: made.to_string() })))
+}
+
+/// Remove a content type with its own columns
+#[utoipa::path(
+    delete,
+    path = "/api/v1/items/{id}/content-types/{type}",
+    operation_id = "delete_content_type",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item"), ("type" = String, Path, description = "Identifier of the content type")),
+    responses((status = 204, description = "Done"))
+)]
+async fn delete_content_type(caller: Authenticated, Ids([id, content_type]): Ids<2>) -> Answer<StatusCode> {
+    caller.session.delete_content_type(&id.into(), content_type).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get what a document or folder has in its columns
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{id}/values",
+    operation_id = "get_values",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    responses((status = 200, description = "The values", body = ValuesJson))
+)]
+async fn values(caller: Authenticated, Ids([id]): Ids<1>) -> Answer<Reply<ValuesJson>> {
+    let item = caller.session.item(&id.into()).await?;
+    let values = caller.session.values(&id.into()).await?;
+    Ok(Reply(ValuesJson {
+        values: values.into_iter().map(|(column, value)| (column.to_string(), column::json(value))).collect(),
+        content_type: item.content_type_id.map(|id| id.to_string()),
+    }))
+}
+
+/// Change what a document or folder has in its columns
+///
+/// All or nothing.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/items/{id}/values",
+    operation_id = "change_values",
+    tag = "libraries",
+    params(("id" = String, Path, description = "Identifier of the item")),
+    request_body = ValuesForm,
+    responses((status = 200, description = "The values as they are now", body = ValuesJson))
+)]
+async fn change_values(
+    caller: Authenticated,
+    Ids([id]): Ids<1>,
+    Json(form): Json<ValuesForm>,
+) -> Answer<Reply<ValuesJson>> {
+    let (columns, _) = caller.session.columns(&id.into()).await?;
+    let mut changes = Vec::with_capacity(form.values.len());
+    for (word, value) in form.values {
+        let known = columns.iter().find(|column| column.id.to_string() == word);
+        let column = known.ok_or_else(|| Error::not_found("the library has no such column"))?;
+        changes.push((column.id, column::value(column, value)?));
+    }
+    let content_type = form.content_type.map(|content_type| content_type.map(|id| id.0));
+    let change = ValuesChange { values: changes, content_type, ..ValuesChange::default() };
+    caller.session.set_values(&id.into(), change).await?;
+    values(caller, Ids([id])).await
+}

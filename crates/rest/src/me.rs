@@ -1,0 +1,208 @@
+//! The caller, and the farm as a whole.
+
+use axum::Json as Reply;
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use model::{Code, Error, Preferences, Result, Theme};
+use repository::{Credential, FARM_ACTIONS, FarmFilter};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::{self, Authenticated};
+use http_core::protocol::time;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+
+use super::extract::{Json, Query};
+use super::wire::event::FarmEventJson;
+use super::wire::farm::{FarmStatus, FindingJson};
+use super::wire::item::Names;
+use super::wire::list::{List, PageQuery, cursor_of};
+use super::wire::people::{MeJson, OwnPasswordForm, PreferencesJson};
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(me))
+        .routes(routes!(change_password))
+        .routes(routes!(change_preferences))
+        .routes(routes!(status))
+        .routes(routes!(health))
+        .routes(routes!(audit_log))
+}
+
+/// Get the caller
+#[utoipa::path(
+    get,
+    path = "/api/v1/me",
+    operation_id = "get_me",
+    tag = "me",
+    responses((status = 200, description = "Who is asking", body = MeJson))
+)]
+async fn me(caller: Authenticated) -> Answer<Reply<MeJson>> {
+    let principal = caller.session.principal();
+    let account = caller.session.account(principal.id).await?;
+    let names = Names::of(&caller.session, principal.groups.iter().copied()).await?;
+    let preferences = PreferencesJson {
+        language: account.preferences.language.clone(),
+        theme: account.preferences.theme.as_str().to_owned(),
+    };
+    Ok(Reply(MeJson {
+        groups: principal.groups.iter().map(|group| names.person(*group)).collect(),
+        user: account.into(),
+        credential: match caller.credential {
+            Credential::Session { .. } => "session",
+            Credential::Token { .. } => "token",
+            Credential::Password => "password",
+        },
+        preferences,
+    }))
+}
+
+/// Change the caller's password
+///
+/// It ends all of the caller's sessions.
+#[utoipa::path(
+    put,
+    path = "/api/v1/me/password",
+    operation_id = "change_own_password",
+    tag = "me",
+    request_body = OwnPasswordForm,
+    responses((status = 204, description = "Done"))
+)]
+async fn change_password(
+    caller: Authenticated,
+    client: Client,
+    Json(form): Json<OwnPasswordForm>,
+) -> Answer<StatusCode> {
+    caller.session.change_own_password(&form.old, &form.new, &client.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Set the caller's language and colours
+#[utoipa::path(
+    put,
+    path = "/api/v1/me/preferences",
+    operation_id = "change_preferences",
+    tag = "me",
+    request_body = PreferencesJson,
+    responses((status = 204, description = "Done"))
+)]
+async fn change_preferences(caller: Authenticated, Json(form): Json<PreferencesJson>) -> Answer<StatusCode> {
+    caller.session.set_preferences(Preferences::new(&form.language, Theme::parse(&form.theme)?)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get what the farm holds where
+///
+/// For administrators of the farm.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/status",
+    operation_id = "get_farm_status",
+    tag = "farm",
+    responses((status = 200, description = "Databases and stores", body = FarmStatus))
+)]
+async fn status(caller: Authenticated) -> Answer<Reply<FarmStatus>> {
+    let (databases, stores) = caller.session.storage_status().await?;
+    Ok(Reply(FarmStatus {
+        version: env!("CARGO_PKG_VERSION"),
+        databases: databases.into_iter().map(Into::into).collect(),
+        stores: stores.into_iter().map(Into::into).collect(),
+    }))
+}
+
+/// Get what needs attention
+///
+/// For administrators of the farm. The worst first; empty when all is well.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/health",
+    operation_id = "get_farm_health",
+    tag = "farm",
+    responses((status = 200, description = "What the health rules find", body = List<FindingJson>))
+)]
+async fn health(caller: Authenticated) -> Answer<Reply<List<FindingJson>>> {
+    let found = caller.session.health().await?;
+    Ok(Reply(List::whole(found.into_iter().map(Into::into).collect())))
+}
+
+/// Which part of the farm's audit log is wanted.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct FarmLogQuery {
+    /// Most entries of the page, 1 to 1000.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+    /// `next` of the page before.
+    #[param(value_type = Option<super::wire::rules::CursorText>)]
+    cursor: Option<String>,
+    /// Identifier of a user: only what that user did.
+    #[param(value_type = Option<super::wire::rules::Identifier>)]
+    actor: Option<String>,
+    /// Only this action, such as `account.create`.
+    #[param(value_type = Option<super::wire::rules::FarmAction>)]
+    action: Option<String>,
+    /// Only what contains this in its subject or its particulars; upper and lower case make no difference.
+    text: Option<String>,
+    /// Identifier of a user or group: only what was done to it. With `text`, what has either.
+    #[param(value_type = Option<super::wire::rules::Identifier>)]
+    about: Option<String>,
+    /// Only from this time or day (UTC) on.
+    #[param(value_type = Option<super::wire::rules::DayOrTime>)]
+    from: Option<String>,
+    /// Only before this time, or until the end of this day (UTC).
+    #[param(value_type = Option<super::wire::rules::DayOrTime>)]
+    to: Option<String>,
+}
+
+impl FarmLogQuery {
+    fn filter(&self) -> Result<FarmFilter> {
+        if let Some(action) = self.action.as_deref().filter(|action| !FARM_ACTIONS.contains(action)) {
+            let text = format!("the log of the farm has no action \"{}\"", action.escape_debug());
+            return Err(Error::invalid(text).with_code(Code::InvalidQuery));
+        }
+        let id = |text: &Option<String>| text.as_ref().map(|text| text.parse()).transpose();
+        Ok(FarmFilter {
+            actor: id(&self.actor)?,
+            action: self.action.clone(),
+            text: self.text.clone(),
+            about: id(&self.about)?,
+            from: self.from.as_deref().map(time::parse_day).transpose()?,
+            until: self.to.as_deref().map(time::parse_last_day).transpose()?,
+        })
+    }
+}
+
+/// List what happened to accounts, groups, roles, sign-ins, storage and jobs
+///
+/// For administrators of the farm. Newest first. A page may be short or empty; only one without `next` is the last.
+#[utoipa::path(
+    get,
+    path = "/api/v1/farm/audit-log",
+    operation_id = "list_farm_audit_log",
+    tag = "farm",
+    params(FarmLogQuery),
+    responses((status = 200, description = "One page", body = List<FarmEventJson>))
+)]
+async fn audit_log(caller: Authenticated, Query(query): Query<FarmLogQuery>) -> Answer<Reply<List<FarmEventJson>>> {
+    let part = PageQuery { limit: query.limit, cursor: query.cursor.clone() };
+    let found = caller.session.farm_events(query.filter()?, part.before_sequence()?, part.limit()?).await?;
+    let names = Names::of(&caller.session, found.items.iter().map(|event| event.actor)).await?;
+    let items = found.items.into_iter().map(|event| FarmEventJson::new(event, &names)).collect();
+    Ok(Reply(List { items, next: found.next.map(cursor_of) }))
+}
+
+/// The other end of the connection.
+struct Client(repository::Client);
+
+impl FromRequestParts<AppState> for Client {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, std::convert::Infallible> {
+        Ok(Self(identity::client(parts)))
+    }
+}

@@ -1,0 +1,101 @@
+//! The routes of the interface put together, and what is known of all of them: the description, and which operations
+//! heed conditions.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{Method, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use model::{Code, Error, Result};
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+
+use http_core::server::state::AppState;
+
+use super::heeded::heeds;
+use super::{
+    archive, collections, content, documents, figures, following, groups, items, jobs, libraries, locks, me, moving,
+    openapi, permissions, search, sharing, storage, uploads, users, views,
+};
+
+/// All routes of the interface, and its description at `/api/openapi.json`.
+pub fn routes() -> Router<AppState> {
+    let (router, _) = described().split_for_parts();
+    router.route("/api/openapi.json", get(description))
+}
+
+/// Handlers with their descriptions.
+fn described() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::frame())
+        .merge(content::routes())
+        .merge(items::routes())
+        .merge(search::routes())
+        .merge(archive::routes())
+        .merge(moving::routes())
+        .merge(documents::routes())
+        .merge(libraries::routes())
+        .merge(views::routes())
+        .merge(following::routes())
+        .merge(sharing::routes())
+        .merge(locks::routes())
+        .merge(permissions::routes())
+        .merge(collections::routes())
+        .merge(users::routes())
+        .merge(groups::routes())
+        .merge(me::routes())
+        .merge(figures::routes())
+        .merge(storage::routes())
+        .merge(jobs::routes())
+        .merge(uploads::routes())
+}
+
+/// The finished description.
+pub fn document() -> Value {
+    openapi::complete(described().into_openapi())
+}
+
+/// Answers with the document; everybody may read it. It is written once.
+async fn description() -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")], TEXT.clone())
+}
+
+/// Refuses a condition where this interface heeds none: a change that was to depend on something must not be made
+/// regardless.
+///
+/// # Errors
+/// Invalid with code `condition_not_heeded`.
+pub fn require_heeded(request: &Request) -> Result<()> {
+    let fields = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
+    let asked = fields.iter().find(|field| request.headers().contains_key(*field));
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    match asked {
+        Some(field)
+            if !request.method().is_safe()
+                && !heeds(request.method(), path)
+                && serves(request.method(), path) =>
+        {
+            Err(Error::invalid(format!(
+                "{field} is not heeded by this operation, so that nothing was changed: leave it out, or replace or delete with it"
+            ))
+            .with_code(Code::ConditionNotHeeded))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether the interface has an operation with this method at this path, as the router writes it.
+fn serves(method: &Method, path: &str) -> bool {
+    static SERVED: LazyLock<HashSet<(Method, String)>> = LazyLock::new(|| {
+        let mut served = HashSet::new();
+        for (path, mut item) in described().into_openapi().paths.paths {
+            served.extend(openapi::operations(&mut item).map(|(method, _)| (method, path.clone())));
+        }
+        served
+    });
+    SERVED.contains(&(method.clone(), path.to_owned()))
+}

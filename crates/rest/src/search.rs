@@ -1,0 +1,71 @@
+//! Finding items by parts of their names.
+
+use axum::Json as Reply;
+use model::{Code, Error};
+use repository::MOST_FOUND;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use http_core::identity::Authenticated;
+use http_core::server::error::Answer;
+use http_core::server::state::AppState;
+
+use super::extract::Query;
+use super::wire::item::{self, ItemJson};
+
+/// What is looked for.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SearchQuery {
+    /// Words that a name must all contain, at any place; upper and lower case make no difference. At most 255 characters.
+    #[param(value_type = super::wire::rules::Sought)]
+    q: String,
+    /// Most items of the answer, 1 to 50.
+    #[param(minimum = 1, maximum = 50, default = 50)]
+    limit: Option<usize>,
+}
+
+/// What a search has found.
+#[derive(Serialize, ToSchema)]
+pub struct FoundJson {
+    /// Sites, libraries and folders, then documents; those whose names begin with what was looked for first, documents newest
+    /// first.
+    items: Vec<ItemJson>,
+    /// Whether there are more than were asked for.
+    more: bool,
+    /// Whether everything was looked through; false when time was up before the oldest documents were, or when a
+    /// content database is away or cannot be read.
+    complete: bool,
+    /// Names of the content databases that are away or cannot be read, in which nothing was looked for; only for who
+    /// administers the farm.
+    incomplete: Vec<String>,
+}
+
+pub fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(search))
+}
+
+/// Find items by a part of their names
+///
+/// In all sites, what the caller may open. Half of the answer may be sites, libraries and folders.
+#[utoipa::path(
+    get,
+    path = "/api/v1/search",
+    operation_id = "search",
+    tag = "items",
+    params(SearchQuery),
+    responses((status = 200, description = "What was found", body = FoundJson))
+)]
+async fn search(caller: Authenticated, Query(query): Query<SearchQuery>) -> Answer<Reply<FoundJson>> {
+    let limit = query.limit.unwrap_or(MOST_FOUND);
+    if !(1..=MOST_FOUND).contains(&limit) {
+        return Err(Error::invalid("limit is 1 to 50").with_code(Code::InvalidQuery).into());
+    }
+    let found = caller.session.search(&query.q, limit).await?;
+    let items = item::items(&caller.session, found.items).await?;
+    let complete = found.whole && found.missing.is_empty();
+    Ok(Reply(FoundJson { items, more: found.more, complete, incomplete: found.missing.names() }))
+}

@@ -1,0 +1,146 @@
+//! Columns, content types and values.
+
+use std::collections::HashMap;
+
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Name, Result};
+use repository::{Column, ColumnChange, ContentType};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use http_core::protocol::time;
+
+use super::IdText;
+
+/// A column of a library.
+#[derive(Serialize, ToSchema)]
+pub struct ColumnJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`.
+    pub kind: &'static str,
+    /// What a choice column offers.
+    pub choices: Vec<String>,
+    /// Whether a document needs a value to be checked in.
+    pub required: bool,
+    /// The content type that it belongs to; null for all documents.
+    pub content_type: Option<String>,
+}
+
+impl From<Column> for ColumnJson {
+    fn from(column: Column) -> Self {
+        Self {
+            id: column.id.to_string(),
+            name: column.name,
+            kind: column.kind.as_str(),
+            choices: match &column.kind {
+                ColumnKind::Choice(choices) => choices.clone(),
+                _ => Vec::new(),
+            },
+            required: column.required,
+            content_type: column.content_type_id.map(|id| id.to_string()),
+        }
+    }
+}
+
+/// A content type of a library.
+#[derive(Serialize, ToSchema)]
+pub struct ContentTypeJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+}
+
+impl From<ContentType> for ContentTypeJson {
+    fn from(content_type: ContentType) -> Self {
+        Self { id: content_type.id.to_string(), name: content_type.name }
+    }
+}
+
+/// What a column is to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnForm {
+    /// Name.
+    #[schema(value_type = super::rules::ItemName)]
+    pub name: String,
+    /// `text`, `number`, `date`, `choice`, `person`, `yes-no` or `link`; a column that exists keeps its kind.
+    #[schema(value_type = super::rules::ColumnWord)]
+    pub kind: String,
+    /// What a choice column offers.
+    #[serde(default)]
+    #[schema(value_type = Vec<super::rules::Choice>, max_items = 500)]
+    pub choices: Vec<String>,
+    /// Whether a document needs a value to be checked in.
+    #[serde(default)]
+    pub required: bool,
+    /// The content type that it belongs to.
+    #[serde(default)]
+    pub content_type: Option<IdText>,
+}
+
+impl ColumnForm {
+    /// The same as the repository takes it.
+    pub fn change(self) -> Result<ColumnChange> {
+        Ok(ColumnChange {
+            name: Name::new(self.name)?,
+            kind: ColumnKind::parse(&self.kind, self.choices)?,
+            required: self.required,
+            content_type_id: self.content_type.map(|id| id.0),
+        })
+    }
+}
+
+/// What an item has in its columns.
+#[derive(Serialize, ToSchema)]
+pub struct ValuesJson {
+    /// By identifier of the column: a text, number, yes or no (true, false), time, or the identifier of a person.
+    pub values: HashMap<String, Value>,
+    /// The item's content type.
+    pub content_type: Option<String>,
+}
+
+/// What to change of an item's columns.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValuesForm {
+    /// By identifier of the column; null empties it.
+    #[serde(default)]
+    pub values: HashMap<String, Value>,
+    /// Another content type; null takes it away.
+    #[serde(default, deserialize_with = "super::present")]
+    #[schema(value_type = Option<super::rules::Identifier>)]
+    pub content_type: Option<Option<IdText>>,
+}
+
+/// A value in its JSON form.
+pub fn json(value: ColumnValue) -> Value {
+    match value {
+        ColumnValue::Text(text) => text.into(),
+        ColumnValue::Number(number) => number.into(),
+        ColumnValue::Date(at) => time::format(at).into(),
+        ColumnValue::Person(id) => id.to_string().into(),
+        ColumnValue::YesNo(yes) => yes.into(),
+    }
+}
+
+/// Reads a value for a column; null is none.
+pub fn value(column: &Column, value: Value) -> Result<Option<ColumnValue>> {
+    let misfit = || {
+        Error::invalid(format!("{}: the value does not fit a {} column", column.name, column.kind.as_str()))
+            .with_code(Code::InvalidValue)
+    };
+    let read = match (&column.kind, value) {
+        (_, Value::Null) => return Ok(None),
+        (ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link, Value::String(text)) => ColumnValue::Text(text),
+        (ColumnKind::Number, Value::Number(number)) => ColumnValue::Number(number.as_f64().ok_or_else(misfit)?),
+        (ColumnKind::Date, Value::String(text)) => ColumnValue::Date(time::parse_day(&text)?),
+        (ColumnKind::Person, Value::String(text)) => ColumnValue::Person(text.parse::<Id>().map_err(|_| misfit())?),
+        (ColumnKind::YesNo, Value::Bool(yes)) => ColumnValue::YesNo(yes),
+        _ => return Err(misfit()),
+    };
+    Ok(Some(read))
+}

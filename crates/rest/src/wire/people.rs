@@ -1,0 +1,428 @@
+//! Users, groups, roles, tokens and sessions.
+
+use model::{Result, Right, Role, TokenScope, TokenScopes};
+use repository::{Account, AccountChange, Group, Member, NewAccount, PrincipalName, Token, TokenWish, WebSession};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::item::rights;
+use http_core::protocol::time;
+
+/// A user's account.
+#[derive(Serialize, ToSchema)]
+pub struct UserJson {
+    /// Identifier.
+    pub id: String,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+    /// E-mail address, or empty.
+    pub email: String,
+    /// Whether the user administers the farm.
+    pub farm_administrator: bool,
+    /// Whether all credentials of the user are refused.
+    pub disabled: bool,
+    /// When the account was made.
+    pub created_at: String,
+    /// When the user signed in last.
+    pub signed_in_at: Option<String>,
+}
+
+impl From<Account> for UserJson {
+    fn from(account: Account) -> Self {
+        Self {
+            id: account.id.to_string(),
+            login: account.login,
+            display_name: account.display_name,
+            email: account.email,
+            farm_administrator: account.farm_administrator,
+            disabled: account.disabled,
+            created_at: time::format(account.created_at),
+            signed_in_at: account.signed_in_at.map(time::format),
+        }
+    }
+}
+
+/// A user to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// The name under which the user signs in.
+    #[schema(value_type = super::rules::Login)]
+    pub login: String,
+    /// The name that people see; the login when absent.
+    #[serde(default)]
+    #[schema(value_type = super::rules::OptionalDisplayName)]
+    pub display_name: String,
+    /// E-mail address.
+    #[serde(default)]
+    #[schema(value_type = super::rules::EmailAddress)]
+    pub email: String,
+    /// The password; without one, only tokens work.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::Password>)]
+    pub password: Option<String>,
+    /// Whether the user administers the farm.
+    #[serde(default)]
+    pub farm_administrator: bool,
+}
+
+impl From<NewUser> for NewAccount {
+    fn from(new: NewUser) -> Self {
+        Self {
+            login: new.login,
+            display_name: new.display_name,
+            email: new.email,
+            password: new.password,
+            farm_administrator: new.farm_administrator,
+        }
+    }
+}
+
+/// What to change of an account; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserChange {
+    /// The name under which the user signs in.
+    #[schema(value_type = Option<super::rules::Login>)]
+    pub login: Option<String>,
+    /// The name that people see.
+    #[schema(value_type = Option<super::rules::DisplayName>)]
+    pub display_name: Option<String>,
+    /// E-mail address, or empty.
+    #[schema(value_type = Option<super::rules::EmailAddress>)]
+    pub email: Option<String>,
+    /// Whether the user administers the farm.
+    pub farm_administrator: Option<bool>,
+    /// Whether all credentials of the user are refused.
+    pub disabled: Option<bool>,
+}
+
+impl From<UserChange> for AccountChange {
+    fn from(change: UserChange) -> Self {
+        Self {
+            login: change.login,
+            display_name: change.display_name,
+            email: change.email,
+            farm_administrator: change.farm_administrator,
+            disabled: change.disabled,
+        }
+    }
+}
+
+/// A password that an administrator sets.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordForm {
+    /// The new password.
+    #[schema(value_type = super::rules::Password)]
+    pub password: String,
+}
+
+/// A password that its owner changes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnPasswordForm {
+    /// The password as it is.
+    pub old: String,
+    /// The password to be.
+    #[schema(value_type = super::rules::Password)]
+    pub new: String,
+}
+
+/// A personal access token, without its secret.
+#[derive(Serialize, ToSchema)]
+pub struct TokenJson {
+    /// Identifier.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it ends by itself.
+    pub expires_at: Option<String>,
+    /// When it was last used, exact to about a minute.
+    pub used_at: Option<String>,
+    /// What it may be used for: `read`, `write`, `manage`, `farm`.
+    pub scopes: Vec<&'static str>,
+    /// Whether it was made before there were scopes, so that it has all.
+    pub made_before_scopes: bool,
+    /// Identifiers of the only sites, libraries and folders that exist for it; empty for all.
+    pub places: Vec<String>,
+    /// The only networks from which it works; empty for all.
+    pub networks: Vec<String>,
+}
+
+impl From<Token> for TokenJson {
+    fn from(token: Token) -> Self {
+        Self {
+            id: token.id.to_string(),
+            name: token.name,
+            created_at: time::format(token.created_at),
+            expires_at: token.expires_at.map(time::format),
+            used_at: token.used_at.map(time::format),
+            scopes: token.scopes.unwrap_or(TokenScopes::ALL).iter().map(TokenScope::as_str).collect(),
+            made_before_scopes: token.scopes.is_none(),
+            places: token.places.iter().map(ToString::to_string).collect(),
+            networks: token.networks.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// A token that was just made.
+#[derive(Serialize, ToSchema)]
+pub struct NewTokenJson {
+    /// The token.
+    pub token: TokenJson,
+    /// What a client sends after `Bearer`; it cannot be shown again.
+    pub secret: String,
+}
+
+/// A token to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenForm {
+    /// What its owner calls it.
+    #[schema(value_type = super::rules::DisplayName)]
+    pub name: String,
+    /// When it ends by itself, RFC 3339: within 365 days, or fewer where the farm says so. As late as possible when absent.
+    #[serde(default)]
+    #[schema(value_type = Option<super::rules::Time>)]
+    pub expires_at: Option<String>,
+    /// What it may be used for: `read`, `write`, `manage`, `farm`. All when absent; `write` and `manage` include `read`.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<super::rules::ScopeWord>>, min_items = 1)]
+    pub scopes: Option<Vec<String>>,
+    /// Identifiers of up to 20 sites, libraries and folders outside of which nothing exists for it; everywhere when empty.
+    #[serde(default)]
+    #[schema(value_type = Vec<super::rules::Identifier>, max_items = 20)]
+    pub places: Vec<String>,
+    /// Up to 20 networks, each an address or `ADDRESS/BITS`, from which alone it works; from everywhere when empty.
+    #[serde(default)]
+    #[schema(value_type = Vec<super::rules::NetworkText>, max_items = 20)]
+    pub networks: Vec<String>,
+}
+
+impl TokenForm {
+    /// The token that is wished.
+    pub fn wish(self) -> Result<TokenWish> {
+        let scopes = match &self.scopes {
+            Some(words) => words.iter().map(|word| TokenScope::parse(word)).collect::<Result<_>>()?,
+            None if self.places.is_empty() => TokenScopes::ALL,
+            // The farm has no place.
+            None => TokenScope::ALL.into_iter().filter(|scope| *scope != TokenScope::Farm).collect(),
+        };
+        let places = self.places.iter().map(|id| id.parse()).collect::<Result<_>>()?;
+        let expires_at = self.expires_at.as_deref().map(time::parse).transpose()?;
+        let networks = self.networks.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+        Ok(TokenWish { name: self.name, expires_at, scopes, places, networks })
+    }
+}
+
+/// A sign-in that has not ended.
+#[derive(Serialize, ToSchema)]
+pub struct SessionJson {
+    /// Identifier.
+    pub id: String,
+    /// When the user signed in.
+    pub created_at: String,
+    /// When it ends, however much it is used.
+    pub expires_at: String,
+    /// When it was last used, exact to about a minute.
+    pub seen_at: String,
+    /// Address from which the user signed in.
+    pub address: String,
+    /// What the browser called itself.
+    pub agent: String,
+    /// When the user last proved by the password who they are.
+    pub proved_at: String,
+    /// Address from which that was.
+    pub proved_address: String,
+}
+
+impl From<WebSession> for SessionJson {
+    fn from(session: WebSession) -> Self {
+        Self {
+            id: session.id.to_string(),
+            created_at: time::format(session.created_at),
+            expires_at: time::format(session.expires_at),
+            seen_at: time::format(session.seen_at),
+            address: session.address,
+            agent: session.agent,
+            proved_at: time::format(session.proved_at),
+            proved_address: session.proved_address,
+        }
+    }
+}
+
+/// A group.
+#[derive(Serialize, ToSchema)]
+pub struct GroupJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// When it was made.
+    pub created_at: String,
+}
+
+impl From<Group> for GroupJson {
+    fn from(group: Group) -> Self {
+        Self {
+            id: group.id.to_string(),
+            name: group.name,
+            description: group.description,
+            created_at: time::format(group.created_at),
+        }
+    }
+}
+
+/// A group to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupForm {
+    /// Name.
+    #[schema(value_type = super::rules::ItemName)]
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    #[schema(value_type = super::rules::Description)]
+    pub description: String,
+}
+
+/// What to change of a group; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GroupChange {
+    /// Name.
+    #[schema(value_type = Option<super::rules::ItemName>)]
+    pub name: Option<String>,
+    /// What it is for.
+    #[schema(value_type = Option<super::rules::Description>)]
+    pub description: Option<String>,
+}
+
+/// A member of a group.
+#[derive(Serialize, ToSchema)]
+pub struct MemberJson {
+    /// The user.
+    pub id: String,
+    /// The name under which the user signs in.
+    pub login: String,
+    /// The name that people see.
+    pub display_name: String,
+}
+
+impl From<Member> for MemberJson {
+    fn from(member: Member) -> Self {
+        Self { id: member.account.to_string(), login: member.login, display_name: member.display_name }
+    }
+}
+
+/// A role.
+#[derive(Serialize, ToSchema)]
+pub struct RoleJson {
+    /// Identifier.
+    pub id: String,
+    /// Name.
+    pub name: String,
+    /// What it allows.
+    pub rights: Vec<&'static str>,
+    /// Whether it came with the farm and cannot be changed.
+    pub built_in: bool,
+}
+
+impl From<Role> for RoleJson {
+    fn from(role: Role) -> Self {
+        let built_in = role.is_built_in();
+        Self { id: role.id.to_string(), name: role.name, rights: rights(role.rights), built_in }
+    }
+}
+
+/// A role to be.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleForm {
+    /// Name.
+    #[schema(value_type = super::rules::ItemName)]
+    pub name: String,
+    /// What it allows.
+    #[schema(value_type = Vec<super::rules::RightWord>)]
+    pub rights: Vec<String>,
+}
+
+/// What to change of a role; what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoleChange {
+    /// Name.
+    #[schema(value_type = Option<super::rules::ItemName>)]
+    pub name: Option<String>,
+    /// What it allows.
+    #[schema(value_type = Option<Vec<super::rules::RightWord>>)]
+    pub rights: Option<Vec<String>>,
+}
+
+/// Reads the words of a set of rights.
+pub fn parse_rights(words: &[String]) -> Result<model::Rights> {
+    words.iter().map(|word| Right::parse(word)).collect()
+}
+
+/// A user or group as a search finds it.
+#[derive(Serialize, ToSchema)]
+pub struct PrincipalJson {
+    /// Identifier.
+    pub id: String,
+    /// `user` or `group`.
+    pub kind: &'static str,
+    /// The name that people see.
+    pub name: String,
+    /// The name under which a user signs in; null for a group.
+    pub login: Option<String>,
+}
+
+impl From<PrincipalName> for PrincipalJson {
+    fn from(name: PrincipalName) -> Self {
+        Self { id: name.id.to_string(), kind: name.kind.as_str(), name: name.name, login: name.login }
+    }
+}
+
+/// What to find.
+#[derive(Default, Deserialize, IntoParams)]
+#[serde(default, deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PrincipalQuery {
+    /// Beginning of a login, a name or a word of a name.
+    pub search: String,
+    /// Most entries, 1 to 50.
+    #[param(minimum = 1, maximum = 50, default = 20)]
+    pub limit: Option<usize>,
+}
+
+/// The caller.
+#[derive(Serialize, ToSchema)]
+pub struct MeJson {
+    /// The account.
+    pub user: UserJson,
+    /// Groups that the caller is in.
+    pub groups: Vec<super::item::PersonJson>,
+    /// How the request proved whose it is: `session`, `token` or `password`.
+    pub credential: &'static str,
+    /// Language and colours.
+    pub preferences: PreferencesJson,
+}
+
+/// Language and colours.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreferencesJson {
+    /// A language tag such as `de`; empty for what the browser asks for.
+    #[schema(value_type = super::rules::LanguageTag)]
+    pub language: String,
+    /// `system`, `light` or `dark`.
+    #[schema(value_type = super::rules::ThemeWord)]
+    pub theme: String,
+}

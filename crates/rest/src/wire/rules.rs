@@ -1,0 +1,343 @@
+//! Texts and words that have a rule: how the description of the interface says it.
+//!
+//! Fields and parameters name these types as the type of their value in the description (`value_type`). The rules
+//! themselves are kept where texts are read, in the model and the repository; the tests here hold patterns against
+//! those of the model, `./check fuzz-api` holds all of them against the server.
+
+use model::{Accent, MAX_COMMENT, MAX_NAME_CHARS, Right, Theme, TokenScope, Versioning};
+use repository::{AUDIT_ACTIONS, FARM_ACTIONS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Inside of a character class: control characters.
+macro_rules! control {
+    () => {
+        r"\u0000-\u001f\u007f-\u009f"
+    };
+}
+
+/// Inside of a character class: white space that is no control character.
+macro_rules! blank {
+    () => {
+        r" \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+    };
+}
+
+/// White space at either end, which is cut off.
+macro_rules! trimmed {
+    () => {
+        concat!(r"[\u0009-\u000d\u0085", blank!(), "]*")
+    };
+}
+
+/// Inside of a character class: characters that nobody sees, and that are no white space.
+macro_rules! invisible {
+    () => {
+        concat!(
+            r"\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f",
+            "\u{e0000}-\u{e0fff}"
+        )
+    };
+}
+
+/// A part of an IPv4 address.
+macro_rules! octet {
+    () => {
+        "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+    };
+}
+
+/// A part of an IPv6 address.
+macro_rules! group {
+    () => {
+        "[0-9A-Fa-f]{1,4}"
+    };
+}
+
+/// How many bits of an IPv6 address count.
+macro_rules! bits {
+    () => {
+        "(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
+    };
+}
+
+/// A name: it has a character that can be seen, begins and ends with none that is blank, and does not end with a dot.
+macro_rules! name {
+    () => {
+        concat!(
+            r"(?:[^/\\",
+            control!(),
+            blank!(),
+            r"][^/\\",
+            control!(),
+            "]*)?",
+            r"(?:[^/\\.",
+            control!(),
+            blank!(),
+            invisible!(),
+            "]",
+            r"|[^/\\",
+            control!(),
+            blank!(),
+            invisible!(),
+            r"][^/\\",
+            control!(),
+            r"]*[^/\\.",
+            control!(),
+            blank!(),
+            "])"
+        )
+    };
+}
+
+/// An identifier: decimal digits.
+macro_rules! id {
+    () => {
+        "(?:[1-9][0-9]{0,17}|[1-8][0-9]{18})"
+    };
+}
+
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+/// A text of some characters.
+fn of_length(least: usize, most: usize) -> ObjectBuilder {
+    text().min_length(Some(least).filter(|least| *least > 0)).max_length(Some(most))
+}
+
+/// One of these words.
+fn one_of(words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
+    text().enum_values(Some(words))
+}
+
+/// Declares types that stand for a text in the description, and lists them all.
+macro_rules! rules {
+    ($($(#[doc = $about:literal])+ $name:ident => $schema:expr;)+) => {
+        $(
+            $(#[doc = $about])+
+            pub enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let about = concat!($($about),+).trim();
+                    ObjectBuilder::from($schema).description(Some(about)).into()
+                }
+            }
+
+            impl ToSchema for $name {}
+        )+
+
+        /// All of them by name.
+        pub fn all() -> Vec<(String, RefOr<Schema>)> {
+            let mut all = vec![$(($name::name().into_owned(), $name::schema())),+];
+            all.push((DayOrTime::name().into_owned(), DayOrTime::schema()));
+            all
+        }
+    };
+}
+
+rules! {
+    /// The name of an item, group, role, column, view or store: 1 to 255 characters, without slashes, backslashes and
+    /// control characters, no blank at either end and no dot at the end.
+    ItemName => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^", name!(), "$")));
+    /// Names with slashes between them; empty for the root.
+    ItemPath => text().pattern(Some(concat!("^/*(?:", name!(), "(?:/+", name!(), ")*/*)?$")));
+    /// At most four names with slashes between them.
+    CollectionPath => text().pattern(Some(concat!("^/*(?:", name!(), "(?:/+", name!(), "){0,3}/*)?$")));
+    /// A title: 1 to 255 characters, without control characters and not all blank.
+    Title => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!(
+        "^[^", control!(), "]*[^", control!(), blank!(), "][^", control!(), "]*$"
+    )));
+    /// A name that people see: 1 to 255 characters without control characters. Blanks at either end are cut off.
+    DisplayName => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!(
+        "^", trimmed!(), "[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), "$"
+    )));
+    /// A name that people see, or nothing: up to 255 characters without control characters.
+    OptionalDisplayName => of_length(0, MAX_NAME_CHARS).pattern(Some(concat!(
+        "^", trimmed!(), "(?:[^", control!(), blank!(), "](?:[^", control!(), "]*[^", control!(), blank!(), "])?", trimmed!(), ")?$"
+    )));
+    /// The name under which a user signs in: 1 to 64 characters, none of `/ \ :`, no blanks and no control characters.
+    Login => of_length(1, 64).pattern(Some(concat!(r"^[^/\\:", control!(), blank!(), "]+$")));
+    /// An e-mail address of at most 254 bytes, or nothing.
+    EmailAddress => of_length(0, 254).pattern(Some(concat!(
+        "^", trimmed!(), "(?:[^<>,;\"", control!(), blank!(), "]+@[^@<>,;\"", control!(), blank!(), "]+", trimmed!(), ")?$"
+    )));
+    /// What a group is for: up to 4,000 characters; of the control characters, line ends and tabs.
+    Description => of_length(0, MAX_COMMENT).pattern(Some(concat!(
+        "^", trimmed!(), r"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*", trimmed!(), "$"
+    )));
+    /// What an author says about a version: up to 4,000 characters.
+    CommentText => of_length(0, MAX_COMMENT).pattern(Some(r"^[^\u0000]*$"));
+    /// A text without the character U+0000.
+    PlainText => text().pattern(Some(r"^[^\u0000]*$"));
+    /// A text to look for in names: up to 255 characters.
+    Sought => of_length(0, MAX_NAME_CHARS);
+    /// A password: 10 to 1,024 characters.
+    Password => of_length(MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS);
+    /// The password of a link: 8 to 1,024 characters.
+    LinkPassword => of_length(8, MAX_PASSWORD_CHARS);
+    /// What a choice column offers: 1 to 255 characters without control characters.
+    Choice => of_length(1, MAX_NAME_CHARS).pattern(Some(concat!("^[^", control!(), "]+$")));
+    /// A file type: the extension without its dot.
+    FileType => of_length(1, 32).pattern(Some(concat!(r"^\.*[^./", control!(), blank!(), "]+$")));
+    /// Order, filter and columns as the query of a library's page has them: at most 4,000 bytes without control
+    /// characters.
+    ViewQuery => of_length(0, 4_000).pattern(Some(concat!("^[^", control!(), "]*$")));
+    /// The number of a version, such as `2.0`.
+    VersionText => text().pattern(Some(r"^[0-9]{1,9}\.[0-9]{1,9}$"));
+    /// An address, or `ADDRESS/BITS`.
+    NetworkText => text().pattern(Some(concat!(
+        "^(?:(?:", octet!(), r"\.){3}", octet!(), "(?:/(?:3[0-2]|[12]?[0-9]))?|",
+        "(?:", group!(), ":){7}", group!(), bits!(), "|(?:", group!(), ":){1,6}:", group!(), bits!(),
+        "|(?:", group!(), ":){1,7}:", bits!(), ")$"
+    )));
+    /// BLAKE3-256 in hexadecimal digits.
+    DigestText => text().pattern(Some("^[0-9A-Fa-f]{64}$"));
+    /// A place in a list, as `next` of the page before.
+    CursorText => of_length(1, 4_096).pattern(Some("^[A-Za-z0-9_-]+$"));
+    /// Identifiers with commas between them.
+    IdList => text().pattern(Some(concat!("^,*", id!(), "(?:,+", id!(), ")*,*$")));
+    /// A time (RFC 3339).
+    Time => text().format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    /// A language tag such as `de`, or nothing.
+    LanguageTag => of_length(0, 35).pattern(Some("^[A-Za-z0-9-]*$"));
+    /// The client's own name for a request: 1 to 128 printable ASCII characters, with or without quotes around them.
+    RequestKey => of_length(1, 128).pattern(Some("^(?:[!-~]|[!#-~][!-~]|\"[!#-~]|[!-~][ -~]+[!-~])$"));
+    /// Entity tags in quotes with commas between them, or `*`.
+    EntityTags => text().pattern(Some(r#"^(?:\*|(?:W/)?"[!#-~]*"(?: *, *(?:W/)?"[!#-~]*")*)$"#));
+    /// `sha1` and the digest of the part in Base64.
+    Sha1Text => text().pattern(Some("^sha1 [A-Za-z0-9+/]{26}[AEIMQUYcgkosw048]=$"));
+    /// Keys and values of an upload, each value in Base64.
+    UploadMetadata => of_length(1, 8_192)
+        .pattern(Some("^[!-+\\--~]+ (?:[A-Za-z0-9+/]{4})*(?:,[!-+\\--~]+ (?:[A-Za-z0-9+/]{4})*)*$"));
+    /// An identifier in an address or a body: a positive decimal number.
+    Identifier => text().pattern(Some(concat!("^", id!(), "$")));
+    /// `name`, `modified`, `size`, `person`, `type`, or the identifier of a column.
+    SortKeyText => text().pattern(Some(concat!("^(?:name|modified|size|person|type|", id!(), ")$")));
+    /// The order of a list.
+    Order => one_of(["ascending", "descending"]);
+    /// Whose recycle bin: the caller's, or the one of the site collection.
+    BinWord => one_of(["mine", "site"]);
+    /// What becomes of a document of the same name.
+    Conflict => one_of(["replace", "fail", "keep-both"]);
+    /// The colour of pages.
+    AccentWord => one_of(Accent::ALL.map(Accent::as_str));
+    /// Light or dark.
+    ThemeWord => one_of([Theme::System, Theme::Light, Theme::Dark].map(Theme::as_str));
+    /// How a library keeps versions.
+    VersioningWord => one_of([Versioning::None, Versioning::Major, Versioning::MajorMinor].map(Versioning::as_str));
+    /// Something that a caller may be allowed to do.
+    RightWord => one_of(Right::ALL.map(Right::as_str));
+    /// What a token may be used for.
+    ScopeWord => one_of(TokenScope::ALL.map(TokenScope::as_str));
+    /// What a column holds.
+    ColumnWord => one_of(["text", "number", "date", "choice", "person", "yes-no", "link"]);
+    /// What the age of a BLOB is counted from.
+    BasisWord => one_of(["age", "access"]);
+    /// Kind of the provider of a BLOB store.
+    StoreWord => one_of(["directory", "s3", "azure", "gcs"]);
+    /// Whether a BLOB store takes new BLOBs.
+    StoreStateWord => one_of(["active", "read-only", "draining"]);
+    /// What has a storage policy.
+    PolicyWord => one_of(["database", "collection", "library"]);
+    /// Something that happens in a site collection.
+    AuditAction => one_of(AUDIT_ACTIONS);
+    /// Something that happens in the farm, outside of content.
+    FarmAction => one_of(FARM_ACTIONS);
+    /// Seconds between two samples.
+    FigureStep => ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([10, 120]));
+    /// The version of tus that is spoken.
+    TusVersion => one_of([http_core::protocol::tus::VERSION]);
+}
+
+/// A day (`2026-03-01`) or a time (RFC 3339).
+pub enum DayOrTime {}
+
+impl PartialSchema for DayOrTime {
+    fn schema() -> RefOr<Schema> {
+        let format = |format| text().format(Some(SchemaFormat::KnownFormat(format))).build();
+        let either = OneOfBuilder::new().item(format(KnownFormat::Date)).item(format(KnownFormat::DateTime));
+        either.description(Some("A day (`2026-03-01`) or a time (RFC 3339).")).into()
+    }
+}
+
+impl ToSchema for DayOrTime {}
+
+/// The rule of a word in an address, by the name that it has there.
+pub fn of_path(path: &str, word: &str) -> Option<RefOr<Schema>> {
+    let plain = || text().min_length(Some(1)).into();
+    Some(match (path, word) {
+        (_, "number") => VersionText::schema(),
+        (_, "digest") => DigestText::schema(),
+        (_, "kind") => PolicyWord::schema(),
+        (_, "path") => ItemPath::schema(),
+        (_, "store" | "target") => plain(),
+        (path, "token") if path.contains("/locks/") => plain(),
+        (path, "id") if path.contains("/uploads/") => plain(),
+        (
+            _,
+            "id" | "column" | "entry" | "link" | "principal" | "role" | "session" | "token" | "type" | "user" | "view",
+        ) => Identifier::schema(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        ColumnKind, Digest, Id, LoginName, Name, Network, Preferences, Result, SitePath, TierBasis, VersionNumber,
+    };
+    use proptest::strategy::{Strategy, ValueTree};
+    use proptest::string::string_regex;
+    use proptest::test_runner::TestRunner;
+
+    /// The rule of a type as JSON.
+    fn rule<T: PartialSchema>() -> serde_json::Value {
+        serde_json::to_value(T::schema()).unwrap()
+    }
+
+    /// Texts that fit the pattern and the length of a type are read.
+    fn fits<T: PartialSchema>(read: impl Fn(&str) -> Result<()>) {
+        let rule = rule::<T>();
+        let pattern = rule["pattern"].as_str().unwrap().trim_start_matches('^').trim_end_matches('$').to_owned();
+        let most = rule["maxLength"].as_u64().unwrap_or(u64::MAX);
+        let strategy = string_regex(&pattern).unwrap();
+        let mut runner = TestRunner::deterministic();
+        for _ in 0..2_000 {
+            let text = strategy.new_tree(&mut runner).unwrap().current();
+            if text.chars().count() as u64 <= most {
+                assert!(read(&text).is_ok(), "{text:?} fits {pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_a_pattern_is_what_the_model_reads() {
+        fits::<ItemName>(|text| Name::new(text).map(drop));
+        fits::<CollectionPath>(|text| SitePath::parse(text).map(drop));
+        fits::<Login>(|text| LoginName::new(text).map(drop));
+        fits::<Identifier>(|text| text.parse::<Id>().map(drop));
+        fits::<VersionText>(|text| text.parse::<VersionNumber>().map(drop));
+        fits::<DigestText>(|text| text.parse::<Digest>().map(drop));
+        fits::<LanguageTag>(|text| Preferences::new(text, Theme::System).map(drop));
+        fits::<NetworkText>(|text| text.parse::<Network>().map(drop));
+        fits::<CursorText>(|_| Ok(()));
+    }
+
+    #[test]
+    fn words_are_those_that_the_model_reads() {
+        let words = |rule: serde_json::Value| -> Vec<String> {
+            rule["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        };
+        for word in words(rule::<ColumnWord>()) {
+            assert_eq!(ColumnKind::parse(&word, vec!["a".to_owned()]).unwrap().as_str(), word);
+        }
+        for word in words(rule::<BasisWord>()) {
+            assert_eq!(TierBasis::parse(&word).unwrap().as_str(), word);
+        }
+        assert_eq!(words(rule::<RightWord>()).len(), Right::ALL.len());
+    }
+}

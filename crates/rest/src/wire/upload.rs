@@ -1,0 +1,54 @@
+//! What a client says about a resumable upload in `Upload-Metadata`.
+
+use model::{Code, Error, Name, NodePath, Result};
+use repository::{Destination, OnConflict, UploadOptions};
+
+use http_core::protocol::time;
+
+/// Turns the pairs of the field into the place and options of the document.
+///
+/// The place is `path` (in the farm; folders on the way are created), or `parent` (identifier of a library or folder) with
+/// `filename`, or `document` (identifier; its next version). Further keys: `filetype`, `comment`, `publish` (`true`),
+/// `on_conflict`, `modified_at`. Others are kept and mean nothing, since clients send keys of their own.
+pub fn read(pairs: &[(String, String)]) -> Result<(Destination, UploadOptions)> {
+    let get = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let bad = |text: &'static str| Error::invalid(text).with_code(Code::InvalidMetadata);
+    let id = |text: &str| text.parse().map_err(|_| bad("an identifier in Upload-Metadata is not a number"));
+    let mut options = UploadOptions {
+        media_type: get("filetype").or_else(|| get("type")).map(ToOwned::to_owned),
+        modified_at: get("modified_at").map(time::parse).transpose()?,
+        comment: get("comment").unwrap_or_default().to_owned(),
+        publish: match get("publish") {
+            None | Some("" | "false") => false,
+            Some("true") => true,
+            Some(_) => return Err(bad("publish is true or false")),
+        },
+        on_conflict: on_conflict(get("on_conflict"))?,
+        ..UploadOptions::default()
+    };
+    let name = get("filename").or_else(|| get("name"));
+    let destination = match (get("path"), get("parent"), get("document"), name) {
+        (Some(path), None, None, _) => {
+            options.create_parents = true;
+            Destination::Path(NodePath::parse(path)?)
+        }
+        (None, Some(parent), None, Some(name)) => Destination::Child { parent: id(parent)?, name: Name::new(name)? },
+        (None, None, Some(document), _) => Destination::Document(id(document)?),
+        _ => {
+            return Err(bad(
+                "Upload-Metadata must say where the document goes: path, or parent and filename, or document",
+            ));
+        }
+    };
+    Ok((destination, options))
+}
+
+/// Reads the word for what to do when a name is taken.
+pub fn on_conflict(word: Option<&str>) -> Result<OnConflict> {
+    match word {
+        None | Some("replace") => Ok(OnConflict::Replace),
+        Some("fail") => Ok(OnConflict::Fail),
+        Some("keep-both") => Ok(OnConflict::KeepBoth),
+        Some(_) => Err(Error::invalid("on_conflict is one of replace, fail, keep-both")),
+    }
+}

@@ -1,0 +1,37 @@
+//! Proving anew that it is really the one who signed in, in the place where that is asked for.
+
+use axum::response::{IntoResponse, Redirect};
+use model::{Code, Error, ErrorKind};
+
+use crate::frame::confirm_form::form;
+use crate::frame::fault::Shown;
+use crate::frame::page::{html, safe_next};
+use crate::frame::reader::Kept;
+use crate::frame::visit::Sent;
+use crate::frame::{navigation, refuse};
+
+use super::sign_in;
+
+/// Checks the password, and goes on where it was asked for.
+pub async fn confirm(sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    let next = fields.next("/account");
+    let kept = Kept { to: fields.text("resend_to"), fields: fields.text("resend") };
+    match visit.session.prove(visit.session_id, &fields.text("password"), &visit.client).await {
+        Ok(()) if kept.fields.is_empty() => Ok(Redirect::to(&next).into_response()),
+        Ok(()) => {
+            let action = safe_next(Some(&kept.to), "/");
+            Ok(html(&sign_in::Resend::new(&visit.page, "confirm.done", action, &kept.fields)))
+        }
+        Err(error) if asks_again(&error) => {
+            navigation::furnish_account(&mut visit.page);
+            let form = form(&visit.page, &next, &kept, String::new());
+            refuse::again(form, error)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn asks_again(error: &Error) -> bool {
+    error.code() == Code::WrongPassword || error.kind() == ErrorKind::Exhausted
+}

@@ -1,0 +1,72 @@
+//! Whatever is at a path: sites, libraries, folders and documents.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::http::Uri;
+use axum::response::{IntoResponse, Redirect};
+use model::{Error, NodeKind, Right};
+use repository::{Item, Sort, Target};
+
+use super::listing::{self, Row, row};
+use super::view::View;
+use crate::document::overview;
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::names::names;
+
+#[derive(Template)]
+#[template(path = "site.html")]
+struct SitePage<'a> {
+    page: &'a Page,
+    title: String,
+    place: &'a Item,
+    crumbs: Vec<Crumb>,
+    libraries: Vec<Row<'a>>,
+    sites: Vec<Row<'a>>,
+    may_add_library: bool,
+    may_add_site: bool,
+}
+
+/// Whatever is at the path of the address.
+pub async fn browse(visit: Visit, uri: Uri) -> Shown {
+    let target = address::target(&uri)?;
+    show(visit, &target, View::parse(uri.query().unwrap_or_default())).await
+}
+
+/// From an identifier to the page of the item, wherever it is now.
+pub async fn by_id(visit: Visit, Path(id): Path<String>) -> Shown {
+    let item = visit.session.item(&Target::Id(id.parse()?)).await?;
+    Ok(Redirect::to(&address::browse(&item.path)).into_response())
+}
+
+async fn show(mut visit: Visit, target: &Target, view: View) -> Shown {
+    let way = visit.session.item_with_ancestors(target).await?;
+    let item = way.last().ok_or_else(|| Error::not_found("there is nothing at this address"))?;
+    navigation::furnish(&mut visit, &way).await?;
+    match item.kind {
+        NodeKind::Site => site(&visit, &way, item).await,
+        NodeKind::Library | NodeKind::Folder => listing::show(&visit, &way, item, view).await,
+        NodeKind::Document => overview::show(&visit, &way, item).await,
+    }
+}
+
+async fn site(visit: &Visit, way: &[Item], item: &Item) -> Shown {
+    let (_, listed) = visit.session.list(&Target::Id(item.id), Sort::Name, false, None, model::MAX_PAGE).await?;
+    let names = names(&visit.session, &listed.items).await?;
+    let here = address::browse(&item.path);
+    let rows: Vec<Row<'_>> = listed.items.iter().map(|item| row(item, &here, &names)).collect();
+    let (sites, libraries) = rows.into_iter().partition(|row| row.kind == "site");
+    Ok(html(&SitePage {
+        page: &visit.page,
+        title: item.name.clone(),
+        place: item,
+        crumbs: navigation::crumbs(way),
+        libraries,
+        sites,
+        may_add_library: item.rights.has(Right::ManageLibraries),
+        may_add_site: item.rights.has(Right::ManageSite),
+    }))
+}

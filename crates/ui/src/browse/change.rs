@@ -1,0 +1,217 @@
+//! Small changes of one item: its name, its end, and new things inside of it.
+
+use axum::extract::{Path, Query};
+use model::{Code, Error, LibrarySettings, Name, NodeKind, Right, Versioning};
+use repository::{Item, Target};
+
+use crate::frame::fault::Shown;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Field, Form, Input};
+use crate::frame::format::icon;
+use crate::frame::item::{Back, find, find_for, parent_page, require};
+use crate::frame::page::{Page, html, safe_next};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, refuse};
+use crate::site::library::versionings;
+
+use super::bin::restore_all;
+
+/// The right without which an item is neither renamed nor deleted, where that is not `usual`.
+fn right_over(item: &Item, usual: Right) -> Right {
+    match item.kind {
+        NodeKind::Site => Right::ManageSite,
+        NodeKind::Library => Right::ManageLibraries,
+        NodeKind::Folder | NodeKind::Document => usual,
+    }
+}
+
+fn rename_form<'a>(page: &'a Page, item: &Item, name: &str, next: String) -> Form<'a> {
+    Form {
+        page,
+        title: page.s("rename.title").into(),
+        icon: icon("pencil"),
+        action: format!("/items/{}/rename", item.id),
+        fields: vec![
+            Field::line("name", page.s("column.name"), name).required(),
+            Field::hidden("was", &item.name),
+            Field::hidden("next", next.clone()),
+        ],
+        submit: page.s("action.rename").into(),
+        danger: false,
+        back: next,
+        fault: String::new(),
+    }
+}
+
+/// The form that renames.
+pub async fn rename(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+    let item = find(&visit, &id).await?;
+    require(&item, right_over(&item, Right::Edit))?;
+    let next = safe_next(back.next.as_deref(), &format!("/items/{}/open", item.id));
+    Ok(html(&rename_form(&visit.page, &item, &item.name, next)))
+}
+
+/// Renames.
+pub async fn do_rename(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { visit, fields } = sent;
+    let (name, next) = (fields.text("name"), fields.next(&format!("/items/{id}/open")));
+    let was = Some(fields.text("was")).filter(|was| !was.is_empty());
+    let result = match Name::new(name.trim()) {
+        Ok(new) => visit.session.rename_from(&Target::Id(id.parse()?), was.as_deref(), &new).await,
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(item) => Ok(done(&next, &Flash::new("toast.renamed", item.name))),
+        Err(error) => {
+            let item = find(&visit, &id).await?;
+            let error = match error.code() {
+                Code::Overtaken => {
+                    Error::conflict(visit.page.f1("rename.overtaken", &item.name)).with_code(Code::Overtaken)
+                }
+                _ => error,
+            };
+            refuse::again(rename_form(&visit.page, &item, &name, next), error)
+        }
+    }
+}
+
+/// The question before deleting.
+pub async fn delete(visit: Visit, Path(id): Path<String>, Query(back): Query<Back>) -> Shown {
+    let item = find(&visit, &id).await?;
+    require(&item, right_over(&item, Right::Delete))?;
+    let page = &visit.page;
+    // The item's own page is gone afterwards.
+    let next = safe_next(back.next.as_deref(), &parent_page(&item));
+    Ok(html(&Form {
+        page,
+        title: page.f1("delete.title", &item.name),
+        icon: icon("trash"),
+        action: format!("/items/{}/delete", item.id),
+        fields: vec![Field::paragraph(page.s("delete.text")), Field::hidden("next", next.clone())],
+        submit: page.s("action.delete").into(),
+        danger: true,
+        back: safe_next(back.next.as_deref(), &address::item(item.id)),
+        fault: String::new(),
+    }))
+}
+
+/// Sends an item to the recycle bin.
+pub async fn do_delete(Path(id): Path<String>, sent: Sent) -> Shown {
+    let item = find(&sent.visit, &id).await?;
+    let entry = sent.visit.session.delete(&Target::Id(item.id)).await?;
+    let flash =
+        Flash { key: "toast.deleted", undo: format!("{},{entry}", item.collection_id), name: item.name.clone() };
+    Ok(done(&sent.fields.next(&parent_page(&item)), &flash))
+}
+
+/// Takes a deletion back: the site collection and then its recycle bin's entries.
+pub async fn undo_delete(sent: Sent) -> Shown {
+    let ids = sent.fields.ids("ids")?;
+    let Some((collection, entries)) = ids.split_first() else {
+        return Ok(done("/", &Flash::new("toast.restored", "")));
+    };
+    let flash = restore_all(&sent.visit, *collection, entries).await?;
+    Ok(done(&sent.fields.next("/"), &flash))
+}
+
+/// What can be made inside of an item.
+#[derive(Clone, Copy)]
+enum New {
+    Folder,
+    Library,
+    Site,
+}
+
+fn new_form<'a>(page: &'a Page, place: &Item, what: New, name: &str) -> Form<'a> {
+    let (word, title) = match what {
+        New::Folder => ("new-folder", page.s("action.new-folder")),
+        New::Library => ("new-library", page.s("action.new-library")),
+        New::Site => ("new-site", page.s("action.new-site")),
+    };
+    let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
+    if matches!(what, New::Library) {
+        fields.push(Field::of(
+            "versioning",
+            page.s("library.versioning"),
+            Input::Radio(versionings(page, Versioning::Major)),
+        ));
+    }
+    Form {
+        page,
+        title: title.into(),
+        icon: icon("plus"),
+        action: format!("/items/{}/{word}", place.id),
+        fields,
+        submit: page.s("action.create").into(),
+        danger: false,
+        back: address::browse(&place.path),
+        fault: String::new(),
+    }
+}
+
+async fn ask_new(visit: Visit, id: &str, what: New) -> Shown {
+    let right = match what {
+        New::Folder => Right::Add,
+        New::Library => Right::ManageLibraries,
+        New::Site => Right::ManageSite,
+    };
+    let place = find_for(&visit, id, right).await?;
+    Ok(html(&new_form(&visit.page, &place, what, "")))
+}
+
+async fn make_new(id: &str, sent: Sent, what: New) -> Shown {
+    let Sent { visit, fields } = sent;
+    let place = find(&visit, id).await?;
+    let target = Target::Id(place.id);
+    let text = fields.text("name");
+    let made = match (Name::new(text.trim()), what) {
+        (Err(error), _) => Err(error),
+        (Ok(name), New::Folder) => visit.session.create_folder(&target, &name).await,
+        (Ok(name), New::Site) => visit.session.create_site(&target, &name).await,
+        (Ok(name), New::Library) => {
+            let settings = LibrarySettings {
+                versioning: Versioning::parse(&fields.text("versioning"))?,
+                ..LibrarySettings::default()
+            };
+            visit.session.create_library(&target, &name, settings).await
+        }
+    };
+    match made {
+        Ok(item) => {
+            let next =
+                if item.kind == NodeKind::Folder { address::browse(&place.path) } else { address::browse(&item.path) };
+            Ok(done(&next, &Flash::new("toast.created", item.name)))
+        }
+        Err(error) => refuse::again(new_form(&visit.page, &place, what, &text), error),
+    }
+}
+
+/// The form for a folder.
+pub async fn new_folder(visit: Visit, Path(id): Path<String>) -> Shown {
+    ask_new(visit, &id, New::Folder).await
+}
+
+/// Makes a folder.
+pub async fn do_new_folder(Path(id): Path<String>, sent: Sent) -> Shown {
+    make_new(&id, sent, New::Folder).await
+}
+
+/// The form for a library.
+pub async fn new_library(visit: Visit, Path(id): Path<String>) -> Shown {
+    ask_new(visit, &id, New::Library).await
+}
+
+/// Makes a library.
+pub async fn do_new_library(Path(id): Path<String>, sent: Sent) -> Shown {
+    make_new(&id, sent, New::Library).await
+}
+
+/// The form for a site.
+pub async fn new_site(visit: Visit, Path(id): Path<String>) -> Shown {
+    ask_new(visit, &id, New::Site).await
+}
+
+/// Makes a site.
+pub async fn do_new_site(Path(id): Path<String>, sent: Sent) -> Shown {
+    make_new(&id, sent, New::Site).await
+}

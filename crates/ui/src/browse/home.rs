@@ -1,0 +1,156 @@
+//! The page that everybody comes to first: the search, what changed last, one's own work, the sites.
+
+use askama::Template;
+use model::{Id, NodeKind, Timestamp};
+use repository::{Happening, Item, KnownSite, Sort, Target};
+
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::format::Icon;
+use crate::frame::navigation::Crumb;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::{away, events, names};
+
+/// Entries of each kind.
+const MOST: usize = 24;
+/// Entries of one's own work.
+const MOST_OWN: usize = 8;
+/// Sites of the page that lists all.
+const MOST_SITES: usize = 1_000;
+
+struct Entry {
+    href: String,
+    icon: Icon,
+    name: String,
+    path: String,
+    place: String,
+    modified_at: Timestamp,
+    modified_by: String,
+    held: bool,
+}
+
+/// Something that happened.
+struct RecentEvent {
+    href: String,
+    icon: Icon,
+    name: String,
+    what: &'static str,
+    who: String,
+    at: Timestamp,
+}
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage<'a> {
+    page: &'a Page,
+    recent: Vec<Entry>,
+    checked_out: Vec<Entry>,
+    drafts: Vec<Entry>,
+    followed: Vec<Entry>,
+    told: Vec<RecentEvent>,
+    sites: Vec<Crumb>,
+    more_sites: bool,
+    libraries: Vec<Crumb>,
+    welcome: bool,
+    /// Content databases whose part of the farm is missing here; empty when nothing is.
+    away: String,
+}
+
+#[derive(Template)]
+#[template(path = "collections.html")]
+struct Collections<'a> {
+    page: &'a Page,
+    links: Vec<Crumb>,
+    away: String,
+}
+
+/// The page.
+pub async fn show(mut visit: Visit) -> Shown {
+    let mut home = visit.session.home(MOST).await?;
+    let more_sites = home.sites.len() == MOST;
+    home.checked_out.truncate(MOST_OWN);
+    home.drafts.truncate(MOST_OWN);
+    home.followed.truncate(MOST_OWN);
+    let told = told(&visit).await?;
+    let everything: Vec<Item> =
+        [&home.recent, &home.checked_out, &home.drafts, &home.followed].into_iter().flatten().cloned().collect();
+    let names = names::names(&visit.session, &everything).await?;
+    let entries = |items: &[Item]| -> Vec<Entry> {
+        items.iter().map(|item| entry(item, names::name_of(&names, item.modified_by))).collect()
+    };
+    let libraries = match home.sites.as_slice() {
+        [only] => match libraries(&visit, only.id).await {
+            // The rest of the page is there all the same.
+            Err(error) => {
+                visit.session.leave_out(only.id, error, &mut home.missing).await?;
+                Vec::new()
+            }
+            Ok(found) => found,
+        },
+        _ => Vec::new(),
+    };
+    let administrator = visit.page.who.as_ref().is_some_and(|who| who.administrator);
+    visit.page.own_search = true;
+    Ok(html(&HomePage {
+        page: &visit.page,
+        welcome: administrator && home.recent.is_empty() && home.missing.is_empty(),
+        away: away::on_page(&visit.page, &home.missing),
+        recent: entries(&home.recent),
+        checked_out: entries(&home.checked_out),
+        drafts: entries(&home.drafts),
+        followed: entries(&home.followed),
+        told,
+        sites: home.sites.iter().map(link).collect(),
+        more_sites,
+        libraries,
+    }))
+}
+
+/// What happened last, in the reader's words.
+async fn told(visit: &Visit) -> model::Result<Vec<RecentEvent>> {
+    let happenings = visit.session.happenings(MOST_OWN).await?;
+    let actors: Vec<Id> = happenings.iter().map(|happening| happening.actor).collect();
+    let names = visit.session.principal_names(&actors).await?;
+    let tell = |happening: Happening| RecentEvent {
+        href: address::browse(&happening.item.path),
+        icon: names::icon_of(&happening.item),
+        what: events::words(&visit.page, &happening.action),
+        who: events::who(&visit.page, &names, happening.actor),
+        at: happening.at,
+        name: happening.item.name,
+    };
+    Ok(happenings.into_iter().map(tell).collect())
+}
+
+/// All sites that the caller knows of.
+pub async fn sites(visit: Visit) -> Shown {
+    let home = visit.session.home_of_sites(MOST_SITES).await?;
+    let links = home.sites.iter().map(link).collect();
+    Ok(html(&Collections { page: &visit.page, links, away: away::on_page(&visit.page, &home.missing) }))
+}
+
+/// Who knows one site only is led to what is in it.
+async fn libraries(visit: &Visit, site: Id) -> model::Result<Vec<Crumb>> {
+    let (_, listed) = visit.session.list(&Target::Id(site), Sort::Name, false, None, MOST).await?;
+    let libraries = listed.items.into_iter().filter(|item| item.kind == NodeKind::Library);
+    Ok(libraries.map(|item| Crumb { href: address::browse(&item.path), label: item.name }).collect())
+}
+
+fn link(site: &KnownSite) -> Crumb {
+    Crumb { href: address::browse(&site.path), label: site.title.clone() }
+}
+
+fn entry(item: &Item, modified_by: String) -> Entry {
+    let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
+    Entry {
+        href: address::browse(&item.path),
+        icon: names::icon_of(item),
+        name: item.name.clone(),
+        path: above.replace('/', " / "),
+        place: address::browse(above),
+        modified_at: item.modified_at,
+        modified_by,
+        held: item.check_out.is_some(),
+    }
+}

@@ -1,0 +1,429 @@
+//! The page of a library or folder: what it holds, in the order, groups and columns that the reader wants.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use askama::Template;
+use model::{ColumnKind, Id, NodeKind, Right, Timestamp};
+use repository::{Column, Item, ListRequest, Listed, PrincipalName, SavedView, Sort, Target};
+
+use super::view::{self, Key, View, Wide};
+use crate::document::overview;
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::format::{self, Icon};
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::cells::{self, Cell};
+use crate::wording::names::{icon_of, known_as, name_of, names};
+use http_core::transfer::listing_cursor;
+
+/// Entries of one page: two screens, so that the first is there at once. Scripts bring the next page when its end comes into sight.
+const PAGE: usize = 50;
+/// Width of a column beside others of which somebody chose the width, and least width of the name with what stands around it, in CSS pixels.
+const USUAL_WIDTH: u16 = 140;
+pub const NAME_WIDTH: u32 = 340;
+/// Columns of a library whose values are read.
+const MOST_COLUMNS: usize = 200;
+
+/// What stands in one column of a row.
+pub enum Part<'a> {
+    /// A time.
+    When(Timestamp),
+    /// Words.
+    Text(Cow<'a, str>),
+    /// Bytes, for documents.
+    Size(Option<u64>),
+    /// A value that may be edited in its place.
+    Own(Box<Cell<'a>>),
+}
+
+/// A row of a listing.
+pub struct Row<'a> {
+    /// The item.
+    pub id: Id,
+    /// What may be done with it, as words that the scripts compare.
+    pub can: &'static str,
+    /// Its columns.
+    pub parts: Vec<Part<'a>>,
+    /// The title of the group that begins with it; empty for none.
+    pub heading: String,
+    /// What it is.
+    pub kind: &'static str,
+    /// Its icon.
+    pub icon: Icon,
+    /// Its name.
+    pub name: &'a str,
+    /// Its page.
+    pub href: String,
+    /// Who has it checked out.
+    pub held_by: Option<&'a str>,
+    /// Who has it open for edit.
+    pub open_by: Option<&'a str>,
+    /// Whether its latest version is a draft.
+    pub draft: bool,
+    /// Whether it has permissions of its own.
+    pub own_permissions: bool,
+}
+
+/// The title of a column.
+struct Head {
+    label: String,
+    /// Where a click on it leads; empty when there is no order by it.
+    href: String,
+    /// `ascending` or `descending`, when this is the order.
+    order: Option<&'static str>,
+    end: bool,
+    word: String,
+    width: Option<u16>,
+    own: bool,
+}
+
+/// A saved view above the listing.
+struct Tab {
+    href: String,
+    label: String,
+    current: bool,
+    /// Whether what is shown is not what was saved.
+    changed: bool,
+}
+
+/// A part of the filter, and where it leads without that part.
+struct Chip {
+    label: String,
+    href: String,
+}
+
+#[derive(Template)]
+#[template(path = "listing.html")]
+struct Listing<'a> {
+    page: &'a Page,
+    title: String,
+    place: &'a Item,
+    crumbs: Vec<Crumb>,
+    rows: Vec<Row<'a>>,
+    name_head: Head,
+    heads: Vec<Head>,
+    /// Least width of the table in CSS pixels, when somebody chose widths of columns.
+    sized: Option<u32>,
+    has_own: bool,
+    next: Option<String>,
+    first: bool,
+    tabs: Vec<Tab>,
+    /// The saved view that is shown, when the reader may delete it.
+    deletable: Option<Id>,
+    chips: Vec<Chip>,
+    faults: Vec<String>,
+    filtered: bool,
+    filter_name: String,
+    /// What the box that filters by name sends along.
+    hidden: Vec<(String, String)>,
+    short: bool,
+    here: String,
+    query: String,
+    may_add: bool,
+    may_delete: bool,
+    /// Who has the folder, or what it lies in, open for edit, and whether the reader may end that.
+    open_by: Option<String>,
+    may_unlock: bool,
+    /// Whether the columns of several rows can be edited at once.
+    may_tag: bool,
+}
+
+/// The page, for a place that has been found already.
+pub async fn show(visit: &Visit, way: &[Item], item: &Item, mut view: View) -> Shown {
+    let session = &visit.session;
+    let target = Target::Id(item.id);
+    let readable = item.rights.has(Right::View);
+    let saved = if readable { session.views(&target).await? } else { Vec::new() };
+    let chosen = view::find(&saved, &view.saved)?;
+    if let (true, Some(chosen)) = (view.says_nothing(), chosen) {
+        let word = if view.saved.is_empty() { String::new() } else { chosen.id.to_string() };
+        view = View { after: view.after, saved: word, ..View::parse(&chosen.query) };
+    }
+    let changed = chosen.is_some_and(|chosen| !view.shows_the_same(&View::parse(&chosen.query)));
+    let deletable = match chosen {
+        Some(chosen) if !chosen.shared || session.manages_library(&target).await? => Some(chosen.id),
+        _ => None,
+    };
+    let chosen = chosen.map(|chosen| chosen.id);
+    // Only conditions on own columns need to know them before the rows are read.
+    let asks_own = readable && !view.values.is_empty();
+    let (columns, _) = if asks_own { session.columns(&target).await? } else { Default::default() };
+    let (filter, faults) = view.filter(&visit.page, session, &columns).await?;
+    let kept = filter.clone();
+    let listing =
+        listing_cursor::Listing { item: item.id, sort: view.sort, descending: view.descending, filter: &kept };
+    let after =
+        if view.after.is_empty() { None } else { Some(listing_cursor::open(session, &listing, &view.after).await?) };
+    let first = after.is_none();
+    let request =
+        ListRequest { sort: view.sort, descending: view.descending, after, limit: PAGE, columns: MOST_COLUMNS, filter };
+    let found = session.list_filtered(&target, request).await?;
+    let mut people = names(session, &found.page.items).await?;
+    people.extend(session.principal_names(&cells::people(found.values.values())).await?);
+    let open_by = match found.place.locked_by {
+        Some(holder) => Some(name_of(&session.principal_names(&[holder]).await?, holder)),
+        None => None,
+    };
+    let next = match &found.page.next {
+        Some(place) => Some(listing_cursor::seal(session, &listing, place).await?),
+        None => None,
+    };
+    let shown = view.shown(&found.columns);
+    let here = address::browse(&item.path);
+    let rows = rows(visit, &view, &here, &found, &shown, &people);
+    let (heads, sized) = heads(&visit.page, &here, &view, &found.columns, &shown);
+    Ok(html(&Listing {
+        page: &visit.page,
+        title: item.name.clone(),
+        crumbs: navigation::crumbs(way),
+        short: found.page.next.is_some() && rows.len() < PAGE,
+        rows,
+        name_head: name_head(&visit.page, &here, &view),
+        heads,
+        sized,
+        has_own: shown.iter().any(|wide| matches!(wide.key, Key::Own(_))),
+        next: next.map(|place| format!("{here}?{}&after={place}", view.query())),
+        first,
+        tabs: tabs(&visit.page, &here, &saved, chosen, changed),
+        deletable,
+        chips: chips(&visit.page, &here, &view, &found.columns),
+        faults,
+        filtered: view.filters(),
+        hidden: hidden(&view),
+        filter_name: view.name.clone(),
+        query: view.query(),
+        may_add: found.place.rights.has(Right::Add),
+        may_delete: found.place.rights.has(Right::Delete),
+        open_by,
+        may_unlock: overview::may_unlock(session, &found.place),
+        may_tag: found.place.rights.has(Right::Edit) && !found.columns.is_empty(),
+        place: &found.place,
+        here,
+    }))
+}
+
+fn hidden(view: &View) -> Vec<(String, String)> {
+    let rest = View { name: String::new(), ..view.clone() }.query();
+    form_urlencoded::parse(rest.as_bytes()).into_owned().collect()
+}
+
+fn rows<'a>(
+    visit: &'a Visit,
+    view: &View,
+    here: &str,
+    found: &'a Listed,
+    shown: &[Wide],
+    people: &'a HashMap<Id, PrincipalName>,
+) -> Vec<Row<'a>> {
+    let me = visit.session.principal().id;
+    let mut before = String::new();
+    let items = found.page.items.iter();
+    items
+        .map(|item| {
+            let parts = shown.iter().map(|wide| part(&visit.page, me, found, item, wide.key, people)).collect();
+            let heading =
+                if view.grouped { heading(&visit.page, view.sort, found, item, people) } else { String::new() };
+            let begins = heading != before;
+            before.clone_from(&heading);
+            Row { parts, heading: if begins { heading } else { String::new() }, ..row(item, here, people) }
+        })
+        .collect()
+}
+
+fn part<'a>(
+    page: &'a Page,
+    me: Id,
+    found: &Listed,
+    item: &'a Item,
+    key: Key,
+    people: &'a HashMap<Id, PrincipalName>,
+) -> Part<'a> {
+    let document = item.kind == NodeKind::Document;
+    match key {
+        // Of an item on the way to another one, only the name is told.
+        Key::Modified | Key::By | Key::Created if !item.rights.has(Right::View) => Part::Text(Cow::default()),
+        Key::Type if document => Part::Text(format::media(page.language, &item.media_type, &item.name)),
+        Key::Type => Part::Text(page.kind(item.kind.as_str()).into()),
+        Key::Modified => Part::When(item.modified_at),
+        Key::By => Part::Text(known_as(people, item.modified_by).into()),
+        Key::Size => Part::Size(document.then_some(item.size)),
+        Key::Created => Part::When(item.created_at),
+        Key::Version => Part::Text(if document { item.version.to_string().into() } else { Cow::default() }),
+        Key::Own(id) => match found.columns.iter().find(|column| column.id == id) {
+            Some(column) => {
+                Part::Own(Box::new(cells::cell(page, me, item, column, found.values.get(&(item.id, id)), people)))
+            }
+            None => Part::Text(Cow::default()),
+        },
+    }
+}
+
+/// The title of the group that an item is in.
+fn heading(page: &Page, sort: Sort, found: &Listed, item: &Item, people: &HashMap<Id, PrincipalName>) -> String {
+    if item.kind != NodeKind::Document {
+        return page.s("view.folders").to_owned();
+    }
+    match sort {
+        Sort::Name => {
+            let first = item.name.chars().next().filter(|first| first.is_alphabetic());
+            first.map_or("#".to_owned(), |first| first.to_uppercase().collect())
+        }
+        Sort::Modified => format::date(item.modified_at).get(..7).unwrap_or_default().to_owned(),
+        Sort::Size => {
+            let limit = [10_u64, 20, 24, 27, 30].into_iter().map(|bits| 1 << bits).find(|limit| item.size < *limit);
+            let over = || format!("≥ {}", format::size(page.language, 1 << 30));
+            limit.map_or_else(over, |limit| format!("< {}", format::size(page.language, limit)))
+        }
+        Sort::Person => known_as(people, item.modified_by).to_owned(),
+        Sort::Type => format::media(page.language, &item.media_type, &item.name).into_owned(),
+        Sort::Column(id) => {
+            let text = found.values.get(&(item.id, id)).map(|value| cells::text(page, value, people));
+            text.map_or_else(
+                || "–".to_owned(),
+                |text| text.lines().next().unwrap_or_default().chars().take(80).collect(),
+            )
+        }
+    }
+}
+
+fn order_of(view: &View, sort: Sort) -> Option<&'static str> {
+    (view.sort == sort).then_some(if view.descending { "descending" } else { "ascending" })
+}
+
+fn name_head(page: &Page, here: &str, view: &View) -> Head {
+    let order = order_of(view, Sort::Name);
+    Head {
+        label: page.s("column.name").to_owned(),
+        href: format!("{here}?{}", view.sorted_by(Sort::Name, order == Some("ascending"))),
+        order,
+        end: false,
+        word: "name".to_owned(),
+        width: None,
+        own: false,
+    }
+}
+
+/// The titles of the columns. As soon as one has a width, all have: only then a browser keeps to them.
+fn heads(page: &Page, here: &str, view: &View, own: &[Column], shown: &[Wide]) -> (Vec<Head>, Option<u32>) {
+    let mut heads: Vec<Head> = shown.iter().map(|wide| head(page, here, view, own, wide)).collect();
+    if heads.iter().all(|head| head.width.is_none()) {
+        return (heads, None);
+    }
+    for head in &mut heads {
+        head.width.get_or_insert(USUAL_WIDTH);
+    }
+    let total = heads.iter().filter_map(|head| head.width).map(u32::from).sum::<u32>();
+    (heads, Some(total + NAME_WIDTH))
+}
+
+fn head(page: &Page, here: &str, view: &View, own: &[Column], wide: &Wide) -> Head {
+    let column = match wide.key {
+        Key::Own(id) => own.iter().find(|column| column.id == id),
+        _ => None,
+    };
+    let sort = wide.key.sort();
+    let order = sort.and_then(|sort| order_of(view, sort));
+    let falls = match order {
+        None => wide.key.falls(),
+        Some(order) => order == "ascending",
+    };
+    Head {
+        label: column.map_or_else(|| label(page, wide.key).to_owned(), |column| column.name.clone()),
+        href: sort.map(|sort| format!("{here}?{}", view.sorted_by(sort, falls))).unwrap_or_default(),
+        order,
+        end: wide.key == Key::Size || column.is_some_and(|column| column.kind == ColumnKind::Number),
+        word: wide.key.word(),
+        width: wide.width,
+        own: column.is_some(),
+    }
+}
+
+/// What a column that every library has is called.
+pub fn label(page: &Page, key: Key) -> &'static str {
+    match key {
+        Key::Type => page.s("column.type"),
+        Key::Modified => page.s("column.modified"),
+        Key::By => page.s("column.by"),
+        Key::Size => page.s("column.size"),
+        Key::Created => page.s("column.created"),
+        Key::Version => page.s("column.version"),
+        Key::Own(_) => "",
+    }
+}
+
+fn tabs(page: &Page, here: &str, saved: &[SavedView], chosen: Option<Id>, changed: bool) -> Vec<Tab> {
+    if saved.is_empty() {
+        return Vec::new();
+    }
+    let all = Tab {
+        href: format!("{here}?view=none"),
+        label: page.s("view.all").to_owned(),
+        current: chosen.is_none(),
+        changed: false,
+    };
+    let tab = |view: &SavedView| Tab {
+        href: format!("{here}?view={}", view.id),
+        label: view.name.clone(),
+        current: chosen == Some(view.id),
+        changed: changed && chosen == Some(view.id),
+    };
+    std::iter::once(all).chain(saved.iter().map(tab)).collect()
+}
+
+fn chips(page: &Page, here: &str, view: &View, own: &[Column]) -> Vec<Chip> {
+    let mut chips = Vec::new();
+    let mut add =
+        |label: String, without: View| chips.push(Chip { label, href: format!("{here}?{}", without.query()) });
+    if !view.name.is_empty() {
+        add(format!("{}: {}", page.s("column.name"), view.name), View { name: String::new(), ..view.clone() });
+    }
+    if !view.kind.is_empty() {
+        let words = format::media(page.language, &view.kind, "");
+        add(format!("{}: {words}", page.s("column.type")), View { kind: String::new(), ..view.clone() });
+    }
+    if !view.who.is_empty() {
+        add(format!("{}: {}", page.s("column.by"), view.who), View { who: String::new(), ..view.clone() });
+    }
+    if view.days.iter().any(|day| !day.is_empty()) {
+        let label = format!("{}: {} – {}", page.s("column.modified"), view.days[0], view.days[1]);
+        add(label, View { days: Default::default(), ..view.clone() });
+    }
+    for (id, value) in &view.values {
+        let Some(column) = own.iter().find(|column| column.id == *id) else { continue };
+        let values = view.values.iter().filter(|(other, _)| other != id).cloned().collect();
+        let shown = match (&column.kind, value.as_str()) {
+            (ColumnKind::YesNo, "yes") => page.s("word.yes"),
+            (ColumnKind::YesNo, _) => page.s("word.no"),
+            (_, text) => text,
+        };
+        add(format!("{}: {shown}", column.name), View { values, ..view.clone() });
+    }
+    chips
+}
+
+/// A row without columns, of what the place with the page `here` holds.
+pub fn row<'a>(item: &'a Item, here: &str, names: &'a HashMap<Id, PrincipalName>) -> Row<'a> {
+    let document = item.kind == NodeKind::Document;
+    Row {
+        id: item.id,
+        can: match (item.rights.has(Right::Edit), item.rights.has(Right::Delete)) {
+            (true, true) => "edit delete",
+            (true, false) => "edit",
+            (false, true) => "delete",
+            (false, false) => "",
+        },
+        parts: Vec::new(),
+        heading: String::new(),
+        kind: item.kind.as_str(),
+        icon: icon_of(item),
+        name: &item.name,
+        href: address::below(here, &item.name),
+        held_by: item.check_out.map(|held| known_as(names, held.by)),
+        open_by: item.locked_by.map(|holder| known_as(names, holder)),
+        draft: document && !item.version.is_major(),
+        own_permissions: item.own_permissions && item.kind.holds_documents(),
+    }
+}

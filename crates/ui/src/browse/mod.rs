@@ -1,0 +1,63 @@
+//! Looking through sites, libraries and folders, and changing what is in them.
+
+mod at_path;
+mod bin;
+mod bulk_edit;
+mod change;
+mod home;
+mod listing;
+mod name_conflict;
+mod search;
+mod selection;
+pub mod upload;
+pub mod view;
+mod view_form;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+
+use http_core::server::state::AppState;
+
+/// Routes of these pages.
+pub fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/", get(home::show))
+        .route("/sites", get(home::sites))
+        .route("/browse", get(at_path::browse))
+        .route("/browse/", get(at_path::browse))
+        .route("/browse/{*path}", get(at_path::browse))
+        .route("/search", get(search::show))
+        .route("/items/{id}/open", get(at_path::by_id))
+        .route("/items/{id}/rename", get(change::rename).post(change::do_rename))
+        .route("/items/{id}/delete", get(change::delete).post(change::do_delete))
+        .route("/items/{id}/new-folder", get(change::new_folder).post(change::do_new_folder))
+        .route("/items/{id}/new-library", get(change::new_library).post(change::do_new_library))
+        .route("/items/{id}/new-site", get(change::new_site).post(change::do_new_site))
+        .route("/items/{id}/view", get(view_form::ask).post(view_form::apply))
+        .route("/items/{id}/views", get(view_form::ask_save).post(view_form::save))
+        .route("/items/{id}/views/{view}/delete", post(view_form::delete))
+        .route("/items/{id}/taken", get(name_conflict::show))
+        .route("/selection/move", post(selection::selected_move))
+        .route("/selection/copy", post(selection::selected_copy))
+        .route("/selection/check-out", post(selection::selected_check_out))
+        .route("/selection/delete", post(selection::selected_delete))
+        .route("/selection/values", post(bulk_edit::selected))
+        .route("/values", get(bulk_edit::ask).post(bulk_edit::save))
+        .route("/place", get(selection::choose).post(selection::carry_out))
+        .route("/undo-delete", post(change::undo_delete))
+        .route("/bin/{collection}", get(bin::show))
+        .route("/bin/{collection}/restore", post(bin::restore))
+        .route("/bin/{collection}/purge", post(bin::purge))
+        .route("/bin/{collection}/empty", post(bin::empty))
+}
+
+/// Routes whose bodies are documents: those that send them are not compressed, and those that take them are streamed.
+pub fn content() -> Router<AppState> {
+    let uploads = Router::new()
+        .route("/items/{id}/upload", get(upload::form).post(upload::upload))
+        .route("/items/{id}/replace", get(upload::replace_form).post(upload::replace))
+        // The reader of such forms has a limit of its own, which is for those who hold them in memory.
+        .layer(DefaultBodyLimit::disable());
+    uploads.route("/selection/archive", post(selection::selected_archive))
+}

@@ -1,0 +1,154 @@
+//! The page of what a search by name has found. The command palette asks for its list alone.
+
+use askama::Template;
+use axum::extract::Query;
+use axum::response::Response;
+use model::{MAX_NAME_CHARS, NodeKind, Timestamp, fold};
+use repository::{Found, Item, MOST_FOUND};
+use serde::Deserialize;
+
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::format::Icon;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::{away, names};
+
+/// Entries that the palette shows.
+const MOST_IN_PALETTE: usize = 12;
+
+/// What is looked for.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Wish {
+    q: String,
+    /// Whether only the list is wanted.
+    part: String,
+}
+
+/// A piece of a name, and whether it is what was looked for.
+#[derive(Debug, PartialEq)]
+struct Piece {
+    text: String,
+    hit: bool,
+}
+
+struct Row {
+    href: String,
+    icon: Icon,
+    pieces: Vec<Piece>,
+    /// Where it is, as people read it; and the page of that place.
+    path: String,
+    place: String,
+    modified_at: Timestamp,
+    modified_by: String,
+    size: Option<u64>,
+}
+
+#[derive(Template)]
+#[template(path = "search.html")]
+struct SearchPage<'a> {
+    page: &'a Page,
+    title: String,
+    asked: bool,
+    rows: Vec<Row>,
+    more: bool,
+    whole: bool,
+    /// Says that not all was looked through; empty when all was.
+    away: String,
+}
+
+#[derive(Template)]
+#[template(path = "search-part.html")]
+struct Part {
+    rows: Vec<Row>,
+    /// As on the page of all.
+    away: String,
+}
+
+/// The page, or for the palette its list.
+pub async fn show(mut visit: Visit, Query(wish): Query<Wish>) -> Shown {
+    // Whoever pastes more than a name is long is helped best by the beginning of it.
+    let asked: String = wish.q.trim().chars().take(MAX_NAME_CHARS).collect();
+    let part = !wish.part.is_empty();
+    let found = visit.session.search(&asked, if part { MOST_IN_PALETTE } else { MOST_FOUND }).await?;
+    if part {
+        let rows = found.items.iter().map(|item| row(item, &asked, String::new())).collect();
+        return Ok(html(&Part { rows, away: away::in_palette(&visit.page, &found.missing) }));
+    }
+    visit.page.query = asked;
+    draw(&visit, &found).await
+}
+
+async fn draw(visit: &Visit, found: &Found) -> Shown<Response> {
+    let (page, asked) = (&visit.page, visit.page.query.as_str());
+    let names = names::names(&visit.session, &found.items).await?;
+    let rows = found.items.iter().map(|item| row(item, asked, names::name_of(&names, item.modified_by)));
+    Ok(html(&SearchPage {
+        page,
+        title: if asked.is_empty() { page.s("search.title").to_owned() } else { page.f1("search.of", asked) },
+        asked: !asked.is_empty(),
+        rows: rows.collect(),
+        more: found.more,
+        whole: found.whole,
+        away: away::on_page(page, &found.missing),
+    }))
+}
+
+fn row(item: &Item, asked: &str, modified_by: String) -> Row {
+    let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
+    Row {
+        href: address::browse(&item.path),
+        icon: names::icon_of(item),
+        pieces: pieces(&item.name, asked),
+        path: above.replace('/', " / "),
+        place: address::browse(above),
+        modified_at: item.modified_at,
+        modified_by,
+        size: (item.kind == NodeKind::Document).then_some(item.size),
+    }
+}
+
+/// Cuts a name where it has what was looked for. A name that folds to more or fewer characters stays whole.
+fn pieces(name: &str, asked: &str) -> Vec<Piece> {
+    let characters: Vec<char> = name.chars().collect();
+    let folded: Vec<char> = fold(name).chars().collect();
+    let mut hits = vec![false; characters.len()];
+    if folded.len() == characters.len() {
+        for word in fold(asked).split_whitespace().map(|word| word.chars().collect::<Vec<_>>()) {
+            if let Some(start) = folded.windows(word.len()).position(|window| window == word) {
+                hits[start..start + word.len()].fill(true);
+            }
+        }
+    }
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (character, hit) in characters.into_iter().zip(hits) {
+        match pieces.last_mut() {
+            Some(piece) if piece.hit == hit => piece.text.push(character),
+            _ => pieces.push(Piece { text: character.to_string(), hit }),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(name: &str, asked: &str) -> String {
+        let text = |piece: Piece| if piece.hit { format!("[{}]", piece.text) } else { piece.text };
+        pieces(name, asked).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_was_looked_for_is_marked_as_it_is_written() {
+        assert_eq!(marked("Annual REPORT 2026.pdf", "report 26"), "Annual [REPORT] 20[26].pdf");
+        assert_eq!(marked("Übersicht.txt", "ÜBER über"), "[Über]sicht.txt");
+        assert_eq!(marked("aaab", "ab"), "aa[ab]");
+        assert_eq!(marked("abc", "ab bc"), "[abc]");
+        // One letter folds to two.
+        assert_eq!(marked("Straße", "strasse"), "Straße");
+        assert_eq!(marked("x", ""), "x");
+        assert_eq!(marked("x", "longer than the name"), "x");
+    }
+}

@@ -1,0 +1,195 @@
+//! Moving, copying and deleting what was selected. The destination is found by walking through folders, so that it
+//! needs no script.
+
+use askama::Template;
+use axum::extract::Query;
+use axum::response::{IntoResponse, Redirect};
+use model::{Error, Id, NodeKind, Result, Right};
+use repository::{Item, Sort, Target};
+use serde::Deserialize;
+
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+
+/// What shall go where.
+#[derive(Deserialize)]
+pub struct Plan {
+    action: String,
+    ids: String,
+    #[serde(default)]
+    at: String,
+}
+
+struct Step {
+    href: String,
+    name: String,
+    icon: crate::frame::format::Icon,
+}
+
+#[derive(Template)]
+#[template(path = "place.html")]
+struct PlacePage<'a> {
+    page: &'a Page,
+    title: String,
+    crumbs: Vec<Crumb>,
+    steps: Vec<Step>,
+    ids: &'a str,
+    action: &'a str,
+    moves: bool,
+    at: Id,
+    ready: bool,
+    back: String,
+}
+
+/// The page that asks for the destination.
+pub async fn choose(mut visit: Visit, Query(plan): Query<Plan>) -> Shown {
+    let moves = plan.action == "move";
+    let ids = Fields::parse(format!("ids={}", plan.ids).as_bytes())?.ids("ids")?;
+    let first = ids.first().copied().ok_or_else(|| Error::invalid("nothing was selected"))?;
+    let item = visit.session.item(&Target::Id(first)).await?;
+    if moves {
+        require_movable(&visit, &item, &ids).await?;
+    }
+    let at = if plan.at.is_empty() { item.parent_id } else { plan.at.parse()? };
+    let way = visit.session.item_with_ancestors(&Target::Id(at)).await?;
+    let here = way.last().ok_or_else(|| Error::not_found("there is no such place"))?;
+    let (_, listed) = visit.session.list(&Target::Id(at), Sort::Name, false, None, model::MAX_PAGE).await?;
+    let link = |at: Id| format!("/place?action={}&ids={}&at={at}", if moves { "move" } else { "copy" }, join(&ids));
+    let steps =
+        listed.items.iter().filter(|child| child.kind != NodeKind::Document && !ids.contains(&child.id)).map(|child| {
+            Step { href: link(child.id), name: child.name.clone(), icon: crate::wording::names::icon_of(child) }
+        });
+    let crumbs = way.iter().map(|above| Crumb { href: link(above.id), label: above.name.clone() }).collect();
+    let what = if ids.len() == 1 {
+        visit.page.f1("place.name", &item.name)
+    } else {
+        visit.page.n("selection.items", ids.len())
+    };
+    let (steps, ready) = (steps.collect(), here.kind.holds_documents());
+    navigation::furnish(&mut visit, &way).await?;
+    let page = &visit.page;
+    Ok(html(&PlacePage {
+        page,
+        title: if moves { page.f1("place.move", what) } else { page.f1("place.copy", what) },
+        crumbs,
+        steps,
+        ids: &join(&ids),
+        action: if moves { "move" } else { "copy" },
+        moves,
+        at,
+        ready,
+        back: address::browse_parent(&item.path),
+    }))
+}
+
+/// Refuses when nothing of the selection may leave its place.
+async fn require_movable(visit: &Visit, first: &Item, ids: &[Id]) -> Result<()> {
+    if first.rights.has(Right::Delete) {
+        return Ok(());
+    }
+    for id in &ids[1..] {
+        if visit.session.item(&Target::Id(*id)).await.is_ok_and(|item| item.rights.has(Right::Delete)) {
+            return Ok(());
+        }
+    }
+    Err(Error::lacking(Right::Delete, &first.name))
+}
+
+/// Moves or copies to the chosen place.
+pub async fn carry_out(sent: Sent) -> Shown {
+    let (session, fields) = (&sent.visit.session, &sent.fields);
+    let (ids, to) = (fields.ids("ids")?, Target::Id(fields.id("at")?));
+    let moves = fields.text("action") == "move";
+    let outcomes = if moves { session.move_many(&ids, &to).await? } else { session.copy_many(&ids, &to).await? };
+    let place = session.item(&to).await?;
+    let failed = outcomes.into_iter().filter_map(|outcome| outcome.error);
+    let key = if moves { "toast.moved" } else { "toast.copied" };
+    finish(&sent, failed, &address::browse(&place.path), Flash::new(key, place.name))
+}
+
+/// From the ticked rows to the page that asks for the destination.
+pub async fn selected_move(sent: Sent) -> Shown {
+    to_choice(&sent, "move")
+}
+
+/// The same for copies.
+pub async fn selected_copy(sent: Sent) -> Shown {
+    to_choice(&sent, "copy")
+}
+
+fn to_choice(sent: &Sent, action: &str) -> Shown {
+    let ids = join(&sent.fields.ids("ids")?);
+    Ok(Redirect::to(&format!("/place?action={action}&ids={ids}")).into_response())
+}
+
+/// The ticked rows as an archive.
+pub async fn selected_archive(sent: Sent) -> Shown {
+    Ok(http_core::transfer::bundle::send(&sent.visit.session, &sent.fields.ids("ids")?).await?)
+}
+
+/// Checks the ticked documents out to the caller.
+pub async fn selected_check_out(sent: Sent) -> Shown {
+    let ids = sent.fields.ids("ids")?;
+    let mut failed = Vec::new();
+    for id in &ids {
+        if let Err(error) = sent.visit.session.check_out(&Target::Id(*id)).await {
+            failed.push(error);
+        }
+    }
+    let next = sent.fields.next("/");
+    finish(&sent, failed.into_iter(), &next, Flash::new("toast.checked-out", ""))
+}
+
+/// Deletes the ticked rows; all of them come back by one undo.
+pub async fn selected_delete(sent: Sent) -> Shown {
+    let ids = sent.fields.ids("ids")?;
+    let (mut undo, mut failed, mut name) = (Vec::new(), Vec::new(), String::new());
+    for id in &ids {
+        match delete_one(&sent, *id).await {
+            Ok((item, entry)) => {
+                if undo.is_empty() {
+                    undo.push(item.collection_id);
+                }
+                undo.push(entry);
+                name = item.name;
+            }
+            Err(error) => failed.push(error),
+        }
+    }
+    let next = sent.fields.next("/");
+    let one = undo.len() == 2;
+    let count = sent.visit.page.language.number(undo.len().saturating_sub(1) as u64);
+    let key = if one { "toast.deleted" } else { "toast.deleted-many" };
+    let flash = Flash { key, name: if one { name } else { count }, undo: join(&undo) };
+    finish(&sent, failed.into_iter(), &next, flash)
+}
+
+async fn delete_one(sent: &Sent, id: Id) -> Result<(Item, Id)> {
+    let item = sent.visit.session.item(&Target::Id(id)).await?;
+    let entry = sent.visit.session.delete(&Target::Id(id)).await?;
+    Ok((item, entry))
+}
+
+/// When nothing was done, the reason is the answer; when something was, the note says how many failed.
+pub fn finish(sent: &Sent, failed: impl Iterator<Item = Error>, next: &str, flash: Flash) -> Shown {
+    let failed: Vec<Error> = failed.collect();
+    let all = sent.fields.ids("ids")?.len();
+    let count = failed.len();
+    match failed.into_iter().next() {
+        None => Ok(done(next, &flash)),
+        Some(error) if count == all => Err(error.into()),
+        Some(error) => {
+            let text = format!("{count}/{all}: {}", crate::frame::refuse::explain(&sent.visit.page, &error));
+            Ok(done(next, &Flash { key: "toast.some-failed", name: text, undo: flash.undo }))
+        }
+    }
+}
+
+pub fn join(ids: &[Id]) -> String {
+    ids.iter().map(Id::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,248 @@
+//! The form of order, filter and columns of a listing, and saved views.
+
+use axum::extract::{Path, RawQuery};
+use axum::response::{IntoResponse, Redirect};
+use model::{ColumnKind, Id, Name, Result};
+use repository::{Column, Item, NewView, Target};
+
+use super::listing::label;
+use super::view::{Key, View};
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Choice, ColumnPick, Field, Form, Input};
+use crate::frame::format::{self, icon};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, item, refuse};
+use crate::wording::people;
+
+/// The form of order, filter and columns.
+pub async fn ask(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
+    let place = item::find(&visit, &id).await?;
+    let view = View::parse(&query.unwrap_or_default());
+    let (columns, _) = visit.session.columns(&Target::Id(place.id)).await?;
+    let types = visit.session.media_types(&Target::Id(place.id)).await?;
+    let suggestions = people::suggestions(&visit.session).await?;
+    let page = &visit.page;
+    let mut fields = order_fields(page, &view, &columns);
+    fields.push(Field::line("name", page.s("filter.name"), &view.name));
+    fields.push(Field::of("kind", page.s("column.type"), Input::Select(kinds(page, &view, types))));
+    let mut who = Field::of("who", page.s("filter.who"), Input::Suggest(suggestions.clone()));
+    who.value.clone_from(&view.who);
+    fields.push(who);
+    for (name, label, day) in
+        [("from", page.s("filter.from"), &view.days[0]), ("to", page.s("filter.to"), &view.days[1])]
+    {
+        let mut field = Field::of(name, label, Input::Line("date"));
+        field.value.clone_from(day);
+        fields.push(field);
+    }
+    fields.extend(columns.iter().map(|column| value_field(page, &view, column, &suggestions)));
+    let picks = Input::Columns(picks(page, &view, &columns));
+    fields.push(Field::of("", page.s("view.columns"), picks).hint(page.s("view.columns-hint")));
+    fields.push(Field::hidden("view", &view.saved));
+    let form = Form {
+        page,
+        title: page.s("view.change").into(),
+        icon: icon("sliders"),
+        action: format!("/items/{}/view", place.id),
+        fields,
+        submit: page.s("view.apply").into(),
+        danger: false,
+        back: format!("{}?{}", address::browse(&place.path), view.query()),
+        fault: String::new(),
+    };
+    Ok(html(&form))
+}
+
+fn order_fields(page: &Page, view: &View, columns: &[Column]) -> Vec<Field> {
+    let present = view.sort_word();
+    let common = Key::COMMON.iter().filter(|(key, _)| key.sort().is_some());
+    let common = common.map(|(key, word)| Choice::new(*word, label(page, *key), present == *word));
+    let own = columns.iter().map(|column| {
+        let word = column.id.to_string();
+        let chosen = present == word;
+        Choice::new(word, &column.name, chosen)
+    });
+    let by_name = Choice::new("name", page.s("column.name"), present == "name");
+    let choices = std::iter::once(by_name).chain(common).chain(own).collect();
+    let orders = [
+        Choice::new("ascending", page.s("view.ascending"), !view.descending),
+        Choice::new("descending", page.s("view.descending"), view.descending),
+    ];
+    vec![
+        Field::of("sort", page.s("view.sort"), Input::Select(choices)),
+        Field::of("order", page.s("view.order"), Input::Select(orders.into())),
+        Field::of("group", page.s("view.group"), Input::Tick(view.grouped)),
+    ]
+}
+
+fn kinds(page: &Page, view: &View, mut types: Vec<String>) -> Vec<Choice> {
+    if !view.kind.is_empty() && !types.contains(&view.kind) {
+        types.push(view.kind.clone());
+    }
+    let mut choices: Vec<Choice> = types
+        .into_iter()
+        .map(|kind| {
+            let (words, chosen) = (format::media(page.language, &kind, ""), kind == view.kind);
+            Choice::new(kind, words, chosen)
+        })
+        .collect();
+    choices.sort_by(|a, b| a.label.cmp(&b.label));
+    choices.insert(0, Choice::new("", page.s("filter.any"), view.kind.is_empty()));
+    choices
+}
+
+fn value_field(page: &Page, view: &View, column: &Column, suggestions: &[String]) -> Field {
+    let value = view.values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value.clone()).unwrap_or_default();
+    let any = |value: &str| Choice::new("", page.s("filter.any"), value.is_empty());
+    let label = column.name.as_str();
+    let mut field = match &column.kind {
+        ColumnKind::Choice(choices) => {
+            let all = choices.iter().map(|choice| Choice::new(choice, choice, *choice == value));
+            Field::of("", label, Input::Select(std::iter::once(any(&value)).chain(all).collect()))
+        }
+        ColumnKind::YesNo => {
+            let all = [("yes", page.s("word.yes")), ("no", page.s("word.no"))];
+            let all = all.map(|(word, label)| Choice::new(word, label, word == value));
+            Field::of("", label, Input::Select(std::iter::once(any(&value)).chain(all).collect()))
+        }
+        ColumnKind::Person => Field::of("", label, Input::Suggest(suggestions.to_vec())),
+        ColumnKind::Number => Field::of("", label, Input::Line("text")).hint(page.s("filter.numbers")),
+        ColumnKind::Date => Field::of("", label, Input::Line("text")).hint(page.s("filter.dates")),
+        ColumnKind::Text | ColumnKind::Link => Field::of("", label, Input::Line("text")),
+    };
+    field.name = format!("f-{}", column.id).into();
+    field.value = value;
+    field
+}
+
+fn picks(page: &Page, view: &View, columns: &[Column]) -> Vec<ColumnPick> {
+    let shown = view.shown(columns);
+    let own = columns.iter().map(|column| (Key::Own(column.id), column.name.clone()));
+    let common = Key::COMMON.iter().map(|(key, _)| (*key, label(page, *key).to_owned()));
+    let mut picks: Vec<(usize, ColumnPick)> = own
+        .chain(common)
+        .map(|(key, label)| {
+            let position = shown.iter().position(|wide| wide.key == key);
+            let width = position.and_then(|position| shown[position].width);
+            let pick = ColumnPick {
+                word: key.word(),
+                label,
+                shown: position.is_some(),
+                position: position.map(|position| (position + 1).to_string()).unwrap_or_default(),
+                width: width.map(|width| width.to_string()).unwrap_or_default(),
+            };
+            (position.unwrap_or(usize::MAX), pick)
+        })
+        .collect();
+    picks.sort_by_key(|(position, _)| *position);
+    picks.into_iter().map(|(_, pick)| pick).collect()
+}
+
+/// From the form to the listing.
+pub async fn apply(Path(id): Path<String>, sent: Sent) -> Shown {
+    let place = item::find(&sent.visit, &id).await?;
+    let view = read(&sent.fields);
+    Ok(Redirect::to(&format!("{}?{}", address::browse(&place.path), view.query())).into_response())
+}
+
+fn read(fields: &Fields) -> View {
+    let mut view = View::default();
+    for (key, value) in fields.pairs() {
+        if key != "cols" {
+            view.set(key, value.trim());
+        }
+    }
+    let mut columns: Vec<(u32, String)> = fields
+        .all("column")
+        .map(|word| {
+            let position = fields.trimmed(&format!("position-{word}")).parse().unwrap_or(u32::MAX);
+            let width: Option<u16> = fields.trimmed(&format!("width-{word}")).parse().ok();
+            (position, width.map_or_else(|| word.to_owned(), |width| format!("{word}:{width}")))
+        })
+        .collect();
+    columns.sort_by_key(|(position, _)| *position);
+    let words: Vec<String> = columns.into_iter().map(|(_, word)| word).collect();
+    view.set("cols", &words.join(","));
+    view
+}
+
+/// What is known of the place whose view is saved.
+struct Saving {
+    place: Item,
+    /// Whether the caller may save views for everybody.
+    for_all: bool,
+}
+
+impl Saving {
+    async fn of(visit: &Visit, id: &str) -> Result<Self> {
+        let place = item::find(visit, id).await?;
+        let for_all = visit.session.manages_library(&Target::Id(place.id)).await?;
+        Ok(Self { place, for_all })
+    }
+}
+
+fn save_form<'a>(page: &'a Page, saving: &Saving, view: &View, typed: Option<&Fields>, name: &str) -> Form<'a> {
+    let place = &saving.place;
+    let ticked = |name: &str, first: bool| typed.map_or(first, |fields| fields.yes(name));
+    let name = typed.map_or_else(|| name.to_owned(), |fields| fields.text("name"));
+    let mut fields = vec![Field::line("name", page.s("column.name"), name).required().hint(page.s("view.name-hint"))];
+    if saving.for_all {
+        fields.push(Field::of("shared", page.s("view.shared"), Input::Tick(ticked("shared", false))));
+    }
+    fields.push(Field::of("standard", page.s("view.standard"), Input::Tick(ticked("standard", false))));
+    fields.push(Field::hidden("query", View { saved: String::new(), ..view.clone() }.query()));
+    Form {
+        page,
+        title: page.s("view.save").into(),
+        icon: icon("columns"),
+        action: format!("/items/{}/views", place.id),
+        fields,
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: format!("{}?{}", address::browse(&place.path), view.query()),
+        fault: String::new(),
+    }
+}
+
+/// The form that saves what is shown as a view.
+pub async fn ask_save(visit: Visit, Path(id): Path<String>, RawQuery(query): RawQuery) -> Shown {
+    let saving = Saving::of(&visit, &id).await?;
+    let view = View::parse(&query.unwrap_or_default());
+    let views = visit.session.views(&Target::Id(saving.place.id)).await?;
+    let name = views.iter().find(|saved| saved.id.to_string() == view.saved).map_or("", |saved| saved.name.as_str());
+    Ok(html(&save_form(&visit.page, &saving, &view, None, name)))
+}
+
+/// Saves a view.
+pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { visit, fields } = sent;
+    let saving = Saving::of(&visit, &id).await?;
+    let target = Target::Id(saving.place.id);
+    let view = View { saved: String::new(), after: String::new(), ..View::parse(&fields.text("query")) };
+    let shared = fields.yes("shared");
+    let saved: Result<(Name, Id)> = match Name::new(fields.trimmed("name")) {
+        Ok(name) => {
+            let new = NewView { name: name.clone(), query: view.query(), shared, standard: fields.yes("standard") };
+            visit.session.save_view(&target, new).await.map(|id| (name, id))
+        }
+        Err(error) => Err(error),
+    };
+    match saved {
+        Ok((name, id)) => {
+            let next = format!("{}?view={id}", address::browse(&saving.place.path));
+            Ok(done(&next, &Flash::new("toast.saved", name.as_str())))
+        }
+        Err(error) => refuse::again(save_form(&visit.page, &saving, &view, Some(&fields), ""), error),
+    }
+}
+
+/// Removes a view.
+pub async fn delete(Path((id, view)): Path<(String, String)>, sent: Sent) -> Shown {
+    let place = item::find(&sent.visit, &id).await?;
+    sent.visit.session.delete_view(&Target::Id(place.id), view.parse()?).await?;
+    let next = format!("{}?view=none", address::browse(&place.path));
+    Ok(done(&next, &Flash::new("toast.removed", "")))
+}

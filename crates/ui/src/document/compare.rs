@@ -1,0 +1,209 @@
+//! Two versions of a text side by side: which lines went and which came.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use model::{Code, Error, Result};
+use repository::{Item, Session, Target, VersionChoice};
+use serde::Deserialize;
+
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use http_core::server::{intake, request};
+
+use super::preview::decode;
+
+/// Bytes of each version that are compared.
+const MOST_BYTES: usize = 512 << 10;
+/// Pairs of lines that are looked at; what differs more is shown as replaced.
+const MOST_PAIRS: usize = 4_000_000;
+/// Lines around a difference that are shown too.
+const AROUND: usize = 3;
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Same,
+    Gone,
+    Come,
+}
+
+impl Fate {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Gone => "gone",
+            Self::Come => "come",
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Same => " ",
+            Self::Gone => "−",
+            Self::Come => "+",
+        }
+    }
+}
+
+struct Line<'a> {
+    fate: Fate,
+    text: &'a str,
+    /// Lines that are alike and were left out before it.
+    left_out: usize,
+}
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct ComparePage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    crumbs: Vec<Crumb>,
+    from: String,
+    to: String,
+    lines: Vec<Line<'a>>,
+    cut: bool,
+}
+
+/// Which versions; without the second, the present one.
+#[derive(Deserialize)]
+pub struct Pair {
+    from: String,
+    #[serde(default)]
+    to: String,
+}
+
+/// The page.
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(pair): Query<Pair>) -> Shown {
+    let _place = request::costly()?;
+    let target = Target::Id(id.parse()?);
+    let way = visit.session.item_with_ancestors(&target).await?;
+    navigation::furnish(&mut visit, &way).await?;
+    let item = way.last().ok_or_else(|| Error::not_found("there is no such document"))?;
+    let to = if pair.to.is_empty() { item.version.to_string() } else { pair.to };
+    let (old, old_cut) = read(&visit.session, &target, &pair.from).await?;
+    let (new, new_cut) = read(&visit.session, &target, &to).await?;
+    let mut crumbs = navigation::crumbs(&way);
+    crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
+    let (page, item, from, cut) = (visit.page, item.clone(), pair.from, old_cut || new_cut);
+    let drawn = intake::aside(move || {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let lines = shorten(&differ(&old, &new));
+        html(&ComparePage { page: &page, item: &item, crumbs, from, to, lines, cut })
+    });
+    Ok(drawn.await?)
+}
+
+async fn read(session: &Session, target: &Target, number: &str) -> Result<(String, bool)> {
+    let mut content = session.open(target, VersionChoice::Number(number.parse()?)).await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = content.next_chunk().await? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() >= MOST_BYTES {
+            break;
+        }
+    }
+    let cut = content.size() > bytes.len() as u64 || bytes.len() > MOST_BYTES;
+    bytes.truncate(MOST_BYTES);
+    let text = decode::decode(&bytes, cut);
+    let text = text.ok_or_else(|| Error::conflict("only versions of texts can be compared").with_code(Code::NoText))?;
+    Ok((text, cut))
+}
+
+/// All lines of both in order: those that are alike once, others with what became of them.
+fn differ<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Fate, &'a str)> {
+    let first = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old_rest, new_rest) = (&old[first..], &new[first..]);
+    let last = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&old_rest[..old_rest.len() - last], &new_rest[..new_rest.len() - last]);
+    let mut all: Vec<(Fate, &str)> = old[..first].iter().map(|line| (Fate::Same, *line)).collect();
+    if a.len().saturating_mul(b.len()) > MOST_PAIRS {
+        all.extend(a.iter().map(|line| (Fate::Gone, *line)));
+        all.extend(b.iter().map(|line| (Fate::Come, *line)));
+    } else {
+        middle(a, b, &mut all);
+    }
+    all.extend(old[old.len() - last..].iter().map(|line| (Fate::Same, *line)));
+    all
+}
+
+/// The longest common sequence of lines stays; the table holds its length from each pair of places on.
+fn middle<'a>(a: &[&'a str], b: &[&'a str], all: &mut Vec<(Fate, &'a str)>) {
+    let width = b.len() + 1;
+    let mut longest = vec![0_u32; (a.len() + 1) * width];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            longest[i * width + j] = if a[i] == b[j] {
+                longest[(i + 1) * width + j + 1] + 1
+            } else {
+                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        if i < a.len() && j < b.len() && a[i] == b[j] {
+            all.push((Fate::Same, a[i]));
+            (i, j) = (i + 1, j + 1);
+        } else if i < a.len() && (j == b.len() || longest[(i + 1) * width + j] >= longest[i * width + j + 1]) {
+            all.push((Fate::Gone, a[i]));
+            i += 1;
+        } else {
+            all.push((Fate::Come, b[j]));
+            j += 1;
+        }
+    }
+}
+
+/// Only differences and what is near them.
+fn shorten<'a>(all: &[(Fate, &'a str)]) -> Vec<Line<'a>> {
+    let mut near = vec![false; all.len()];
+    for (i, _) in all.iter().enumerate().filter(|(_, (fate, _))| *fate != Fate::Same) {
+        let end = (i + AROUND + 1).min(all.len());
+        near[i.saturating_sub(AROUND)..end].fill(true);
+    }
+    let (mut lines, mut left_out) = (Vec::new(), 0);
+    for ((fate, text), near) in all.iter().zip(near) {
+        if near {
+            lines.push(Line { fate: *fate, text, left_out });
+            left_out = 0;
+        } else {
+            left_out += 1;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(old: &str, new: &str) -> String {
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        differ(&old, &new).iter().map(|(fate, text)| format!("{}{text}", fate.sign())).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn lines_that_went_and_came_are_told() {
+        assert_eq!(said("a\nb\nc", "a\nx\nc"), " a|−b|+x| c");
+        assert_eq!(said("a\nb\nc\nd", "b\nc\ne\nd"), "−a| b| c|+e| d");
+        assert_eq!(said("", "a"), "+a");
+        assert_eq!(said("a", ""), "−a");
+        assert_eq!(said("a\na\na", "a\na"), " a| a|−a");
+    }
+
+    #[test]
+    fn what_is_far_from_differences_is_left_out() {
+        let old: String = (0..100).map(|i| format!("{i}\n")).collect();
+        let new = old.replace("\n50\n", "\nfifty\n");
+        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+        let lines = shorten(&differ(&old, &new)).len();
+        assert_eq!(lines, 8);
+        let huge: Vec<String> = (0..5_000).map(|i| i.to_string()).collect();
+        let huge: Vec<&str> = huge.iter().map(String::as_str).collect();
+        let other: Vec<&str> = huge.iter().rev().copied().collect();
+        assert_eq!(differ(&huge, &other).len(), 10_000);
+    }
+}

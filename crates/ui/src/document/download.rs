@@ -1,0 +1,33 @@
+//! Sending a document's bytes to a browser.
+
+use axum::extract::{Path, Query};
+use axum::http::{HeaderMap, Method};
+use repository::{Target, VersionChoice};
+use serde::Deserialize;
+
+use crate::frame::fault::Shown;
+use crate::frame::visit::Visit;
+use http_core::transfer::send;
+
+/// What of the document is wanted, and how.
+#[derive(Deserialize)]
+pub struct Wish {
+    version: Option<String>,
+    show: Option<String>,
+}
+
+/// The document with this identifier; the name in the address is for people and programs that look at it.
+pub async fn download(
+    visit: Visit,
+    Path((id, _)): Path<(String, String)>,
+    Query(wish): Query<Wish>,
+    method: Method,
+    headers: HeaderMap,
+) -> Shown {
+    let choice = match &wish.version {
+        Some(number) => VersionChoice::Number(number.parse()?),
+        None => VersionChoice::Visible,
+    };
+    let opened = visit.session.open(&Target::Id(id.parse()?), choice).await?;
+    Ok(send::content(&method, &headers, opened, wish.show.is_some()).await?)
+}

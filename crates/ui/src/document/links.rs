@@ -1,0 +1,267 @@
+//! Following a document, and links by which anybody can download it: the forms of those who send them, and the page of those
+//! who get them.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::Method;
+use axum::response::Response;
+use model::{Code, Error, Id, Result, Right, Timestamp};
+use repository::{Item, LinkRule, NewLink, ShareLink, Target, UNPROVED_DAYS};
+
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Field, Form, Input};
+use crate::frame::format::{self, icon};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, item, refuse};
+use crate::wording::names;
+use http_core::identity;
+use http_core::server::state::AppState;
+use http_core::server::{error, intake};
+use http_core::transfer::send;
+
+/// Days that a new link lives when nobody says otherwise.
+const USUAL_DAYS: u32 = 7;
+
+/// A link on the page of its document.
+pub struct LinkRow {
+    /// Identifier.
+    pub id: Id,
+    /// Who made it.
+    pub by: String,
+    /// When it ends.
+    pub ends: Timestamp,
+    /// Whether it gives nothing any more.
+    pub ended: bool,
+    /// Whether it asks for a password.
+    pub password: bool,
+    /// How often it was used, and how often it can be.
+    pub uses: String,
+}
+
+/// The links of a document that somebody may edit; none where the site allows no links and there are none.
+pub async fn of(visit: &Visit, item: &Item) -> Result<Option<Vec<LinkRow>>> {
+    let target = Target::Id(item.id);
+    let links = visit.session.links(&target).await?;
+    if links.is_empty() && visit.session.link_rule(&target).await?.is_none() {
+        return Ok(None);
+    }
+    let makers: Vec<Id> = links.iter().map(|link| link.created_by).collect();
+    let names = visit.session.principal_names(&makers).await?;
+    let row = |link: ShareLink| {
+        let number = |n: u64| visit.page.number(&n);
+        LinkRow {
+            id: link.id,
+            by: names::name_of(&names, link.created_by),
+            ends: link.expires_at,
+            ended: link.has_ended(),
+            password: link.has_password,
+            uses: match link.most_downloads {
+                Some(most) => format!("{} / {}", number(link.downloads), number(most)),
+                None => number(link.downloads),
+            },
+        }
+    };
+    Ok(Some(links.into_iter().map(row).collect()))
+}
+
+/// Follows a document, or no more.
+pub async fn follow(Path(id): Path<String>, sent: Sent) -> Shown {
+    let item = item::find(&sent.visit, &id).await?;
+    let follow = sent.fields.yes("follow");
+    sent.visit.session.set_followed(&Target::Id(item.id), follow).await?;
+    let key = if follow { "toast.followed" } else { "toast.left" };
+    Ok(done(&sent.fields.next(&address::browse(&item.path)), &Flash::new(key, item.name)))
+}
+
+fn new_form<'a>(page: &'a Page, item: &Item, most: u32, typed: Option<&Fields>) -> Form<'a> {
+    let days = typed.map_or_else(|| USUAL_DAYS.min(most).to_string(), |fields| fields.text("days"));
+    let uses = typed.map(|fields| fields.text("uses")).unwrap_or_default();
+    let limit = match most > UNPROVED_DAYS {
+        true => page.f2("link.days-hint-proof", most, UNPROVED_DAYS),
+        false => page.f1("link.days-hint", most),
+    };
+    Form {
+        page,
+        title: page.f1("link.new-of", &item.name),
+        icon: icon("link"),
+        action: format!("/items/{}/links", item.id),
+        fields: vec![
+            Field::paragraph(page.s("link.about")),
+            Field::line("days", page.s("link.days"), days).required().hint(limit),
+            Field::of("password", page.s("link.password"), Input::Line("text")).hint(page.s("link.password-hint")),
+            Field::line("uses", page.s("link.uses"), uses).hint(page.s("link.uses-hint")),
+        ],
+        submit: page.s("link.make").into(),
+        danger: false,
+        back: address::browse(&item.path),
+        fault: String::new(),
+    }
+}
+
+async fn most_days(visit: &Visit, item: &Item) -> Result<u32> {
+    let rule = visit.session.link_rule(&Target::Id(item.id)).await?;
+    rule.map(|rule| rule.most_days).ok_or_else(|| {
+        Error::forbidden("this site allows no links: whoever manages the site can allow them in its settings")
+            .with_code(Code::LinksNotAllowed)
+    })
+}
+
+/// The form of a new link.
+pub async fn ask(visit: Visit, Path(id): Path<String>) -> Shown {
+    let item = item::find(&visit, &id).await?;
+    visit.session.links(&Target::Id(item.id)).await?;
+    let most = most_days(&visit, &item).await?;
+    Ok(html(&new_form(&visit.page, &item, most, None)))
+}
+
+#[derive(Template)]
+#[template(path = "link-made.html")]
+struct Made<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    back: String,
+    address: String,
+    ends: Timestamp,
+}
+
+/// Makes a link and shows its address, once.
+pub async fn make(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { visit, fields } = sent;
+    let item = item::find(&visit, &id).await?;
+    let made = match read(&fields) {
+        Ok(new) => visit.session.share(&Target::Id(item.id), new).await,
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok((link, secret)) => {
+            let address = format!("{}/s/{}/{secret}", visit.origin, link.id);
+            let back = address::browse(&item.path);
+            Ok(html(&Made { page: &visit.page, item: &item, back, address, ends: link.expires_at }))
+        }
+        Err(error) => {
+            let most = most_days(&visit, &item).await?;
+            refuse::again(new_form(&visit.page, &item, most, Some(&fields)), error)
+        }
+    }
+}
+
+pub fn read(fields: &Fields) -> Result<NewLink> {
+    let number = |name: &str| {
+        let bad = |_| Error::invalid("days and downloads are whole numbers").with_code(Code::InvalidDays);
+        fields.trimmed(name).parse::<u32>().map_err(bad)
+    };
+    let password = Some(fields.text("password")).filter(|password| !password.is_empty());
+    let most_downloads = if fields.trimmed("uses").is_empty() { None } else { Some(number("uses")?) };
+    Ok(NewLink { days: number("days")?, password, most_downloads })
+}
+
+/// Takes a link back.
+pub async fn revoke(Path((id, link)): Path<(String, String)>, sent: Sent) -> Shown {
+    let item = item::find(&sent.visit, &id).await?;
+    sent.visit.session.revoke_link(&Target::Id(item.id), link.parse()?).await?;
+    Ok(done(&address::browse(&item.path), &Flash::new("toast.removed", "")))
+}
+
+fn rule_form<'a>(page: &'a Page, site: &Item, rule: Option<LinkRule>) -> Form<'a> {
+    let days = rule.map_or(USUAL_DAYS, |rule| rule.most_days).to_string();
+    Form {
+        page,
+        title: page.f1("link.rule-of", &site.name),
+        icon: icon("link"),
+        action: format!("/items/{}/link-rule", site.id),
+        fields: vec![
+            Field::paragraph(page.s("link.rule-about")),
+            Field::of("allowed", page.s("link.allowed"), Input::Tick(rule.is_some())),
+            Field::line("days", page.s("link.most-days"), days),
+        ],
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: address::browse(&site.path),
+        fault: String::new(),
+    }
+}
+
+/// The form of what a site collection allows.
+pub async fn ask_rule(visit: Visit, Path(id): Path<String>) -> Shown {
+    let site = item::find_for(&visit, &id, Right::ManageSite).await?;
+    if site.id != site.collection_id {
+        return Err(Error::not_found("what links are allowed is set at the root site").into());
+    }
+    let rule = visit.session.link_rule(&Target::Id(site.id)).await?;
+    Ok(html(&rule_form(&visit.page, &site, rule)))
+}
+
+/// Sets what a site collection allows.
+pub async fn set_rule(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { visit, fields } = sent;
+    let site = item::find(&visit, &id).await?;
+    let days = fields.trimmed("days").parse().unwrap_or(0);
+    let rule = fields.yes("allowed").then_some(LinkRule { most_days: days });
+    match visit.session.set_link_rule(site.id, rule).await {
+        Ok(()) => Ok(done(&address::browse(&site.path), &Flash::new("toast.saved", site.name))),
+        Err(error) => refuse::again(rule_form(&visit.page, &site, rule), error),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "shared.html")]
+struct SharedPage<'a> {
+    page: &'a Page,
+    name: String,
+    kind: String,
+    size: u64,
+    ends: Timestamp,
+    password: bool,
+    fault: String,
+}
+
+/// What somebody sees who follows a link.
+pub async fn open(State(state): State<AppState>, Path((link, secret)): Path<(String, String)>, page: Page) -> Shown {
+    shared(&state, &page, link.parse().map_err(|_| ended())?, &secret, String::new()).await
+}
+
+async fn shared(state: &AppState, page: &Page, link: Id, secret: &str, fault: String) -> Shown {
+    let opened = state.repository().open_link(link, secret).await?;
+    Ok(html(&SharedPage {
+        page,
+        kind: format::media(page.language, &opened.media_type, &opened.name).into_owned(),
+        name: opened.name,
+        size: opened.size,
+        ends: opened.expires_at,
+        password: opened.has_password,
+        fault,
+    }))
+}
+
+/// Sends the document of a link.
+pub async fn download(
+    State(state): State<AppState>,
+    Path((link, secret)): Path<(String, String)>,
+    page: Page,
+    request: axum::extract::Request,
+) -> Shown<Response> {
+    let (parts, body) = request.into_parts();
+    let client = identity::client(&parts);
+    let headers = parts.headers.clone();
+    let fields = crate::frame::fields::read(body, intake::UNKNOWN).await?;
+    let link: Id = link.parse().map_err(|_| ended())?;
+    match state.repository().download_link(link, &secret, &fields.text("password"), &client).await {
+        Ok(content) => Ok(send::content(&Method::GET, &headers, content, false).await?),
+        Err(error) if matches!(error.code(), Code::WrongLinkPassword | Code::TooManyAttempts) => {
+            let fault = refuse::explain(&page, &error);
+            let mut response = shared(&state, &page, link, &secret, fault).await?;
+            *response.status_mut() = error::status(&error);
+            error::add_retry_after(&error, &mut response);
+            Ok(response)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn ended() -> Error {
+    Error::not_found("this link has ended or was taken back: ask whoever sent it for another one")
+        .with_code(Code::LinkEnded)
+}

@@ -1,0 +1,46 @@
+//! One document: its page, versions, values and previews, and how it is shared.
+
+mod checkout;
+mod compare;
+mod details;
+mod download;
+pub mod links;
+pub mod overview;
+pub mod preview;
+pub mod values;
+mod versions;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use http_core::server::state::AppState;
+
+/// Routes of these pages.
+pub fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/s/{link}/{secret}", get(links::open))
+        .route("/items/{id}", get(details::show))
+        .route("/items/{id}/pages", get(preview::pages::show))
+        .route("/items/{id}/check-out", post(overview::check_out))
+        .route("/items/{id}/unlock", post(overview::unlock))
+        .route("/items/{id}/check-in", get(checkout::check_in).post(checkout::do_check_in))
+        .route("/items/{id}/discard", get(checkout::discard).post(checkout::do_discard))
+        .route("/items/{id}/publish", post(overview::publish))
+        .route("/items/{id}/versions", get(versions::show))
+        .route("/items/{id}/versions/{version}/restore", post(overview::restore_version))
+        .route("/items/{id}/versions/{version}/delete", post(overview::delete_version))
+        .route("/items/{id}/values", get(values::show).post(values::save))
+        .route("/items/{id}/values/{column}", get(values::show_one).post(values::save_one))
+        .route("/items/{id}/compare", get(compare::show))
+        .route("/items/{id}/follow", post(links::follow))
+        .route("/items/{id}/links", get(links::ask).post(links::make))
+        .route("/items/{id}/links/{link}/revoke", post(links::revoke))
+        .route("/items/{id}/link-rule", get(links::ask_rule).post(links::set_rule))
+}
+
+/// Routes that send documents.
+pub fn content() -> Router<AppState> {
+    Router::new()
+        .route("/download/{id}/{name}", get(download::download))
+        .route("/s/{link}/{secret}", post(links::download))
+}

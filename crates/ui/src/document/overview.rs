@@ -1,0 +1,211 @@
+//! The page of a document: what it is, its versions, its columns, and what can be done with it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use model::{Id, Right, Timestamp, VersionNumber};
+use repository::{Item, Session, Target};
+
+use super::links::{self, LinkRow};
+use super::preview::{self, Preview};
+use super::versions::{self, VersionRow};
+use crate::frame::address;
+use crate::frame::fault::Shown;
+use crate::frame::flash::{Flash, done};
+use crate::frame::format::{self, Icon};
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::wording::{cells, events, names};
+use http_core::protocol::content_type;
+use http_core::server::state::AppState;
+
+/// Versions that the page lists.
+const MOST_VERSIONS: usize = 20;
+/// Events that the page lists.
+const MOST_DEEDS: usize = 8;
+
+/// Something that happened to the document.
+struct Deed {
+    at: Timestamp,
+    who: String,
+    what: &'static str,
+}
+
+struct Fact {
+    label: String,
+    value: String,
+    link: bool,
+}
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct DocumentPage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    icon: Icon,
+    crumbs: Vec<Crumb>,
+    versions: Vec<VersionRow>,
+    more_versions: bool,
+    facts: Vec<Fact>,
+    created_by: String,
+    modified_by: String,
+    held_by: Option<String>,
+    open_by: Option<String>,
+    may_unlock: bool,
+    mine: bool,
+    shown: bool,
+    kind: String,
+    may_edit: bool,
+    free: bool,
+    may_delete: bool,
+    may_publish: bool,
+    may_override: bool,
+    may_permit: bool,
+    /// `missing` or `damaged`, when the content of the visible version is.
+    fault: Option<String>,
+    administers: bool,
+    preview: Preview,
+    pages: Option<String>,
+    follows: bool,
+    /// Whether versions can be compared: they are text.
+    comparable: bool,
+    deeds: Vec<Deed>,
+    links: Option<Vec<LinkRow>>,
+}
+
+/// The page, for an item that has been found already.
+pub async fn show(visit: &Visit, way: &[Item], item: &Item) -> Shown {
+    let target = Target::Id(item.id);
+    let session = &visit.session;
+    let may_see = item.rights.has(Right::ViewVersions);
+    let faults = session.content_faults(&target).await?;
+    let (versions, next) =
+        if may_see { versions::rows(visit, item, &faults, None, MOST_VERSIONS).await? } else { (Vec::new(), None) };
+    let mut people = vec![item.created_by, item.modified_by];
+    people.extend(item.check_out.map(|held| held.by));
+    people.extend(item.locked_by);
+    let names = session.principal_names(&people).await?;
+    let deeds = if may_see { deeds(visit, &target).await? } else { Vec::new() };
+    let links = if item.rights.has(Right::Edit) { links::of(visit, item).await? } else { None };
+    let own = item.check_out.is_some_and(|held| held.by == session.principal().id);
+    Ok(html(&DocumentPage {
+        page: &visit.page,
+        icon: names::icon_of(item),
+        crumbs: navigation::crumbs(way),
+        versions,
+        more_versions: next.is_some(),
+        facts: facts(visit, item, &target).await?,
+        created_by: names::name_of(&names, item.created_by),
+        modified_by: names::name_of(&names, item.modified_by),
+        held_by: item.check_out.map(|held| names::name_of(&names, held.by)),
+        open_by: item.locked_by.map(|holder| names::name_of(&names, holder)),
+        may_unlock: may_unlock(session, item),
+        mine: own,
+        kind: format::media(visit.page.language, &item.media_type, &item.name).into_owned(),
+        shown: content_type::shown_as(&item.media_type).is_some(),
+        may_edit: item.rights.has(Right::Edit),
+        free: own || item.check_out.is_none(),
+        may_delete: item.rights.has(Right::Delete) && (own || item.check_out.is_none()),
+        may_publish: item.rights.has(Right::Publish) && !item.version.is_major() && item.check_out.is_none(),
+        may_override: item.rights.has(Right::Override),
+        may_permit: item.rights.has(Right::ManagePermissions),
+        fault: item.version_id.and_then(|id| versions::fault_of(&faults, id)),
+        administers: session.principal().farm_administrator,
+        preview: preview::of(session, item).await,
+        pages: preview::pages(visit, item),
+        comparable: preview::is_text(item),
+        follows: session.follows(&target).await?,
+        deeds,
+        links,
+        item,
+    }))
+}
+
+/// What happened last.
+async fn deeds(visit: &Visit, target: &Target) -> model::Result<Vec<Deed>> {
+    let events = visit.session.activity(target, None, MOST_DEEDS).await?.items;
+    let actors: Vec<Id> = events.iter().map(|event| event.actor).collect();
+    let names = visit.session.principal_names(&actors).await?;
+    let deed = |event: repository::Event| Deed {
+        at: event.at,
+        who: events::who(&visit.page, &names, event.actor),
+        what: events::words(&visit.page, &event.action),
+    };
+    Ok(events.into_iter().map(deed).collect())
+}
+
+async fn facts(visit: &Visit, item: &Item, target: &Target) -> model::Result<Vec<Fact>> {
+    let (columns, _) = visit.session.columns(target).await?;
+    if columns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let values = visit.session.values(target).await?;
+    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let facts = columns.into_iter().filter(|column| cells::applies(item, column)).map(|column| {
+        let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        let text = value.map_or_else(|| "–".to_owned(), |value| cells::text(&visit.page, value, &names));
+        Fact { label: column.name, value: text, link: column.kind == model::ColumnKind::Link && value.is_some() }
+    });
+    Ok(facts.collect())
+}
+
+/// Makes an earlier version the newest.
+pub async fn restore_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let number: VersionNumber = number.parse()?;
+    let comment = sent.visit.page.f1("document.restored-from", number);
+    let restored = sent.visit.session.restore_version(&target, number, comment).await?;
+    stay(&sent, &target, Flash::new("toast.version-restored", restored.to_string())).await
+}
+
+/// Removes an earlier version for good.
+pub async fn delete_version(Path((id, number)): Path<(String, String)>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let number: VersionNumber = number.parse()?;
+    sent.visit.session.delete_version(&target, number).await?;
+    stay(&sent, &target, Flash::new("toast.version-deleted", number.to_string())).await
+}
+
+/// Checks the document out to the caller.
+pub async fn check_out(State(_): State<AppState>, Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    sent.visit.session.check_out(&target).await?;
+    finish(&sent, &target, Flash::new("toast.checked-out", "")).await
+}
+
+/// Whether somebody may end the locks under which programs have an item open.
+pub fn may_unlock(session: &Session, item: &Item) -> bool {
+    item.locked_by == Some(session.principal().id) || item.rights.has(Right::Override)
+}
+
+/// Ends the locks under which programs have the item open: those on it, and those on what it lies in.
+pub async fn unlock(Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let session = &sent.visit.session;
+    let mut locked: Vec<Id> = session.locks(&target).await?.into_iter().map(|lock| lock.item).collect();
+    locked.sort_unstable();
+    locked.dedup();
+    for item in locked {
+        session.break_locks(&item.into()).await?;
+    }
+    finish(&sent, &target, Flash::new("toast.unlocked", "")).await
+}
+
+/// Publishes the draft.
+pub async fn publish(Path(id): Path<String>, sent: Sent) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let number = sent.visit.session.publish(&target, "").await?;
+    finish(&sent, &target, Flash::new("toast.published", number.to_string())).await
+}
+
+/// Back to where the button was, the page of the document or of its versions.
+async fn stay(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+    let item = sent.visit.session.item(target).await?;
+    Ok(done(&sent.fields.next(&address::browse(&item.path)), &flash))
+}
+
+async fn finish(sent: &Sent, target: &Target, flash: Flash) -> Shown<Response> {
+    let item = sent.visit.session.item(target).await?;
+    Ok(done(&address::browse(&item.path), &flash))
+}

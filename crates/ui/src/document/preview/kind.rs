@@ -1,0 +1,131 @@
+//! Which way a document is shown, by its media type and the extension of its name.
+
+use repository::TextFormat;
+
+use super::code::{self, Language};
+use http_core::protocol::content_type;
+
+/// A way to show a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// None.
+    Other,
+    /// Neither type nor name says anything: as lines of text, if it is one.
+    Unknown,
+    /// As a picture.
+    Image,
+    /// As sound.
+    Audio,
+    /// As a film.
+    Video,
+    /// By pages.
+    Pdf,
+    /// As formatted text.
+    Markdown,
+    /// As a table.
+    Table,
+    /// As lines of text, of a language.
+    Text(Option<&'static Language>),
+    /// As the text of an office document.
+    Office(TextFormat),
+}
+
+/// Pictures that browsers draw. None of them runs anything when it is drawn as one, SVG included.
+const IMAGES: [&str; 8] =
+    ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml", "image/x-icon"];
+const AUDIO: [&str; 9] = [
+    "audio/mpeg",
+    "audio/mp4",
+    "audio/m4a",
+    "audio/x-m4a",
+    "audio/ogg",
+    "audio/wav",
+    "audio/x-wav",
+    "audio/webm",
+    "audio/flac",
+];
+const VIDEO: [&str; 3] = ["video/mp4", "video/webm", "video/ogg"];
+/// Texts whose type does not begin with `text/`.
+const TEXTS: [&str; 12] = [
+    "application/json",
+    "application/xml",
+    "application/xhtml+xml",
+    "application/javascript",
+    "application/x-javascript",
+    "application/sql",
+    "application/x-sh",
+    "application/x-yaml",
+    "application/yaml",
+    "application/toml",
+    "application/x-httpd-php",
+    "application/x-perl",
+];
+/// How the types of office documents begin; the name says which of them it is.
+const OFFICE: [&str; 3] =
+    ["application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.", "application/vnd.ms-"];
+/// Types that say nothing: the name may say more.
+const UNKNOWN: [&str; 3] = ["", "application/octet-stream", "binary/octet-stream"];
+
+/// The way to show a document.
+pub fn of(media_type: &str, name: &str) -> Kind {
+    let stored = content_type::essence(media_type);
+    let extension = name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_lowercase());
+    let guessed = if UNKNOWN.contains(&stored.as_str()) { content_type::guess(name) } else { &stored };
+    if IMAGES.contains(&guessed) {
+        // A type that was only guessed is not the one that the bytes are sent with; browsers look into other pictures.
+        return if guessed == "image/svg+xml" && guessed != stored { Kind::Text(code::of("svg")) } else { Kind::Image };
+    }
+    if guessed == "application/pdf" {
+        return Kind::Pdf;
+    }
+    if AUDIO.contains(&guessed) {
+        return Kind::Audio;
+    }
+    if VIDEO.contains(&guessed) {
+        return Kind::Video;
+    }
+    let office = OFFICE.iter().any(|beginning| guessed.starts_with(beginning));
+    if let Some(format) = TextFormat::of(&extension).filter(|_| office) {
+        return Kind::Office(format);
+    }
+    let language = code::of(&extension);
+    match extension.as_str() {
+        "md" | "markdown" => Kind::Markdown,
+        "csv" | "tsv" => Kind::Table,
+        _ if guessed == "text/markdown" => Kind::Markdown,
+        _ if guessed == "text/csv" || guessed == "text/tab-separated-values" => Kind::Table,
+        _ if guessed.starts_with("text/") || TEXTS.contains(&guessed) || language.is_some() => Kind::Text(language),
+        "txt" | "log" => Kind::Text(None),
+        _ if UNKNOWN.contains(&guessed) && !content_type::is_known(name) => Kind::Unknown,
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_shown_by_type_and_name() {
+        assert_eq!(of("image/PNG; x=y", "a"), Kind::Image);
+        assert_eq!(of("image/svg+xml", "a.svg"), Kind::Image);
+        assert_eq!(of("application/octet-stream", "a.pdf"), Kind::Pdf);
+        assert_eq!(of("text/html", "a.html"), Kind::Text(code::of("html")));
+        assert_eq!(of("text/plain", "notes.md"), Kind::Markdown);
+        assert_eq!(of("text/plain", "a.rs"), Kind::Text(code::of("rs")));
+        assert_eq!(of("text/plain", "README"), Kind::Text(None));
+        assert_eq!(of("application/vnd.ms-excel", "a.csv"), Kind::Table);
+        assert_eq!(of("video/mp4", "a.mp4"), Kind::Video);
+        assert_eq!(of("application/octet-stream", "a.docx"), Kind::Office(TextFormat::Docx));
+        assert_eq!(of("application/vnd.oasis.opendocument.spreadsheet", "a.ODS"), Kind::Office(TextFormat::Ods));
+        assert_eq!(of("application/vnd.ms-excel.sheet.macroenabled.12", "a.xlsm"), Kind::Office(TextFormat::Xlsx));
+        assert_eq!(of("application/msword", "a.doc"), Kind::Other);
+        for other in [("application/zip", "a.zip"), ("video/x-msvideo", "a.avi"), ("image/tiff", "a.tif")] {
+            assert_eq!(of(other.0, other.1), Kind::Other, "{other:?}");
+        }
+        for unknown in [("", "a"), ("application/octet-stream", "README"), ("", ".hidden"), ("", "a.qqq")] {
+            assert_eq!(of(unknown.0, unknown.1), Kind::Unknown, "{unknown:?}");
+        }
+        assert_eq!(of("application/octet-stream", "a.bin"), Kind::Other);
+    }
+}

@@ -1,0 +1,246 @@
+//! What a document has in the columns of its library: the form of all of them, and of one that is edited in its row.
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use model::{Code, ColumnKind, ColumnValue, Error, Id, Result, Right};
+use repository::{Column, ContentType, Item, Session, Target, ValuesChange};
+use serde_json::json;
+
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Choice, Field, Form, Input};
+use crate::frame::format::{self, icon};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, item, refuse, value_format};
+use crate::wording::{cells, people};
+use http_core::server::error;
+
+/// Names of the fields; there can be 200 columns, and a form's field names are constants elsewhere.
+pub fn field_name(column: Id) -> String {
+    format!("column-{column}")
+}
+
+/// What the form is about.
+struct Subject {
+    item: Item,
+    columns: Vec<Column>,
+    types: Vec<ContentType>,
+    /// Whether one column is edited, not all.
+    single: bool,
+}
+
+async fn subject(visit: &Visit, id: &str, column: Option<&str>) -> Result<Subject> {
+    let item = item::find(visit, id).await?;
+    let (mut columns, types) = visit.session.columns(&Target::Id(item.id)).await?;
+    columns.retain(|column| cells::applies(&item, column));
+    let Some(column) = column else { return Ok(Subject { item, columns, types, single: false }) };
+    let id: Id = column.parse()?;
+    columns.retain(|column| column.id == id);
+    if columns.is_empty() {
+        return Err(Error::not_found("the item has no such column"));
+    }
+    Ok(Subject { item, columns, types: Vec::new(), single: true })
+}
+
+/// The form; with what was typed, when it was refused.
+async fn form<'a>(visit: &'a Visit, subject: &Subject, typed: Option<&Fields>) -> Result<Form<'a>> {
+    let (page, item) = (&visit.page, &subject.item);
+    let values = visit.session.values(&Target::Id(item.id)).await?;
+    let mut fields = Vec::new();
+    for column in &subject.columns {
+        let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        let name = field_name(column.id);
+        let present = edited(page, &visit.session, value).await?;
+        let mut was = Field::hidden("", &present);
+        was.name = format!("was-{}", column.id).into();
+        let text = typed.map_or(present, |typed| typed.text(&name));
+        let mut field = field(page, &visit.session, column, text).await?;
+        field.name = name.into();
+        fields.extend([field, was]);
+    }
+    if !subject.types.is_empty() {
+        let chosen = |id: Option<Id>| id == item.content_type_id;
+        let none = Choice::new("", "–", chosen(None));
+        let all = subject.types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, chosen(Some(kind.id))));
+        let choices = std::iter::once(none).chain(all).collect();
+        fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
+    }
+    let own = subject.columns.first().filter(|_| subject.single);
+    let action = format!("/items/{}/values", item.id);
+    Ok(Form {
+        page,
+        title: own.map_or_else(
+            || page.s("action.edit-columns").to_owned(),
+            |own| page.f2("column.of", &own.name, &item.name),
+        ),
+        icon: icon("columns"),
+        action: own.map_or_else(|| action.clone(), |own| format!("{action}/{}", own.id)),
+        fields,
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: back(subject),
+        fault: String::new(),
+    })
+}
+
+/// The row that was edited stands in the item's place.
+fn back(subject: &Subject) -> String {
+    if subject.single { item::parent_page(&subject.item) } else { address::browse(&subject.item.path) }
+}
+
+/// A value as it stands in a field.
+async fn edited(page: &Page, session: &Session, value: Option<&ColumnValue>) -> Result<String> {
+    Ok(match value {
+        Some(ColumnValue::Text(text)) => text.clone(),
+        Some(ColumnValue::Number(number)) => value_format::number_to_edit(page.language, *number),
+        Some(ColumnValue::Date(time)) => format::date(*time),
+        Some(ColumnValue::Person(id)) => people::login_or_name(session, *id).await?,
+        Some(ColumnValue::YesNo(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+        None => String::new(),
+    })
+}
+
+pub async fn field(page: &Page, session: &Session, column: &Column, text: String) -> Result<Field> {
+    let label = column.name.as_str();
+    let mut field = match &column.kind {
+        ColumnKind::Text => Field::of("", label, Input::Lines),
+        ColumnKind::Number => Field::of("", label, Input::Line("text")),
+        ColumnKind::Date => Field::of("", label, Input::Line("date")),
+        ColumnKind::Link => Field::of("", label, Input::Line("url")),
+        ColumnKind::Person => Field::of("", label, Input::Suggest(people::suggestions(session).await?)),
+        ColumnKind::YesNo => {
+            let choices = [("", "–"), ("yes", page.s("word.yes")), ("no", page.s("word.no"))];
+            Field::of(
+                "",
+                label,
+                Input::Select(choices.map(|(word, label)| Choice::new(word, label, word == text)).into()),
+            )
+        }
+        ColumnKind::Choice(choices) => {
+            let empty = Choice::new("", "–", text.is_empty());
+            let all = choices.iter().map(|choice| Choice::new(choice, choice, *choice == text));
+            Field::of("", label, Input::Select(std::iter::once(empty).chain(all).collect()))
+        }
+    };
+    field.value = text;
+    Ok(field)
+}
+
+/// The form of all columns.
+pub async fn show(visit: Visit, Path(id): Path<String>) -> Shown {
+    let subject = subject(&visit, &id, None).await?;
+    item::require(&subject.item, Right::Edit)?;
+    Ok(html(&form(&visit, &subject, None).await?))
+}
+
+/// The form of one column.
+pub async fn show_one(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
+    let subject = subject(&visit, &id, Some(&column)).await?;
+    item::require(&subject.item, Right::Edit)?;
+    Ok(html(&form(&visit, &subject, None).await?))
+}
+
+/// Stores what was filled in.
+pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+    let subject = subject(&sent.visit, &id, None).await?;
+    match store(&sent, &subject).await {
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Err(error) => refuse::again(form(&sent.visit, &subject, Some(&sent.fields)).await?, error),
+    }
+}
+
+/// Stores one column. Scripts get the cell as it is now, or the reason in the reader's language.
+pub async fn save_one(Path((id, column)): Path<(String, String)>, headers: HeaderMap, sent: Sent) -> Shown {
+    let script = headers.get(header::ACCEPT).is_some_and(|kind| kind == "application/problem+json");
+    let visit = &sent.visit;
+    let subject = subject(visit, &id, Some(&column)).await?;
+    match store(&sent, &subject).await {
+        Ok(()) if script => fresh_cell(visit, &id, &column).await,
+        Ok(()) => Ok(done(&back(&subject), &Flash::new("toast.saved", subject.item.name))),
+        Err(error) if script => Ok(problem(&visit.page, &error)),
+        Err(error) => refuse::again(form(visit, &subject, Some(&sent.fields)).await?, error),
+    }
+}
+
+async fn fresh_cell(visit: &Visit, id: &str, column: &str) -> Shown {
+    let subject = subject(visit, id, Some(column)).await?;
+    let values = visit.session.values(&Target::Id(subject.item.id)).await?;
+    let names = visit.session.principal_names(&cells::people(values.iter().map(|(_, value)| value))).await?;
+    let column = subject.columns.first().ok_or_else(|| Error::not_found("the item has no such column"))?;
+    let value = values.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+    let me = visit.session.principal().id;
+    Ok(html(&cells::cell(&visit.page, me, &subject.item, column, value, &names)))
+}
+
+fn problem(page: &Page, cause: &Error) -> Response {
+    let status = error::status(cause);
+    error::log(cause, status);
+    let body = json!({"detail": refuse::explain(page, cause)}).to_string();
+    (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+}
+
+async fn store(sent: &Sent, subject: &Subject) -> Result<()> {
+    let (visit, fields) = (&sent.visit, &sent.fields);
+    let present = visit.session.values(&Target::Id(subject.item.id)).await?;
+    let (mut values, mut expected) = (Vec::new(), Vec::new());
+    for column in &subject.columns {
+        let now = present.iter().find(|(id, _)| *id == column.id).map(|(_, value)| value);
+        if refuse_overtaken(visit, fields, column, now).await? {
+            expected.push((column.id, now.cloned()));
+        }
+        let text = fields.trimmed(&field_name(column.id));
+        let value = if text.is_empty() { None } else { Some(read(visit, column, text).await?) };
+        values.push((column.id, value));
+    }
+    let content_type = match fields.text("content_type").as_str() {
+        _ if subject.types.is_empty() => None,
+        "" => Some(None),
+        id => Some(Some(id.parse()?)),
+    };
+    visit.session.set_values(&Target::Id(subject.item.id), ValuesChange { values, expected, content_type }).await
+}
+
+/// Refuses when somebody else changed the value since the form was opened to something else than what was typed; the form
+/// that says so knows the new value, so that saving it again replaces that. Tells whether the form said what it was.
+async fn refuse_overtaken(
+    visit: &Visit,
+    fields: &Fields,
+    column: &Column,
+    value: Option<&ColumnValue>,
+) -> Result<bool> {
+    let was = format!("was-{}", column.id);
+    if fields.all(&was).next().is_none() {
+        return Ok(false);
+    }
+    let (page, now) = (&visit.page, edited(&visit.page, &visit.session, value).await?);
+    if now == fields.text(&was) || now.trim() == fields.trimmed(&field_name(column.id)) {
+        return Ok(true);
+    }
+    let shown = if now.is_empty() { "–".to_owned() } else { now };
+    Err(Error::conflict(page.f2("column.overtaken", &column.name, shown)).with_code(Code::Overtaken))
+}
+
+/// Reads what was typed; a refusal names the column, in the reader's language.
+pub async fn read(visit: &Visit, column: &Column, text: String) -> Result<ColumnValue> {
+    let page = &visit.page;
+    let misfit = || {
+        let message = page.f1(&format!("misfit.{}", column.kind.as_str()), &column.name);
+        Error::invalid(message).with_code(Code::Misfit)
+    };
+    let value = match column.kind {
+        ColumnKind::Text | ColumnKind::Choice(_) | ColumnKind::Link => ColumnValue::Text(text),
+        ColumnKind::Number => ColumnValue::Number(value_format::read_number(page.language, &text).ok_or_else(misfit)?),
+        ColumnKind::Date => ColumnValue::Date(value_format::read_day(&text).ok_or_else(misfit)?),
+        ColumnKind::Person => match people::find(&visit.session, &text).await {
+            Ok(id) => ColumnValue::Person(id),
+            Err(error) if error.code() == Code::UnknownPerson => return Err(misfit()),
+            Err(error) => return Err(error),
+        },
+        ColumnKind::YesNo => ColumnValue::YesNo(text == "yes"),
+    };
+    column.kind.check(&value).map_err(|_| misfit())?;
+    Ok(value)
+}

@@ -1,0 +1,100 @@
+//! The versions of a document, page by page.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use model::{Id, NodeKind, Result, Right, Timestamp, VersionNumber};
+use repository::{Item, Target};
+use serde::Deserialize;
+
+use super::preview;
+use crate::frame::fault::Shown;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::names;
+
+/// Most versions of a page.
+const LIMIT: usize = 50;
+
+/// A version in a table.
+pub struct VersionRow {
+    pub number: VersionNumber,
+    pub at: Timestamp,
+    pub by: String,
+    pub size: u64,
+    pub comment: String,
+    pub current: bool,
+    /// `missing` or `damaged`, when its content is.
+    pub fault: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "versions.html")]
+struct VersionsPage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    crumbs: Vec<Crumb>,
+    versions: Vec<VersionRow>,
+    next: Option<Id>,
+    may_edit: bool,
+    free: bool,
+    may_override: bool,
+    comparable: bool,
+}
+
+/// Where a page begins.
+#[derive(Deserialize)]
+pub struct Part {
+    before: Option<String>,
+}
+
+/// The page.
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(part): Query<Part>) -> Shown {
+    let way = visit.session.item_with_ancestors(&Target::Id(id.parse()?)).await?;
+    navigation::furnish(&mut visit, &way).await?;
+    let item = way.last().ok_or_else(|| model::Error::not_found("there is no such item"))?;
+    let before = part.before.map(|before| before.parse()).transpose()?;
+    let faults = visit.session.content_faults(&Target::Id(item.id)).await?;
+    let (versions, next) = rows(&visit, item, &faults, before, LIMIT).await?;
+    let mine = item.check_out.is_some_and(|held| held.by == visit.session.principal().id);
+    Ok(html(&VersionsPage {
+        page: &visit.page,
+        crumbs: navigation::crumbs(&way),
+        versions,
+        next,
+        may_edit: item.rights.has(Right::Edit),
+        free: mine || item.check_out.is_none(),
+        may_override: item.rights.has(Right::Override),
+        comparable: item.kind == NodeKind::Document && preview::is_text(item),
+        item,
+    }))
+}
+
+/// Versions that the reader may see, newest first, and what the next page begins before.
+pub async fn rows(
+    visit: &Visit,
+    item: &Item,
+    faults: &[(Id, String)],
+    before: Option<Id>,
+    limit: usize,
+) -> Result<(Vec<VersionRow>, Option<Id>)> {
+    let session = &visit.session;
+    let found = session.versions(&Target::Id(item.id), before, limit).await?;
+    let people: Vec<Id> = found.items.iter().map(|version| version.created_by).collect();
+    let names = session.principal_names(&people).await?;
+    let rows = found.items.into_iter().map(|version| VersionRow {
+        fault: fault_of(faults, version.id),
+        number: version.number,
+        at: version.created_at,
+        by: names::name_of(&names, version.created_by),
+        size: version.size,
+        comment: version.comment,
+        current: item.version_id == Some(version.id),
+    });
+    Ok((rows.collect(), found.next))
+}
+
+/// What is wrong with the content of a version, among all that is known to be wrong.
+pub fn fault_of(faults: &[(Id, String)], id: Id) -> Option<String> {
+    faults.iter().find(|(version, _)| *version == id).map(|(_, state)| state.clone())
+}

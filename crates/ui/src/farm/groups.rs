@@ -1,0 +1,138 @@
+//! Administration of groups and their members.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use model::Id;
+use repository::{Group, Member};
+
+use super::users::After;
+use crate::frame::fault::Shown;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Field, Form, Input};
+use crate::frame::format::icon;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{navigation, refuse};
+use crate::wording::people;
+
+/// Groups or members of one page.
+const PAGE: usize = 200;
+
+#[derive(Template)]
+#[template(path = "groups.html")]
+struct GroupsPage<'a> {
+    page: &'a Page,
+    groups: Vec<Group>,
+    next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "group.html")]
+struct GroupPage<'a> {
+    page: &'a Page,
+    group: &'a Group,
+    members: Vec<Member>,
+    next: Option<String>,
+    suggestions: Vec<String>,
+}
+
+/// The list of groups.
+pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+    let mut groups = visit.session.groups(&from.after, PAGE + 1).await?;
+    let more = groups.len() > PAGE;
+    groups.truncate(PAGE);
+    let next = groups.last().filter(|_| more).map(|last| http_core::protocol::segments::encode_query(&last.name));
+    Ok(html(&GroupsPage { page: &visit.page, groups, next }))
+}
+
+fn group_form<'a>(page: &'a Page, group: Option<&Group>, name: &str, description: &str) -> Form<'a> {
+    let mut lines = Field::of("description", page.s("groups.description"), Input::Lines);
+    description.clone_into(&mut lines.value);
+    Form {
+        page,
+        title: group.map_or_else(|| page.s("groups.new").to_owned(), |group| page.f1("groups.change", &group.name)),
+        icon: icon("group"),
+        action: group
+            .map_or_else(|| "/farm/groups/new".to_owned(), |group| format!("/farm/groups/{}/change", group.id)),
+        fields: vec![Field::line("name", page.s("column.name"), name).required(), lines],
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: group.map_or_else(|| "/farm/groups".to_owned(), |group| format!("/farm/groups/{}", group.id)),
+        fault: String::new(),
+    }
+}
+
+/// The form of a new group.
+pub async fn ask_new(mut visit: Visit) -> Shown {
+    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+    Ok(html(&group_form(&visit.page, None, "", "")))
+}
+
+/// Makes a group.
+pub async fn make(sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    let (name, description) = (fields.trimmed("name"), fields.trimmed("description"));
+    match visit.session.create_group(&name, &description).await {
+        Ok(group) => Ok(done(&format!("/farm/groups/{}", group.id), &Flash::new("toast.created", group.name))),
+        Err(error) => {
+            navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+            refuse::again(group_form(&visit.page, None, &name, &description), error)
+        }
+    }
+}
+
+/// A group and its members.
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<After>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+    let id: Id = id.parse()?;
+    let group = visit.session.group(id).await?;
+    let mut members = visit.session.members(id, &from.after, PAGE + 1).await?;
+    let more = members.len() > PAGE;
+    members.truncate(PAGE);
+    let next = members.last().filter(|_| more).map(|last| http_core::protocol::segments::encode_query(&last.login));
+    let suggestions = people::suggestions(&visit.session).await?;
+    Ok(html(&GroupPage { page: &visit.page, group: &group, members, next, suggestions }))
+}
+
+/// The form of a group.
+pub async fn ask_change(mut visit: Visit, Path(id): Path<String>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+    let group = visit.session.group(id.parse()?).await?;
+    Ok(html(&group_form(&visit.page, Some(&group), &group.name, &group.description)))
+}
+
+/// Changes a group.
+pub async fn change(Path(id): Path<String>, sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    let id: Id = id.parse()?;
+    let (name, description) = (fields.trimmed("name"), fields.trimmed("description"));
+    match visit.session.update_group(id, Some(&name), Some(&description)).await {
+        Ok(group) => Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", group.name))),
+        Err(error) => {
+            let group = visit.session.group(id).await?;
+            navigation::furnish_farm(&mut visit.page, "/farm/groups")?;
+            refuse::again(group_form(&visit.page, Some(&group), &name, &description), error)
+        }
+    }
+}
+
+/// Deletes a group.
+pub async fn delete(Path(id): Path<String>, sent: Sent) -> Shown {
+    sent.visit.session.delete_group(id.parse()?).await?;
+    Ok(done("/farm/groups", &Flash::new("toast.removed", "")))
+}
+
+/// Adds a member by login or name.
+pub async fn add(Path(id): Path<String>, sent: Sent) -> Shown {
+    let session = &sent.visit.session;
+    let who = sent.fields.trimmed("who");
+    session.add_member(id.parse()?, people::find(session, &who).await?).await?;
+    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.saved", who)))
+}
+
+/// Removes a member.
+pub async fn remove(Path(id): Path<String>, sent: Sent) -> Shown {
+    sent.visit.session.remove_member(id.parse()?, sent.fields.id("member")?).await?;
+    Ok(done(&format!("/farm/groups/{id}"), &Flash::new("toast.removed", "")))
+}

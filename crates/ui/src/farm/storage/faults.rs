@@ -1,0 +1,98 @@
+//! The page of BLOBs that a check found missing or damaged, and what becomes of each.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use model::{Digest, Error, Id};
+use repository::BlobFault;
+use serde::Deserialize;
+
+use crate::frame::fault::Shown;
+use crate::frame::flash::{Flash, done};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, navigation};
+use crate::wording::away;
+
+/// Address of the page.
+const HERE: &str = "/farm/faults";
+/// Faults of one page.
+const PAGE: usize = 50;
+/// Documents that are shown for each.
+const NAMED: usize = 5;
+
+/// From where on the list is wanted.
+#[derive(Default, Deserialize)]
+pub struct After {
+    /// The last digest of the page before.
+    #[serde(default)]
+    after: String,
+}
+
+#[derive(Template)]
+#[template(path = "faults.html")]
+struct FaultsPage<'a> {
+    page: &'a Page,
+    /// Content databases of which nothing is known here; empty when there are none.
+    away: String,
+    rows: Vec<FaultRow>,
+    next: Option<Digest>,
+}
+
+struct FaultRow {
+    fault: BlobFault,
+    state: &'static str,
+    /// Path and page of each document; no page for what lies in a recycle bin.
+    documents: Vec<(String, Option<String>)>,
+    more: usize,
+    accepted_by: String,
+}
+
+/// The list.
+pub async fn list(mut visit: Visit, Query(from): Query<After>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let after = if from.after.is_empty() { None } else { Some(from.after.parse()?) };
+    let (faults, next) = visit.session.blob_faults(after, PAGE).await?;
+    let people: Vec<Id> = faults.iter().filter_map(|fault| fault.accepted.map(|(_, by)| by)).collect();
+    let names = visit.session.principal_names(&people).await?;
+    let away = away::named(&visit.page, &visit.session.databases_away().await?);
+    let page = &visit.page;
+    let mut rows = Vec::with_capacity(faults.len());
+    for fault in faults {
+        rows.push(FaultRow {
+            state: if fault.state == "missing" { page.s("faults.missing") } else { page.s("faults.damaged") },
+            documents: documents(&fault),
+            more: fault.documents.len().saturating_sub(NAMED),
+            accepted_by: fault
+                .accepted
+                .and_then(|(_, by)| names.get(&by).map(|found| found.name.clone()))
+                .unwrap_or_default(),
+            fault,
+        });
+    }
+    Ok(html(&FaultsPage { page, away, rows, next }))
+}
+
+fn documents(fault: &BlobFault) -> Vec<(String, Option<String>)> {
+    let shown = fault.documents.iter().take(NAMED);
+    shown
+        .map(|document| match &document.path {
+            Some(path) => (path.clone(), Some(address::browse(path))),
+            None => (document.name.clone(), None),
+        })
+        .collect()
+}
+
+/// Brings a BLOB back, or accepts its loss.
+pub async fn resolve(Path(digest): Path<String>, sent: Sent) -> Shown {
+    let digest: Digest = digest.parse()?;
+    let session = &sent.visit.session;
+    let flash = match sent.fields.text("do").as_str() {
+        "repair" => Flash::new("toast.repaired", session.repair_blob(digest).await?),
+        "accept" => {
+            session.accept_loss(digest).await?;
+            Flash::new("toast.accepted", "")
+        }
+        _ => return Err(Error::invalid("a damaged BLOB is repaired, or its loss accepted").into()),
+    };
+    Ok(done(HERE, &flash))
+}

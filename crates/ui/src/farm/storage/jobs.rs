@@ -1,0 +1,219 @@
+//! The pages of jobs: how far each is, and what can be asked of it.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use model::{Error, Id, Timestamp};
+use repository::{Job, JobError, JobRequest};
+use serde::Deserialize;
+
+use super::words;
+use crate::frame::fault::Shown;
+use crate::frame::flash::{Flash, done};
+use crate::frame::navigation;
+use crate::frame::page::{Page, html};
+use crate::frame::texts::Language;
+use crate::frame::visit::{Sent, Visit};
+use crate::wording::{events, names};
+
+/// Address of the list.
+pub const HERE: &str = "/farm/jobs";
+/// Jobs, and errors of a job, of one page.
+const PAGE: usize = 50;
+
+/// From where on a list is wanted.
+#[derive(Default, Deserialize)]
+pub struct From {
+    /// The last job of the page before.
+    before: Option<String>,
+    /// The last error of the page before.
+    #[serde(default)]
+    after: String,
+}
+
+/// A job as a line of the list, and the head of its own page.
+struct JobRow {
+    id: Id,
+    what: String,
+    state: &'static str,
+    tone: &'static str,
+    is_running: bool,
+    /// What it does now, or how it ended.
+    note: String,
+    percent: Option<u64>,
+    done: String,
+    rate: String,
+    left: String,
+    failed: u64,
+    at: Timestamp,
+    by: String,
+}
+
+impl JobRow {
+    fn of(page: &Page, job: &Job, by: String) -> Self {
+        let (state, tone) = state(page, job);
+        let figures = &job.figures;
+        let is_running = job.state == "running";
+        let share = |done: u64, total: u64| (total > 0).then(|| (done.min(total) as f64 / total as f64 * 100.0) as u64);
+        let percent = share(figures.bytes, figures.total_bytes).or_else(|| share(figures.items, figures.total_items));
+        let rate = figures.bytes_per_second().map(|rate| page.f1("job.per-second", page.size(&rate)));
+        let left = figures.seconds_left().map(|seconds| words::length(page, seconds));
+        let done = match (figures.items, figures.total_bytes) {
+            (0, 0) => String::new(),
+            (items, 0) => format!("{} · {}", page.n("job.blobs", items), page.size(&figures.bytes)),
+            (items, total) => format!(
+                "{} · {}",
+                page.n("job.blobs", items),
+                page.f2("job.of-total", page.size(&figures.bytes.min(total)), page.size(&total))
+            ),
+        };
+        Self {
+            id: job.id,
+            what: words::work(page, &job.work),
+            state,
+            tone,
+            is_running,
+            note: match is_running {
+                true => words::phase(page, &figures.phase),
+                // What a job says at its end is English; its results are shown in every language.
+                false
+                    if matches!(job.state.as_str(), "finished" | "incomplete")
+                        && page.language != Language::ENGLISH =>
+                {
+                    String::new()
+                }
+                false => sentence(&job.message),
+            },
+            percent: percent.filter(|_| !matches!(job.state.as_str(), "finished" | "incomplete" | "waiting")),
+            done,
+            rate: rate.filter(|_| is_running).unwrap_or_default(),
+            left: left.filter(|_| is_running).unwrap_or_default(),
+            failed: figures.failed,
+            at: job.created_at,
+            by,
+        }
+    }
+}
+
+/// The message of a job as a sentence.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn state(page: &Page, job: &Job) -> (&'static str, &'static str) {
+    match (job.state.as_str(), job.wish.as_str()) {
+        ("running", "pause") => (page.s("job-state.pausing"), "warn"),
+        ("running", "abort") => (page.s("job-state.stopping"), "warn"),
+        ("running", _) => (page.s("job-state.running"), "accent"),
+        ("waiting", _) => (page.s("job-state.waiting"), ""),
+        ("paused", _) => (page.s("job-state.paused"), "warn"),
+        ("failed", _) => (page.s("job-state.failed"), "bad"),
+        ("aborted", _) => (page.s("job-state.aborted"), ""),
+        ("incomplete", _) => (page.s("job-state.incomplete"), "warn"),
+        _ => (page.s("job-state.finished"), ""),
+    }
+}
+
+/// Whether something may happen to it without anybody asking.
+fn is_alive(job: &Job) -> bool {
+    matches!(job.state.as_str(), "running" | "waiting")
+}
+
+#[derive(Template)]
+#[template(path = "jobs.html")]
+struct JobsPage<'a> {
+    page: &'a Page,
+    jobs: Vec<JobRow>,
+    live: bool,
+    older: Option<Id>,
+}
+
+/// The list, newest first.
+pub async fn list(mut visit: Visit, Query(from): Query<From>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let before = from.before.map(|text| text.parse()).transpose()?;
+    let mut jobs = visit.session.jobs(before, PAGE + 1).await?;
+    let older = jobs.get(PAGE - 1).map(|job| job.id).filter(|_| jobs.len() > PAGE);
+    jobs.truncate(PAGE);
+    let people: Vec<Id> = jobs.iter().map(|job| job.created_by).collect();
+    let names = visit.session.principal_names(&people).await?;
+    let page = &visit.page;
+    let live = jobs.iter().any(is_alive);
+    let row = |job: &Job| JobRow::of(page, job, names::name_of(&names, job.created_by));
+    let jobs = jobs.iter().map(row).collect();
+    Ok(html(&JobsPage { page, jobs, live, older }))
+}
+
+#[derive(Template)]
+#[template(path = "job.html")]
+struct JobPage<'a> {
+    page: &'a Page,
+    job: JobRow,
+    live: bool,
+    may_pause: bool,
+    may_resume: bool,
+    may_abort: bool,
+    started: Option<Timestamp>,
+    finished: Option<Timestamp>,
+    seconds: String,
+    results: Vec<(String, String)>,
+    /// What people did with it: when, what and who, newest first.
+    told: Vec<(Timestamp, &'static str, String)>,
+    errors: Vec<JobError>,
+    next: Option<String>,
+}
+
+/// One job.
+pub async fn show(mut visit: Visit, Path(id): Path<String>, Query(from): Query<From>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let job = visit.session.job(id.parse()?).await?;
+    let mut errors = visit.session.job_errors(job.id, &from.after, PAGE + 1).await?;
+    let next = errors.get(PAGE - 1).map(|error| error.item.clone()).filter(|_| errors.len() > PAGE);
+    errors.truncate(PAGE);
+    let told = visit.session.job_events(&job).await?;
+    let mut people: Vec<Id> = told.iter().map(|event| event.actor).collect();
+    people.push(job.created_by);
+    let names = visit.session.principal_names(&people).await?;
+    let page = &visit.page;
+    let told =
+        told.iter().map(|event| (event.at, events::words(page, &event.action), names::name_of(&names, event.actor)));
+    let is_stopping = job.state == "running" && job.wish != "run";
+    Ok(html(&JobPage {
+        page,
+        job: JobRow::of(page, &job, names::name_of(&names, job.created_by)),
+        live: is_alive(&job),
+        may_pause: is_alive(&job) && !is_stopping,
+        may_resume: !is_alive(&job) && !matches!(job.state.as_str(), "aborted" | "finished"),
+        may_abort: !job.has_ended() && job.wish != "abort",
+        started: job.started_at,
+        finished: job.finished_at,
+        seconds: words::length(page, job.figures.seconds),
+        results: results(page, &job),
+        told: told.collect(),
+        errors,
+        next: next.map(|next| http_core::protocol::segments::encode_query(&next)),
+    }))
+}
+
+/// What a job found and did, in words.
+fn results(page: &Page, job: &Job) -> Vec<(String, String)> {
+    let shown = job.figures.results.iter().map(|(name, amount)| {
+        let label = page.language.find(&format!("result.{}", name.replace('_', "-")));
+        let amount = if name.ends_with("_bytes") { page.size(amount) } else { page.number(amount) };
+        (label.map_or_else(|| name.replace('_', " "), ToOwned::to_owned), amount)
+    });
+    shown.collect()
+}
+
+/// Asks something of a job.
+pub async fn ask(Path(id): Path<String>, sent: Sent) -> Shown {
+    let id: Id = id.parse()?;
+    let (request, key) = match sent.fields.text("do").as_str() {
+        "pause" => (JobRequest::Pause, "toast.job-paused"),
+        "resume" => (JobRequest::Resume, "toast.job-resumed"),
+        "abort" => (JobRequest::Abort, "toast.job-aborted"),
+        _ => return Err(Error::invalid("a job is paused, resumed or ended").into()),
+    };
+    sent.visit.session.ask_job(id, request).await?;
+    Ok(done(&format!("{HERE}/{id}"), &Flash::new(key, "")))
+}

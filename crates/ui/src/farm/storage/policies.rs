@@ -1,0 +1,145 @@
+//! The page of storage policies: what applies where.
+
+use askama::Template;
+use model::{Code, Error, NodeKind, NodePath, Result, TierBasis};
+use repository::{NamedTier, StoragePolicy, Target};
+
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Field, Form};
+use crate::frame::format::icon;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, navigation, refuse};
+
+/// Address of the page.
+pub const HERE: &str = "/farm/policies";
+
+/// A policy in words.
+pub struct Described {
+    /// Where its form is.
+    pub href: String,
+    /// What it is for.
+    pub name: String,
+    /// The page of the site or library; empty for a database.
+    pub browse: String,
+    /// The store that BLOBs go to, from which size on, and of which types.
+    pub words: [Words; 3],
+    /// What happens as they age; empty for nothing.
+    pub tiers: Vec<String>,
+    /// Whether the tiers come from the policy above.
+    pub tiers_above: bool,
+}
+
+/// A part of a policy in words.
+pub struct Words {
+    /// What it is about.
+    pub label: &'static str,
+    /// The words.
+    pub text: String,
+    /// Whether it comes from the policy above.
+    pub above: bool,
+}
+
+/// Puts a policy into words.
+pub fn describe(page: &Page, policy: &StoragePolicy) -> Described {
+    let target = if policy.kind == "database" { policy.name.clone() } else { policy.target.to_string() };
+    let inherits = policy.kind != "database";
+    let words = |label, text: String, own: bool| Words { label, text, above: inherits && !own };
+    let types = match policy.types.is_empty() {
+        true => page.s("policy.all-types").to_owned(),
+        false => policy.types.join(", "),
+    };
+    let minimum = match policy.minimum_size {
+        0 => page.s("policy.any-size").to_owned(),
+        bytes => page.size(&bytes),
+    };
+    Described {
+        href: format!("{HERE}/{}/{}", policy.kind, http_core::protocol::segments::encode(&target)),
+        name: match policy.kind {
+            "database" => policy.name.clone(),
+            _ => format!("/{}", policy.name),
+        },
+        browse: if inherits { address::browse(&policy.name) } else { String::new() },
+        words: [
+            words(page.s("policy.store"), policy.active_store.clone(), policy.own.active_store.is_some()),
+            words(page.s("policy.minimum"), minimum, policy.own.minimum_size.is_some()),
+            words(page.s("policy.types"), types, policy.own.types.is_some()),
+        ],
+        tiers: policy.tiers.iter().map(|tier| tier_words(page, tier)).collect(),
+        tiers_above: inherits && policy.own.tiers.is_none(),
+    }
+}
+
+fn tier_words(page: &Page, tier: &NamedTier) -> String {
+    let days = page.n("length.days", tier.days);
+    match tier.basis {
+        TierBasis::Age => page.f2("policy.tier-age", days, &tier.store),
+        TierBasis::Access => page.f2("policy.tier-access", days, &tier.store),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "policies.html")]
+struct PoliciesPage<'a> {
+    page: &'a Page,
+    /// Title and policies of each part.
+    parts: [(&'static str, Vec<Described>); 2],
+}
+
+/// The list.
+pub async fn list(mut visit: Visit) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let page = &visit.page;
+    let policies = visit.session.storage_policies().await?;
+    let (databases, others): (Vec<_>, Vec<_>) = policies.iter().partition(|policy| policy.kind == "database");
+    let described = |policies: Vec<&StoragePolicy>| policies.into_iter().map(|policy| describe(page, policy)).collect();
+    let parts = [(page.s("farm.databases"), described(databases)), (page.s("policy.others"), described(others))];
+    Ok(html(&PoliciesPage { page, parts }))
+}
+
+fn place_form<'a>(page: &'a Page, place: &str) -> Form<'a> {
+    Form {
+        page,
+        title: page.s("policy.new").into(),
+        icon: icon("sliders"),
+        action: format!("{HERE}/new"),
+        fields: vec![Field::line("place", page.s("policy.place"), place).hint(page.s("policy.place-hint"))],
+        submit: page.s("policy.choose").into(),
+        danger: false,
+        back: HERE.into(),
+        fault: String::new(),
+    }
+}
+
+/// Asks for which site collection or library a policy is wanted.
+pub async fn ask_place(mut visit: Visit) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    Ok(html(&place_form(&visit.page, "")))
+}
+
+/// Leads to the form of the policy of a place.
+pub async fn find_place(sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    match find(&visit, &fields).await {
+        Ok(next) => Ok(done(&next, &Flash::new("toast.policy-place", fields.trimmed("place")))),
+        Err(error) => refuse::again(place_form(&visit.page, &fields.text("place")), error),
+    }
+}
+
+async fn find(visit: &Visit, fields: &Fields) -> Result<String> {
+    let path = NodePath::parse(fields.trimmed("place").trim_matches('/'))?;
+    let none = || {
+        Error::invalid(format!("there is no site collection and no library at \"/{path}\""))
+            .with_code(Code::NoSuchPlace)
+    };
+    let item = visit.session.item(&Target::Path(path.clone())).await.map_err(|_| none())?;
+    match item.kind {
+        NodeKind::Library => Ok(format!("{HERE}/library/{}", item.id)),
+        // The root site of a site collection has its identifier.
+        NodeKind::Site if item.id == item.collection_id => Ok(format!("{HERE}/collection/{}", item.id)),
+        _ => Err(none()),
+    }
+}

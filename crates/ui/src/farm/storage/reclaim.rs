@@ -1,0 +1,53 @@
+//! The page of what waits to be deleted.
+
+use askama::Template;
+use model::Timestamp;
+use repository::{BackupHold, PendingReclaim};
+
+use crate::frame::fault::Shown;
+use crate::frame::navigation;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::Visit;
+use crate::wording::away;
+
+#[derive(Template)]
+#[template(path = "reclaim.html")]
+struct ReclaimPage<'a> {
+    page: &'a Page,
+    /// Content databases of which nothing is known here; empty when there are none.
+    away: String,
+    rows: Vec<ReclaimRow>,
+    holds: Vec<BackupHold>,
+    blobs: u64,
+    bytes: u64,
+}
+
+struct ReclaimRow {
+    reason: &'static str,
+    hint: &'static str,
+    /// Whether the next collection deletes the oldest of them.
+    soon: bool,
+    pending: PendingReclaim,
+}
+
+/// The list.
+pub async fn show(mut visit: Visit) -> Shown {
+    navigation::furnish_farm(&mut visit.page, "/farm/reclaim")?;
+    let pending = visit.session.pending_reclaim().await?;
+    let holds = visit.session.backup_holds().await?;
+    let away = away::named(&visit.page, &visit.session.databases_away().await?);
+    let page = &visit.page;
+    let (blobs, bytes) = (pending.iter().map(|row| row.blobs).sum(), pending.iter().map(|row| row.bytes).sum());
+    let now = Timestamp::now();
+    let row = |pending: PendingReclaim| {
+        let (reason, hint) = match pending.reason.as_str() {
+            "unreferenced" => (page.s("reclaim.unreferenced"), page.s("reclaim.unreferenced-hint")),
+            "moved" => (page.s("reclaim.moved"), page.s("reclaim.moved-hint")),
+            "orphan" => (page.s("reclaim.orphan"), page.s("reclaim.orphan-hint")),
+            _ => (page.s("reclaim.deleted"), page.s("reclaim.deleted-hint")),
+        };
+        ReclaimRow { reason, hint, soon: pending.due <= now, pending }
+    };
+    let rows = pending.into_iter().map(row).collect();
+    Ok(html(&ReclaimPage { page, away, rows, holds, blobs, bytes }))
+}

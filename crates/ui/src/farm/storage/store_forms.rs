@@ -1,0 +1,174 @@
+//! The forms of a new BLOB store, and of the settings and credentials of one that is there.
+
+use std::collections::BTreeMap;
+
+use axum::extract::Path;
+use model::{Error, Result};
+use repository::{NewStore, StoreStatus};
+
+use super::stores::{HERE, address, find};
+use super::words::{self, KINDS};
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Choice, Field, Form, Input};
+use crate::frame::format::icon;
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{navigation, refuse};
+
+/// Settings and credentials that the pages show, what everybody needs first: name, whether it is a credential, and the kinds
+/// of stores that have it.
+const SETTINGS: [(&str, bool, &[&str]); 9] = [
+    ("endpoint", false, &["s3", "azure", "gcs"]),
+    ("region", false, &["s3"]),
+    ("key_id", true, &["s3", "azure"]),
+    ("secret", true, &["s3", "azure", "gcs"]),
+    ("session_token", true, &["s3"]),
+    ("path_style", false, &["s3"]),
+    ("server_side_encryption", false, &["s3"]),
+    ("compression", false, &KINDS),
+    ("cache_bytes", false, &["s3", "azure", "gcs"]),
+];
+
+fn shown(kind: &str, secrets: bool) -> impl Iterator<Item = &'static str> {
+    let fits = move |(_, secret, kinds): &(&str, bool, &[&str])| *secret == secrets && kinds.contains(&kind);
+    SETTINGS.into_iter().filter(fits).map(|(name, ..)| name)
+}
+
+fn label(page: &Page, kind: &str, name: &str) -> &'static str {
+    let own = page.language.find(&format!("setting.{kind}-{name}"));
+    own.unwrap_or_else(|| page.language.text(&format!("setting.{name}")))
+}
+
+fn hint(page: &Page, name: &str) -> &'static str {
+    page.language.find(&format!("setting-hint.{name}")).unwrap_or_default()
+}
+
+/// Fields of settings and credentials; what is typed again goes before what is there.
+fn provider_fields(page: &Page, kind: &str, present: &BTreeMap<String, String>, fields: Option<&Fields>) -> Vec<Field> {
+    let value = |name: &str| match fields {
+        Some(fields) => fields.trimmed(name),
+        None => present.get(name).cloned().unwrap_or_default(),
+    };
+    let made = SETTINGS.into_iter().filter(|(_, _, kinds)| kinds.contains(&kind)).map(|(name, secret, _)| {
+        let label = label(page, kind, name);
+        let mut field = match name {
+            "path_style" => Field::of(name, label, Input::Select(path_styles(page, value(name) == "false"))),
+            "key_id" => Field::line(name, label, ""),
+            _ if secret => Field::of(name, label, Input::Line("password")),
+            _ => Field::line(name, label, value(name)),
+        };
+        // A password that a browser remembers must not slip in here.
+        field.complete = if secret { "new-password" } else { "off" };
+        field.hint(hint(page, name))
+    });
+    made.collect()
+}
+
+fn path_styles(page: &Page, of_host: bool) -> Vec<Choice> {
+    vec![
+        Choice::new("", page.s("setting.path-usual"), !of_host),
+        Choice::new("false", page.s("setting.path-host"), of_host),
+    ]
+}
+
+fn new_form<'a>(page: &'a Page, kind: &str, fields: Option<&Fields>) -> Form<'a> {
+    let typed = |name: &str| fields.map(|fields| fields.trimmed(name)).unwrap_or_default();
+    let place = if kind == "directory" { "directory" } else { "bucket" };
+    let mut all = vec![
+        Field::line("name", page.s("column.name"), typed("name")).required(),
+        Field::line("location", label(page, kind, place), typed("location")).required().hint(hint(page, place)),
+    ];
+    all.extend(provider_fields(page, kind, &BTreeMap::new(), fields));
+    let ticked = fields.is_some_and(|fields| fields.yes("encrypt"));
+    all.push(Field::of("encrypt", page.s("store.encrypt"), Input::Tick(ticked)).hint(page.s("store.encrypt-hint")));
+    Form {
+        page,
+        title: page.f1("store.new-of", words::kind(page, kind)),
+        icon: icon("database"),
+        action: format!("/farm/new-store/{kind}"),
+        fields: all,
+        submit: page.s("store.add").into(),
+        danger: false,
+        back: HERE.into(),
+        fault: String::new(),
+    }
+}
+
+fn known(kind: &str) -> Result<()> {
+    match KINDS.contains(&kind) {
+        true => Ok(()),
+        false => Err(Error::not_found("there is no such kind of BLOB store")),
+    }
+}
+
+/// The form of a new store.
+pub async fn ask_new(mut visit: Visit, Path(kind): Path<String>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    known(&kind)?;
+    Ok(html(&new_form(&visit.page, &kind, None)))
+}
+
+/// What was typed into some fields, without those that stayed empty.
+fn typed(fields: &Fields, names: impl Iterator<Item = &'static str>) -> BTreeMap<String, String> {
+    names.map(|name| (name.to_owned(), fields.trimmed(name))).filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// Adds a store.
+pub async fn add(Path(kind): Path<String>, sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    known(&kind)?;
+    let new = NewStore {
+        name: fields.trimmed("name"),
+        kind: kind.clone(),
+        location: fields.trimmed("location"),
+        settings: typed(&fields, shown(&kind, false)),
+        secrets: typed(&fields, shown(&kind, true)),
+        encrypt: fields.yes("encrypt"),
+    };
+    match visit.session.add_store(new).await {
+        Ok(_) => Ok(done(HERE, &Flash::new("toast.created", fields.trimmed("name")))),
+        Err(error) => refuse::again(new_form(&visit.page, &kind, Some(&fields)), error),
+    }
+}
+
+fn change_form<'a>(page: &'a Page, store: &StoreStatus, fields: Option<&Fields>) -> Form<'a> {
+    let mut all = Vec::new();
+    if store.has_secrets && shown(&store.kind, true).next().is_some() {
+        all.push(Field::paragraph(page.s("store.secrets-text")));
+    }
+    all.extend(provider_fields(page, &store.kind, &store.settings, fields));
+    Form {
+        page,
+        title: page.f1("store.settings-of", &store.name),
+        icon: icon("sliders"),
+        action: address(&store.name),
+        fields: all,
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: HERE.into(),
+        fault: String::new(),
+    }
+}
+
+/// The form of settings and credentials.
+pub async fn ask_change(mut visit: Visit, Path(name): Path<String>) -> Shown {
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let store = find(&visit.session, &name).await?;
+    Ok(html(&change_form(&visit.page, &store, None)))
+}
+
+/// Changes settings and credentials. An empty setting goes back to what is usual; an empty credential stays as it is.
+pub async fn change(Path(name): Path<String>, sent: Sent) -> Shown {
+    let Sent { mut visit, fields } = sent;
+    navigation::furnish_farm(&mut visit.page, HERE)?;
+    let store = find(&visit.session, &name).await?;
+    let settings = shown(&store.kind, false).map(|name| (name.to_owned(), fields.trimmed(name))).collect();
+    let secrets = typed(&fields, shown(&store.kind, true));
+    match visit.session.change_store(&name, &settings, &secrets).await {
+        Ok(()) => Ok(done(HERE, &Flash::new("toast.saved", name))),
+        Err(error) => refuse::again(change_form(&visit.page, &store, Some(&fields)), error),
+    }
+}

@@ -1,0 +1,132 @@
+//! Figures and states of storage as people read and type them.
+
+use model::{Error, Result};
+use repository::Work;
+
+use crate::frame::page::Page;
+
+/// Kinds of stores that a page adds.
+pub const KINDS: [&str; 4] = ["directory", "s3", "azure", "gcs"];
+
+/// Units of sizes that people type; 1 KB is 1,024 bytes, as on all pages.
+const UNITS: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
+
+/// Reads a size such as `64 KB`, `10M` or `512`; none for an empty text.
+pub fn parse_size(text: &str) -> Result<Option<u64>> {
+    let bad = || Error::invalid(format!("\"{text}\" is no size: write 64 KB, 10 MB or a number of bytes"));
+    let plain = text.trim().to_lowercase();
+    if plain.is_empty() {
+        return Ok(None);
+    }
+    let end = plain.find(|c: char| !c.is_ascii_digit()).unwrap_or(plain.len());
+    let number: u64 = plain[..end].parse().map_err(|_| bad())?;
+    let unit = plain[end..].trim_start().trim_end_matches('b').trim_end_matches('i');
+    let (_, bits) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
+    number.checked_mul(1 << bits).filter(|bytes| i64::try_from(*bytes).is_ok()).map(Some).ok_or_else(bad)
+}
+
+/// A size as it is typed, exact to the byte.
+pub fn typed_size(bytes: u64) -> String {
+    let fitting = UNITS.iter().find(|(_, bits)| bytes > 0 && bytes.trailing_zeros() >= *bits);
+    match fitting {
+        Some((name, bits)) if !name.is_empty() => format!("{} {}B", bytes >> bits, name.to_uppercase()),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Reads a whole number; none for an empty text.
+pub fn parse_number<T: std::str::FromStr>(text: &str) -> Result<Option<T>> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| Error::invalid(format!("\"{text}\" is no whole number that fits here")))
+}
+
+/// The text, if it is not empty.
+pub fn some(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// A number with one digit behind the point.
+pub fn decimal(page: &Page, number: f64) -> String {
+    page.language.decimal(format!("{number:.1}"))
+}
+
+/// A length of time, rounded so that one figure says it.
+pub fn length(page: &Page, seconds: u64) -> String {
+    match seconds {
+        0..100 => page.n("length.seconds", seconds),
+        100..6_000 => page.n("length.minutes", (seconds + 30) / 60),
+        6_000..172_800 => page.n("length.hours", (seconds + 1_800) / 3_600),
+        _ => page.n("length.days", (seconds + 43_200) / 86_400),
+    }
+}
+
+/// What a kind of store is called.
+pub fn kind(page: &Page, word: &str) -> String {
+    page.language.find(&format!("store-kind.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
+}
+
+/// What a job does at the moment.
+pub fn phase(page: &Page, text: &str) -> String {
+    let key = text.to_lowercase().replace(' ', "-");
+    page.language.find(&format!("phase.{key}")).map_or_else(|| text.to_owned(), ToOwned::to_owned)
+}
+
+/// What a kind of job is called.
+pub fn kind_of_work(page: &Page, word: &str) -> String {
+    page.language.find(&format!("work.{word}")).map_or_else(|| word.to_owned(), ToOwned::to_owned)
+}
+
+/// What a job is for, in a line.
+pub fn work(page: &Page, work: &Work) -> String {
+    let mut text = match work {
+        Work::Migrate(work) => {
+            let to = work.to.as_deref().unwrap_or_else(|| page.s("job.active-store"));
+            let mut text = match &work.from {
+                Some(from) => page.f2("job.migrate-from", from, to),
+                None => page.f1("job.migrate", to),
+            };
+            if let Some(database) = &work.database {
+                text += &page.f1("job.of-database", database);
+            }
+            text
+        }
+        Work::Collect(work) if work.dry_run => page.s("job.collect-dry").to_owned(),
+        Work::Collect(_) => page.s("job.collect").to_owned(),
+        Work::Check(work) => match &work.store {
+            Some(store) => page.f1("job.check-one", store),
+            None => page.s("job.check").to_owned(),
+        },
+    };
+    let rate = match work {
+        Work::Migrate(work) => work.rate,
+        Work::Collect(work) => work.rate,
+        Work::Check(work) => work.rate,
+    };
+    if let Some(rate) = rate {
+        text += &page.f1("job.at-most", page.size(&rate));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_type_them_and_shown_so_that_they_come_back() {
+        for (text, bytes) in [("64 KB", 65_536), ("10M", 10 << 20), ("2gib", 2 << 30), ("0", 0), ("1000", 1_000)] {
+            assert_eq!(parse_size(text).unwrap(), Some(bytes), "{text}");
+        }
+        assert_eq!(parse_size(" ").unwrap(), None);
+        for bad in ["x", "-1", "1.5 MB", "10 parsecs", "9999999999 TB", "KB"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+        for bytes in [0, 1, 1_000, 65_536, 65_537, 3 << 20, 5 << 30] {
+            assert_eq!(parse_size(&typed_size(bytes)).unwrap(), Some(bytes));
+        }
+        assert_eq!((typed_size(65_536).as_str(), typed_size(1_000).as_str()), ("64 KB", "1000"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Files for spreadsheets, read from the database while they are sent.
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::IntoResponse;
+use futures_util::{StreamExt, stream};
+use model::Result;
+
+use super::fault::Shown;
+use http_core::server::request;
+
+/// What the lines of a file come from.
+pub trait Source: Send + Sized + 'static {
+    /// The next lines, which may be none; nothing after the last ones.
+    fn next(&mut self) -> impl Future<Output = Result<Option<String>>> + Send;
+}
+
+/// Sends a file: the line of headings, then what the source gives.
+pub async fn send(name: &str, headings: &str, mut source: impl Source) -> Shown {
+    let place = request::costly()?;
+    // The first part before the answer begins: it is what is refused to those who may not see the file.
+    let first = source.next().await?.map(|lines| format!("{headings}\r\n{lines}"));
+    let parts = stream::unfold((first, Some((source, place))), |(first, rest)| async move {
+        let (mut source, place) = rest?;
+        let part = match first {
+            Some(text) => Ok(text),
+            None => source.next().await.transpose()?,
+        };
+        let rest = part.is_ok().then_some((source, place));
+        Some((part.map(Bytes::from), (None, rest)))
+    });
+    // Compression asks again after the end.
+    let parts = parts.fuse();
+    let fields = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    Ok((fields, Body::from_stream(parts)).into_response())
+}
+
+/// A line of fields.
+pub fn line<const N: usize>(fields: [&str; N]) -> String {
+    fields.map(quoted).join(",") + "\r\n"
+}
+
+/// A field. Spreadsheets run what begins like a formula, so that gets an apostrophe before it.
+fn quoted(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_files_run_nothing() {
+        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(quoted("=HYPERLINK(1)"), "\"'=HYPERLINK(1)\"");
+    }
+}

@@ -1,0 +1,41 @@
+//! Errors of pages: a handler returns a [`Fault`], which the layer of all pages draws.
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use model::Error;
+
+use http_core::server::error::{self, Problem};
+
+/// An error of a page.
+#[derive(Clone)]
+pub struct Fault(Arc<Error>);
+
+/// What handlers of pages return.
+pub type Shown<T = Response> = Result<T, Fault>;
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self(Arc::new(error))
+    }
+}
+
+impl Fault {
+    /// The error itself.
+    pub fn into_error(self) -> Arc<Error> {
+        self.0
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = error::status(&self.0).into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// An error for a script of a page, or for a person, as the request asks.
+pub fn fail(wants_problem: bool, error: Error) -> Response {
+    if wants_problem { Problem::from(error).into_response() } else { Fault::from(error).into_response() }
+}

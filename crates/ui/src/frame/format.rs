@@ -1,0 +1,348 @@
+//! Sizes and times as people read them, and the small pieces of markup that templates share.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use askama::filters::{Escaper, HtmlSafe};
+use model::Timestamp;
+use time::OffsetDateTime;
+
+use super::texts::Language;
+use super::{assets, value_format};
+use http_core::protocol::content_type;
+
+/// A size with three digits of precision and the unit in which it has at most three digits before the point. Units
+/// are those of file managers: 1 KB is 1,024 bytes.
+pub fn size(language: Language, bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1024 {
+        return language.count("size.bytes", bytes);
+    }
+    let (mut value, mut unit) = (bytes as f64 / 1024.0, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    let mut text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    format!("{}\u{a0}{}", language.decimal(text), UNITS[unit])
+}
+
+/// How long ago something was: seconds up to weeks, then the date.
+pub fn ago(language: Language, then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.seconds() - then.seconds();
+    let count = |key: &str, n: i64| language.count(key, n.unsigned_abs());
+    match seconds {
+        ..-60 => value_format::day(language, then),
+        -60..45 => language.text("time.now").to_owned(),
+        45..2_700 => count("time.minutes", (seconds + 30) / 60),
+        2_700..79_200 => count("time.hours", (seconds + 1_800) / 3_600),
+        79_200..2_246_400 => count("time.days", (seconds + 43_200) / 86_400),
+        _ => value_format::day(language, then),
+    }
+}
+
+/// The day, as in `2026-11-21`: as fields for days have it.
+pub fn date(time: Timestamp) -> String {
+    Written::of(time).day().to_owned()
+}
+
+/// To the minute, in UTC, as in "29 Nov 2026, 07:53 UTC".
+pub fn minute(language: Language, time: Timestamp) -> String {
+    format!("{}, {} UTC", value_format::day(language, time), &Written::of(time).clock()[..5])
+}
+
+/// To the second, in UTC.
+pub fn exact(time: Timestamp) -> String {
+    let written = Written::of(time);
+    if written.is_known() { format!("{} {} UTC", written.day(), written.clock()) } else { written.day().to_owned() }
+}
+
+/// A time to the second in UTC, as digits. A listing has two hundred of them: they are written without a parser of forms.
+struct Written([u8; 19]);
+
+impl Written {
+    /// Times outside of the years 0 to 9999, which nobody stores, are a question mark.
+    fn of(time: Timestamp) -> Self {
+        let mut text = *b"?..................";
+        let Ok(moment) = OffsetDateTime::from_unix_timestamp(time.seconds()) else { return Self(text) };
+        let Ok(year) = u16::try_from(moment.year()) else { return Self(text) };
+        if year > 9999 {
+            return Self(text);
+        }
+        text.copy_from_slice(b"0000-00-00 00:00:00");
+        let two = |text: &mut [u8], at: usize, n: u8| {
+            text[at] += n / 10;
+            text[at + 1] += n % 10;
+        };
+        // Both halves of a year have two digits.
+        two(&mut text, 0, (year / 100) as u8);
+        two(&mut text, 2, (year % 100) as u8);
+        two(&mut text, 5, moment.month().into());
+        two(&mut text, 8, moment.day());
+        two(&mut text, 11, moment.hour());
+        two(&mut text, 14, moment.minute());
+        two(&mut text, 17, moment.second());
+        Self(text)
+    }
+
+    fn is_known(&self) -> bool {
+        self.0[0] != b'?'
+    }
+
+    fn part(&self, from: usize, to: usize) -> &str {
+        // Only ASCII was written.
+        std::str::from_utf8(&self.0[from..to]).unwrap_or("?")
+    }
+
+    fn day(&self) -> &str {
+        if self.is_known() { self.part(0, 10) } else { "?" }
+    }
+
+    fn clock(&self) -> &str {
+        self.part(11, 19)
+    }
+}
+
+/// A time as markup: relative to now, exact when pointed at.
+pub struct When {
+    language: Language,
+    time: Timestamp,
+}
+
+/// A time for a template.
+pub fn when(language: Language, time: Timestamp) -> When {
+    When { language, time }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = Written::of(self.time);
+        let (day, clock) = (written.day(), written.clock());
+        let relative = ago(self.language, self.time, Timestamp::now());
+        if !written.is_known() {
+            return write!(f, "<time>{relative}</time>");
+        }
+        for part in
+            ["<time datetime=\"", day, "T", clock, "Z\" title=\"", day, " ", clock, " UTC\">", &relative, "</time>"]
+        {
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}
+
+// Digits, and texts of our own: nothing in it comes from people.
+impl HtmlSafe for When {}
+
+/// A path as markup, which may go on in the next line behind each slash.
+pub struct Steps<'a>(pub &'a str);
+
+impl fmt::Display for Steps<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, name) in self.0.split('/').enumerate() {
+            if i > 0 {
+                f.write_str("/<wbr>")?;
+            }
+            askama::filters::Html.write_escaped_str(&mut *f, name)?;
+        }
+        Ok(())
+    }
+}
+
+// The names are escaped above.
+impl HtmlSafe for Steps<'_> {}
+
+/// An icon of the sprite as markup; it says nothing to screen readers, so there must be words beside it.
+pub struct Icon(&'static str, &'static str);
+
+/// An icon for a template.
+pub fn icon(name: &'static str) -> Icon {
+    Icon(name, "")
+}
+
+/// An icon in one of the tones of the style sheet.
+pub fn toned(name: &'static str, tone: &'static str) -> Icon {
+    Icon(name, tone)
+}
+
+impl fmt::Display for Icon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        static SPRITE: LazyLock<String> = LazyLock::new(|| assets::url("icons.svg"));
+        let Self(name, tone) = self;
+        let (space, sprite) = (if tone.is_empty() { "" } else { " " }, SPRITE.as_str());
+        for part in
+            ["<svg class=\"icon", space, tone, "\" aria-hidden=\"true\"><use href=\"", sprite, "#", name, "\"/></svg>"]
+        {
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}
+
+// Only names that stand in our own sources.
+impl HtmlSafe for Icon {}
+
+/// The icon of a document by the extension of its name.
+pub fn file_icon(extension: &str) -> Icon {
+    match extension {
+        "pdf" => toned("file-text", "tone-red"),
+        "doc" | "docx" | "odt" | "rtf" | "dotx" => toned("file-text", "tone-blue"),
+        "xls" | "xlsx" | "ods" | "csv" | "tsv" => toned("file-sheet", "tone-green"),
+        "ppt" | "pptx" | "odp" | "key" => toned("file-slides", "tone-orange"),
+        "png" | "jpg" | "jpeg" | "gif" | "webp" | "svg" | "tif" | "tiff" | "bmp" | "heic" => {
+            toned("file-image", "tone-violet")
+        }
+        "zip" | "tar" | "gz" | "xz" | "zst" | "7z" | "rar" | "bz2" => toned("file-archive", "tone-yellow"),
+        "html" | "htm" | "xml" | "json" | "js" | "ts" | "rs" | "py" | "c" | "h" | "java" | "sql" | "sh" | "css" => {
+            toned("file-code", "tone-soft")
+        }
+        "mp3" | "mp4" | "mov" | "avi" | "mkv" | "wav" | "ogg" | "webm" => toned("file-media", "tone-violet"),
+        "eml" | "msg" => toned("mail", "tone-blue"),
+        "txt" | "md" | "log" => toned("file-text", "tone-soft"),
+        _ => toned("file", "tone-soft"),
+    }
+}
+
+/// What a document is in people's words, as in "PDF document"; the type itself when there are no words for it.
+pub fn media(language: Language, media_type: &str, name: &str) -> Cow<'static, str> {
+    let key = match content_type::essence(media_type).as_str() {
+        "application/pdf" => "media.pdf",
+        "application/msword"
+        | "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+        | "application/vnd.openxmlformats-officedocument.wordprocessingml.template"
+        | "application/vnd.ms-word.document.macroenabled.12" => "media.word",
+        "application/vnd.ms-excel"
+        | "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        | "application/vnd.openxmlformats-officedocument.spreadsheetml.template"
+        | "application/vnd.ms-excel.sheet.macroenabled.12" => "media.excel",
+        "application/vnd.ms-powerpoint"
+        | "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+        | "application/vnd.openxmlformats-officedocument.presentationml.slideshow" => "media.powerpoint",
+        "application/vnd.oasis.opendocument.text" => "media.odt",
+        "application/vnd.oasis.opendocument.spreadsheet" => "media.ods",
+        "application/vnd.oasis.opendocument.presentation" => "media.odp",
+        "application/rtf" | "text/rtf" => "media.rtf",
+        "text/plain" => "media.text",
+        "text/markdown" => "media.markdown",
+        "text/csv" | "text/tab-separated-values" => "media.csv",
+        "text/html" | "application/xhtml+xml" => "media.html",
+        "application/json" => "media.json",
+        "text/xml" | "application/xml" => "media.xml",
+        "message/rfc822" | "application/vnd.ms-outlook" => "media.mail",
+        "application/zip"
+        | "application/x-zip-compressed"
+        | "application/x-7z-compressed"
+        | "application/x-tar"
+        | "application/gzip"
+        | "application/x-gzip"
+        | "application/vnd.rar" => "media.archive",
+        "application/octet-stream" | "" => "media.file",
+        "application/javascript" | "application/x-sh" | "application/sql" | "text/javascript" | "text/css" => {
+            "media.code"
+        }
+        other if other.starts_with("text/x-") => "media.code",
+        other if other.starts_with("image/") => "media.image",
+        other if other.starts_with("audio/") => "media.audio",
+        other if other.starts_with("video/") => "media.video",
+        _ => return media_type.to_owned().into(),
+    };
+    let words = language.text(key);
+    let tells_little =
+        ["media.image", "media.audio", "media.video", "media.archive", "media.code", "media.file"].contains(&key);
+    match name.rsplit_once('.') {
+        Some((_, end))
+            if tells_little && (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            format!("{words} ({})", end.to_uppercase()).into()
+        }
+        _ => words.into(),
+    }
+}
+
+/// One or two letters that stand for a person.
+pub fn initials(name: &str) -> String {
+    let mut words = name.split_whitespace().filter_map(|word| word.chars().next());
+    let first = words.next().unwrap_or('?');
+    first.to_uppercase().chain(words.next_back().into_iter().flat_map(char::to_uppercase)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short_and_in_the_language() {
+        let cases = [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1,023 bytes"),
+            (1024, "1\u{a0}KB"),
+            (1536, "1.5\u{a0}KB"),
+            (102_400, "100\u{a0}KB"),
+            (1_048_575, "1\u{a0}MB"),
+            (5 << 30, "5\u{a0}GB"),
+            (u64::MAX, "16\u{a0}EB"),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(size(Language::ENGLISH, bytes), expected);
+        }
+        assert_eq!(size(Language::parse("de").unwrap(), 1536), "1,5\u{a0}KB");
+    }
+
+    #[test]
+    fn times_are_relative_while_that_helps() {
+        let now = Timestamp::from_micros(1_700_000_000_000_000);
+        let before = |seconds: i64| Timestamp::from_micros(now.micros() - seconds * 1_000_000);
+        let cases = [
+            (0, "just now"),
+            (-30, "just now"),
+            (60, "1 minute ago"),
+            (185, "3 minutes ago"),
+            (3 * 3600, "3 hours ago"),
+            (2 * 86_400, "2 days ago"),
+            (90 * 86_400, "16 Aug 2023"),
+            (-86_400, "15 Nov 2023"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(ago(Language::ENGLISH, before(seconds), now), expected, "{seconds}");
+        }
+        assert_eq!(ago(Language::parse("de").unwrap(), before(185), now), "vor 3 Minuten");
+        assert_eq!(exact(now), "2023-11-14 22:13:20 UTC");
+        assert_eq!(exact(Timestamp::from_micros(i64::MAX)), "?");
+    }
+
+    #[test]
+    fn media_types_have_words() {
+        let word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+        assert_eq!(media(Language::ENGLISH, "application/pdf", "a.pdf"), "PDF document");
+        assert_eq!(media(Language::parse("de").unwrap(), word, "a.docx"), "Word-Dokument");
+        assert_eq!(media(Language::ENGLISH, "IMAGE/PNG; x=y", "a.png"), "Image (PNG)");
+        assert_eq!(media(Language::ENGLISH, "text/x-rust", "add.rs"), "Source code (RS)");
+        assert_eq!(media(Language::ENGLISH, "", "a.<b>"), "File");
+        assert_eq!(media(Language::ENGLISH, "chemical/x-pdb", "a.pdb"), "chemical/x-pdb");
+    }
+
+    #[test]
+    fn paths_break_between_names_and_stay_text() {
+        assert_eq!(Steps("a/<b>/c").to_string(), "a/<wbr>&#60;b&#62;/<wbr>c");
+        assert_eq!(minute(Language::ENGLISH, Timestamp::from_micros(0)), "1 Jan 1970, 00:00 UTC");
+    }
+
+    #[test]
+    fn people_have_initials() {
+        assert_eq!(initials("Anna Maria Berg"), "AB");
+        assert_eq!(initials("ärzte"), "Ä");
+        assert_eq!(initials("  "), "?");
+    }
+}

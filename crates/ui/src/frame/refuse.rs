@@ -1,0 +1,85 @@
+//! What was refused and why, in the reader's language: forms shown again with what was typed, and problems told to programs.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use model::Code;
+use model::{Error, ErrorKind};
+
+use super::fault::Shown;
+use super::form::Form;
+use super::page::{Page, html};
+use super::texts::Language;
+use http_core::server::error::{self, ToldError};
+
+/// Shows the form again when its sender can mend the error; everything else is an error page.
+pub fn again(mut form: Form<'_>, error: Error) -> Shown {
+    let mendable = matches!(
+        error.kind(),
+        ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::Locked | ErrorKind::Exhausted | ErrorKind::Unavailable
+    );
+    if !mendable && !matches!(error.code(), Code::WrongPassword | Code::SignInFailed) {
+        return Err(error.into());
+    }
+    let status = error::status(&error);
+    error::log(&error, status);
+    form.fault = explain(form.page, &error);
+    let mut response: Response = html(&form);
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// Returns the page in whose language the client reads problems, if that is another language than English.
+pub fn reader(headers: &HeaderMap) -> Option<Page> {
+    let may_choose = [header::ACCEPT_LANGUAGE, header::COOKIE].iter().any(|field| headers.contains_key(field));
+    may_choose.then(|| Page::of(headers, String::new())).filter(|page| page.language != Language::ENGLISH)
+}
+
+/// Gives programs, and the scripts of pages, the words of a problem in the language that they ask for.
+pub fn in_language(reader: Option<Page>, response: &mut Response) {
+    if let Some(page) = reader
+        && let Some(ToldError(error)) = response.extensions_mut().remove::<ToldError>()
+    {
+        // The new body has its own length and is not compressed.
+        for field in [header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
+            response.headers_mut().remove(field);
+        }
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-language"));
+        response.headers_mut().insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(page.language.tag()));
+        *response.body_mut() = Body::from(error::problem(&error, &explain(&page, &error)));
+    }
+}
+
+/// What went wrong, as the reader understands it: the error's own English message, or a text for its code. Rights have the
+/// names that they have on the pages of permissions.
+pub fn explain(page: &Page, error: &Error) -> String {
+    if let Some(lack) = error.lack() {
+        let right = page.language.text(&format!("right.{}", lack.right.as_str()));
+        return if lack.inside {
+            page.f2("fault.lacking-inside", right, &lack.name)
+        } else {
+            page.f2("fault.lacking", right, &lack.name)
+        };
+    }
+    let own = || sentence(error::public_message(error));
+    if page.language == Language::ENGLISH {
+        return own();
+    }
+    let key = format!("fault.{}", error.code());
+    let names: Vec<&str> = error.named().iter().map(String::as_str).collect();
+    let naming = format!("{key}-of");
+    if !names.is_empty() && page.language.find(&naming).is_some() {
+        return page.language.fill(&naming, &names);
+    }
+    page.language.find(&key).map_or_else(own, ToOwned::to_owned)
+}
+
+/// With a capital at the beginning and a full stop at the end, as text on a page has.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    let mut text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}

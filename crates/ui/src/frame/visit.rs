@@ -1,0 +1,131 @@
+//! The caller of a page, and what a form has sent.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use model::{Id, Preferences, Result};
+use repository::{Client, Credential, Session};
+
+use super::fault::Fault;
+use super::fields::{self, Fields};
+use super::page::{Page, Who};
+use super::reader::{Kept, Known, Reader};
+use super::sign_in_form;
+use super::texts::Language;
+use http_core::identity;
+use http_core::identity::csrf;
+use http_core::protocol::segments;
+use http_core::server::client::Arrival;
+use http_core::server::intake;
+use http_core::server::state::AppState;
+
+/// Somebody who is signed in looks at a page.
+pub struct Visit {
+    /// The page to be.
+    pub page: Page,
+    /// What the caller may do.
+    pub session: Session,
+    /// Key of the caller's form tokens.
+    pub form_key: [u8; 32],
+    /// The caller's session.
+    pub session_id: Id,
+    /// Language and theme of the account.
+    pub preferences: Preferences,
+    /// Scheme and host under which browsers know this server.
+    pub origin: String,
+    /// Where the request comes from.
+    pub client: Client,
+    /// Whether this server makes pages of office documents.
+    pub converts: bool,
+}
+
+/// Why there is no [`Visit`]: nobody is signed in, or who it is cannot be told at the moment.
+pub enum Away {
+    /// To the page that signs in, and back.
+    SignIn(String),
+    /// An error.
+    Fault(Fault),
+    /// The page that keeps what was sent until its sender is signed in again.
+    Ended(Response),
+}
+
+impl IntoResponse for Away {
+    fn into_response(self) -> Response {
+        match self {
+            Self::SignIn(here) => {
+                Redirect::to(&format!("/sign-in?next={}", segments::encode_query(&here))).into_response()
+            }
+            Self::Fault(fault) => fault.into_response(),
+            Self::Ended(response) => response,
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for Visit {
+    type Rejection = Away;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Away> {
+        let mut page = Page::of_request(parts);
+        let caller = identity::from_cookie(state, &parts.headers).await.map_err(|e| Away::Fault(e.into()))?;
+        let Some(caller) = caller else {
+            let back = if parts.method.is_safe() { page.here } else { "/".to_owned() };
+            return Err(Away::SignIn(back));
+        };
+        let Credential::Session { id, csrf_key } = caller.credential else {
+            return Err(Away::SignIn(page.here));
+        };
+        let who = Who {
+            login: caller.principal.login.clone(),
+            name: caller.principal.display_name.clone(),
+            administrator: caller.principal.farm_administrator,
+        };
+        page.form_token = csrf::token(&csrf_key);
+        page.theme = caller.preferences.theme;
+        if let Some(language) = Language::parse(&caller.preferences.language) {
+            page.language = language;
+        }
+        if let Some(reader) = parts.extensions.get::<Reader>() {
+            let (form_token, language, theme) = (page.form_token.clone(), page.language, page.theme);
+            reader.note(Known { who: who.clone(), form_token, language, theme });
+        }
+        page.who = Some(who);
+        Ok(Self {
+            page,
+            session: state.repository().as_caller(caller.principal),
+            form_key: csrf_key,
+            session_id: id,
+            preferences: caller.preferences,
+            origin: Arrival::of(&parts.extensions).map(|arrival| arrival.origin.clone()).unwrap_or_default(),
+            client: identity::client_of(state, parts),
+            converts: state.converter().is_some(),
+        })
+    }
+}
+
+/// A form that somebody who is signed in has sent from one of our pages.
+pub struct Sent {
+    /// Who.
+    pub visit: Visit,
+    /// What.
+    pub fields: Fields,
+}
+
+impl FromRequest<AppState> for Sent {
+    type Rejection = Away;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Away> {
+        let (mut parts, body) = request.into_parts();
+        let visit = match Visit::from_request_parts(&mut parts, state).await {
+            Ok(visit) => visit,
+            Err(Away::SignIn(_)) => return Err(Away::Ended(sign_in_form::ended(state, parts, body).await)),
+            Err(away) => return Err(away),
+        };
+        let (reader, to) = (parts.extensions.get::<Reader>().cloned(), parts.uri.path().to_owned());
+        let fields = fields::read(body, intake::FIELDS).await.map_err(|e| Away::Fault(e.into()))?;
+        csrf::check(&visit.form_key, &fields.text("form_token")).map_err(|e| Away::Fault(e.into()))?;
+        if let Some(reader) = reader {
+            reader.keep(Kept { to, fields: fields.encoded() });
+        }
+        Ok(Self { visit, fields })
+    }
+}

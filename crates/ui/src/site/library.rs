@@ -1,0 +1,215 @@
+//! Settings and columns of a library.
+
+use askama::Template;
+use axum::extract::Path;
+use model::{ColumnKind, Error, Id, LibrarySettings, Name, Result, Right, Versioning};
+use repository::{Column, ColumnChange, ContentType, Item, Target};
+
+use crate::farm::storage::{self, Described};
+use crate::frame::fault::Shown;
+use crate::frame::fields::Fields;
+use crate::frame::flash::{Flash, done};
+use crate::frame::form::{Choice, Field, Form, Input};
+use crate::frame::format::icon;
+use crate::frame::navigation::{self, Crumb};
+use crate::frame::page::{Page, html};
+use crate::frame::visit::{Sent, Visit};
+use crate::frame::{address, item, refuse};
+
+#[derive(Template)]
+#[template(path = "library.html")]
+struct LibraryPage<'a> {
+    page: &'a Page,
+    item: &'a Item,
+    crumbs: Vec<Crumb>,
+    versioning: Vec<Choice>,
+    settings: LibrarySettings,
+    columns: Vec<ColumnRow>,
+    types: Vec<ContentType>,
+    policy: Described,
+    administers: bool,
+}
+
+struct ColumnRow {
+    column: Column,
+    /// The content type that it belongs to; empty for all documents.
+    of: String,
+}
+
+/// The page of settings.
+pub async fn show(mut visit: Visit, Path(id): Path<String>) -> Shown {
+    let target = Target::Id(id.parse()?);
+    let way = visit.session.item_with_ancestors(&target).await?;
+    let settings = visit.session.library_settings(&target).await?;
+    let (columns, types) = visit.session.columns(&target).await?;
+    navigation::furnish(&mut visit, &way).await?;
+    let item = way.last().ok_or_else(|| Error::not_found("there is no such library"))?;
+    let mut crumbs = navigation::crumbs(&way);
+    crumbs.push(Crumb { href: address::browse(&item.path), label: item.name.clone() });
+    let versioning = versionings(&visit.page, settings.versioning);
+    item::require(item, Right::ManageLibraries)?;
+    let name_of = |id: Id| types.iter().find(|kind| kind.id == id).map(|kind| kind.name.clone());
+    let columns = columns
+        .into_iter()
+        .map(|column| ColumnRow { of: column.content_type_id.and_then(name_of).unwrap_or_default(), column });
+    let columns = columns.collect();
+    let policy = storage::describe(&visit.page, &visit.session.library_storage(&target).await?);
+    let administers = visit.session.principal().farm_administrator;
+    let page = &visit.page;
+    Ok(html(&LibraryPage { page, item, crumbs, versioning, settings, columns, types, policy, administers }))
+}
+
+/// Changes the settings.
+pub async fn save(Path(id): Path<String>, sent: Sent) -> Shown {
+    let settings = read(&sent.fields)?;
+    let target = Target::Id(id.parse()?);
+    sent.visit.session.change_library(&target, settings).await?;
+    let item = sent.visit.session.item(&target).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", item.name)))
+}
+
+fn read(fields: &Fields) -> Result<LibrarySettings> {
+    let number = |name: &str| match fields.trimmed(name).as_str() {
+        "" => Ok(0),
+        text => text.parse().map_err(|_| Error::invalid("a limit is a whole number; 0 means no limit")),
+    };
+    Ok(LibrarySettings {
+        versioning: Versioning::parse(&fields.text("versioning"))?,
+        major_limit: number("major_limit")?,
+        minor_limit: number("minor_limit")?,
+        require_checkout: fields.yes("require_checkout"),
+    })
+}
+
+fn column_form<'a>(
+    page: &'a Page,
+    library: &Item,
+    column: Option<&Column>,
+    types: &[ContentType],
+    name: &str,
+) -> Form<'a> {
+    let kinds = ["text", "number", "date", "choice", "person", "yes-no", "link"];
+    let mut fields = vec![Field::line("name", page.s("column.name"), name).required()];
+    if column.is_none() {
+        let choices = kinds.map(|kind| Choice::new(kind, page.language.text(&format!("kind.{kind}")), kind == "text"));
+        fields.push(Field::of("kind", page.s("column.kind"), Input::Select(choices.into())));
+    }
+    let present = column.map(|column| &column.kind);
+    if !matches!(present, Some(kind) if kind.as_str() != "choice") {
+        let mut field =
+            Field::of("choices", page.s("column.choices"), Input::Lines).hint(page.s("column.choices-hint"));
+        if let Some(ColumnKind::Choice(choices)) = present {
+            field.value = choices.join("\n");
+        }
+        fields.push(field);
+    }
+    fields.push(Field::of("required", page.s("column.required"), Input::Tick(column.is_some_and(|c| c.required))));
+    if !types.is_empty() {
+        let present = column.and_then(|column| column.content_type_id);
+        let all = Choice::new("", page.s("column.all-types"), present.is_none());
+        let some = types.iter().map(|kind| Choice::new(kind.id.to_string(), &kind.name, present == Some(kind.id)));
+        let choices = std::iter::once(all).chain(some).collect();
+        fields.push(Field::of("content_type", page.s("column.content-type"), Input::Select(choices)));
+    }
+    let action = column.map_or("new".to_owned(), |column| column.id.to_string());
+    Form {
+        page,
+        title: if column.is_some() { page.s("column.change") } else { page.s("column.new") }.into(),
+        icon: icon("columns"),
+        action: format!("/items/{}/columns/{action}", library.id),
+        fields,
+        submit: page.s("action.save").into(),
+        danger: false,
+        back: format!("/items/{}/settings", library.id),
+        fault: String::new(),
+    }
+}
+
+/// The column of an address, none for `new`, and the content types that it may belong to.
+async fn find_column(visit: &Visit, library: &Item, id: &str) -> Result<(Option<Column>, Vec<ContentType>)> {
+    let (columns, types) = visit.session.columns(&Target::Id(library.id)).await?;
+    if id == "new" {
+        return Ok((None, types));
+    }
+    let id: Id = id.parse()?;
+    let column = columns.into_iter().find(|column| column.id == id);
+    let column = column.ok_or_else(|| Error::not_found("there is no such column"))?;
+    Ok((Some(column), types))
+}
+
+/// The form of a column; `new` for one that is not there yet.
+pub async fn column(visit: Visit, Path((id, column)): Path<(String, String)>) -> Shown {
+    let library = item::find_for(&visit, &id, Right::ManageLibraries).await?;
+    let (column, types) = find_column(&visit, &library, &column).await?;
+    let name = column.as_ref().map_or("", |column| column.name.as_str());
+    Ok(html(&column_form(&visit.page, &library, column.as_ref(), &types, name)))
+}
+
+/// Makes or changes a column.
+pub async fn save_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
+    let Sent { visit, fields } = sent;
+    let library = item::find(&visit, &id).await?;
+    let (column, types) = find_column(&visit, &library, &column).await?;
+    let target = Target::Id(library.id);
+    let saved = match read_column(&fields, column.as_ref()) {
+        Err(error) => Err(error),
+        Ok(wanted) => match &column {
+            None => visit.session.create_column(&target, wanted).await.map(drop),
+            Some(column) => visit.session.change_column(&target, column.id, wanted).await,
+        },
+    };
+    match saved {
+        Ok(()) => Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.saved", fields.trimmed("name")))),
+        Err(error) => {
+            let form = column_form(&visit.page, &library, column.as_ref(), &types, &fields.text("name"));
+            refuse::again(form, error)
+        }
+    }
+}
+
+fn read_column(fields: &Fields, present: Option<&Column>) -> Result<ColumnChange> {
+    let text = fields.text("choices");
+    let choices = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect();
+    let word = present.map_or_else(|| fields.text("kind"), |column| column.kind.as_str().to_owned());
+    Ok(ColumnChange {
+        name: Name::new(fields.trimmed("name"))?,
+        kind: ColumnKind::parse(&word, choices)?,
+        required: fields.yes("required"),
+        content_type_id: match fields.text("content_type").as_str() {
+            "" => None,
+            id => Some(id.parse()?),
+        },
+    })
+}
+
+/// Removes a column with all that documents have in it.
+pub async fn delete_column(Path((id, column)): Path<(String, String)>, sent: Sent) -> Shown {
+    let library = item::find(&sent.visit, &id).await?;
+    sent.visit.session.delete_column(&Target::Id(library.id), column.parse()?).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
+}
+
+/// Makes a content type.
+pub async fn make_type(Path(id): Path<String>, sent: Sent) -> Shown {
+    let name = Name::new(sent.fields.trimmed("name"))?;
+    sent.visit.session.create_content_type(&Target::Id(id.parse()?), &name).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.created", name.as_str())))
+}
+
+/// Removes a content type with its own columns.
+pub async fn delete_type(Path((id, kind)): Path<(String, String)>, sent: Sent) -> Shown {
+    sent.visit.session.delete_content_type(&Target::Id(id.parse()?), kind.parse()?).await?;
+    Ok(done(&format!("/items/{id}/settings"), &Flash::new("toast.removed", "")))
+}
+
+/// The ways in which a library keeps versions, to choose from.
+pub fn versionings(page: &Page, chosen: Versioning) -> Vec<Choice> {
+    let choice = |value: Versioning, label: &'static str, hint: &'static str| {
+        Choice::new(value.as_str(), label, value == chosen).hint(hint)
+    };
+    vec![
+        choice(Versioning::Major, page.s("library.major"), page.s("library.major-hint")),
+        choice(Versioning::MajorMinor, page.s("library.major-minor"), page.s("library.major-minor-hint")),
+        choice(Versioning::None, page.s("library.none"), page.s("library.none-hint")),
+    ]
+}

@@ -1,0 +1,86 @@
+//! What stands in a column, in words of the reader: cells of listings, and facts of a document's page.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use model::{ColumnKind, ColumnValue, Id, NodeKind, Right};
+use repository::{Column, Item, PrincipalName};
+
+use super::names;
+use crate::frame::page::Page;
+use crate::frame::value_format;
+
+/// The value of one column of one item.
+#[derive(Template)]
+#[template(path = "cell.html")]
+pub struct Cell<'a> {
+    /// The page around it.
+    pub page: &'a Page,
+    /// The item.
+    pub item: Id,
+    /// The column.
+    pub column: Id,
+    /// The column's name.
+    pub label: String,
+    /// The value in words; empty for none.
+    pub text: String,
+    /// Where a link leads; empty for other kinds.
+    pub href: String,
+    /// Whether it is a number, which stands at the right.
+    pub number: bool,
+    /// Whether the reader may change it.
+    pub editable: bool,
+    /// Whether the item's content type has the column.
+    pub applies: bool,
+}
+
+/// The cell of an item in a column.
+pub fn cell<'a>(
+    page: &'a Page,
+    me: Id,
+    item: &Item,
+    column: &Column,
+    value: Option<&ColumnValue>,
+    names: &HashMap<Id, PrincipalName>,
+) -> Cell<'a> {
+    let text = value.map(|value| text(page, value, names)).unwrap_or_default();
+    let free = item.check_out.is_none_or(|held| held.by == me);
+    Cell {
+        page,
+        item: item.id,
+        column: column.id,
+        label: column.name.clone(),
+        href: if column.kind == ColumnKind::Link { text.clone() } else { String::new() },
+        text: if column.kind == ColumnKind::Link { short(&text) } else { text },
+        number: column.kind == ColumnKind::Number,
+        editable: free && item.rights.has(Right::Edit) && matches!(item.kind, NodeKind::Document | NodeKind::Folder),
+        applies: applies(item, column),
+    }
+}
+
+/// Whether the column is one of the item's content type, or of all.
+pub fn applies(item: &Item, column: &Column) -> bool {
+    column.content_type_id.is_none() || column.content_type_id == item.content_type_id
+}
+
+/// A value in words.
+pub fn text(page: &Page, value: &ColumnValue, names: &HashMap<Id, PrincipalName>) -> String {
+    match value {
+        ColumnValue::Text(text) => text.clone(),
+        ColumnValue::Number(number) => value_format::number(page.language, *number),
+        ColumnValue::Date(time) => value_format::day(page.language, *time),
+        ColumnValue::Person(id) => names::name_of(names, *id),
+        ColumnValue::YesNo(yes) => page.s(if *yes { "word.yes" } else { "word.no" }).to_owned(),
+    }
+}
+
+/// The users and groups that values name.
+pub fn people<'a>(values: impl Iterator<Item = &'a ColumnValue>) -> Vec<Id> {
+    values.filter_map(|value| if let ColumnValue::Person(id) = value { Some(*id) } else { None }).collect()
+}
+
+/// A link without what all of them begin with.
+fn short(link: &str) -> String {
+    let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| link.strip_prefix(scheme));
+    rest.unwrap_or(link).trim_end_matches('/').to_owned()
+}

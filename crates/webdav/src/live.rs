@@ -1,0 +1,182 @@
+//! Properties that the server itself knows of an item.
+
+use model::{NodeKind, Right, Timestamp};
+use repository::{Details, Lock, Space};
+
+use super::wire::bodies::{Asked, PropertyName};
+use super::wire::multistatus::Properties;
+use super::wire::{href, xml};
+use http_core::protocol::{conditional, time};
+
+/// Names of all live properties. Nobody can set them.
+pub const NAMES: [&str; 14] = [
+    "creationdate",
+    "displayname",
+    "getcontentlength",
+    "getcontenttype",
+    "getetag",
+    "getlastmodified",
+    "lockdiscovery",
+    "resourcetype",
+    "supportedlock",
+    "version-name",
+    "supported-report-set",
+    "quota-used-bytes",
+    "quota-available-bytes",
+    "supported-query-grammar-set",
+];
+/// How many of them an answer about all properties has: the others cost more or are rarely wanted.
+const USUAL: usize = 9;
+
+/// Whether a property is one that the server itself knows.
+pub fn is_live(name: &PropertyName) -> bool {
+    name.namespace == xml::DAV && NAMES.contains(&name.name.as_str())
+}
+
+/// Whether a request asks for what clients keep with items.
+pub fn wants_dead(asked: &Asked) -> bool {
+    match asked {
+        Asked::All(_) | Asked::Names => true,
+        Asked::These(names) => names.iter().any(|name| !is_live(name)),
+    }
+}
+
+/// Whether a request asks for a live property of this name.
+pub fn wants(asked: &Asked, name: &str) -> bool {
+    let is_it = |wanted: &PropertyName| wanted.namespace == xml::DAV && wanted.name == name;
+    match asked {
+        Asked::All(others) => NAMES[..USUAL].contains(&name) || others.iter().any(is_it),
+        Asked::Names => NAMES[..USUAL].contains(&name),
+        Asked::These(names) => names.iter().any(is_it),
+    }
+}
+
+/// Whether an item holds others.
+pub fn is_collection(kind: NodeKind) -> bool {
+    kind != NodeKind::Document
+}
+
+/// The answer about one item.
+pub fn response(out: &mut String, details: &Details, asked: &Asked, space: Option<Space>) {
+    let item = &details.item;
+    let mut found = Properties::default();
+    match asked {
+        Asked::All(others) => {
+            for name in &NAMES[..USUAL] {
+                add(&mut found, details, name, space);
+            }
+            for property in &details.properties {
+                found.found.push_str(&property.value);
+            }
+            for name in others.iter().filter(|name| !NAMES[..USUAL].contains(&name.name.as_str())) {
+                one(&mut found, details, name, space);
+            }
+        }
+        Asked::Names => {
+            let mut probe = Properties::default();
+            for name in &NAMES[..USUAL] {
+                if add(&mut probe, details, name, space) {
+                    found.found.push_str(&format!("<D:{name}/>"));
+                }
+            }
+            for property in &details.properties {
+                xml::write_empty(&mut found.found, &property.namespace, &property.name);
+            }
+        }
+        Asked::These(names) => {
+            for name in names {
+                one(&mut found, details, name, space);
+            }
+        }
+    }
+    found.response(out, &href::write(&item.path, is_collection(item.kind)));
+}
+
+/// Whether an item has a property, live or kept by clients.
+pub fn has(details: &Details, name: &PropertyName, space: Option<Space>) -> bool {
+    let mut probe = Properties::default();
+    one(&mut probe, details, name, space);
+    probe.missing.is_empty()
+}
+
+fn one(found: &mut Properties, details: &Details, name: &PropertyName, space: Option<Space>) {
+    if name.namespace == xml::DAV && add(found, details, &name.name, space) {
+        return;
+    }
+    let is_it = |property: &&repository::Property| property.namespace == name.namespace && property.name == name.name;
+    match details.properties.iter().find(is_it) {
+        Some(property) => found.found.push_str(&property.value),
+        None => found.lacks(name),
+    }
+}
+
+/// Adds a live property; false when the item has none of this name.
+fn add(found: &mut Properties, details: &Details, name: &str, space: Option<Space>) -> bool {
+    let item = &details.item;
+    let (document, readable) = (item.kind == NodeKind::Document, item.rights.has(Right::View));
+    let lockable = matches!(item.kind, NodeKind::Document | NodeKind::Folder);
+    match name {
+        "resourcetype" if document => found.live(name, ""),
+        "resourcetype" => found.live(name, "<D:collection/>"),
+        "displayname" => found.text(name, &item.name),
+        // Of an item on the way to another one, only the name is told.
+        _ if !readable => return false,
+        "creationdate" => found.live(name, &second(item.created_at)),
+        "getlastmodified" => found.live(name, &conditional::format_date(item.modified_at)),
+        "getcontentlength" if document => found.live(name, &item.size.to_string()),
+        "getcontenttype" if document => found.text(name, &item.media_type),
+        "getetag" if document => found.text(name, &format!("\"{}\"", item.etag())),
+        "lockdiscovery" => found.live(name, &discovery(&details.locks)),
+        "supportedlock" if lockable => found.live(name, SUPPORTED_LOCKS),
+        "supportedlock" => found.live(name, ""),
+        "version-name" if document => found.live(name, &item.version.to_string()),
+        "supported-report-set" if document => found.live(name, VERSION_TREE),
+        "supported-report-set" => found.live(name, ""),
+        "supported-query-grammar-set" => found.live(name, BASIC_SEARCH),
+        "quota-used-bytes" if !document => match space {
+            Some(space) => found.live(name, &space.used.to_string()),
+            None => return false,
+        },
+        "quota-available-bytes" if !document => match space.and_then(|space| space.available) {
+            Some(available) => found.live(name, &available.to_string()),
+            None => return false,
+        },
+        _ => return false,
+    }
+    true
+}
+
+const SUPPORTED_LOCKS: &str = "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype>\
+    </D:lockentry><D:lockentry><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>";
+const BASIC_SEARCH: &str =
+    "<D:supported-query-grammar><D:grammar><D:basicsearch/></D:grammar></D:supported-query-grammar>";
+const VERSION_TREE: &str = "<D:supported-report><D:report><D:version-tree/></D:report></D:supported-report>";
+
+/// A time without its fractions, which some clients do not read.
+fn second(time: Timestamp) -> String {
+    time::format(Timestamp::from_micros(time.seconds().saturating_mul(1_000_000)))
+}
+
+/// What `lockdiscovery` says.
+pub fn discovery(locks: &[Lock]) -> String {
+    let now = Timestamp::now();
+    let mut out = String::new();
+    for lock in locks {
+        let scope = if lock.exclusive { "exclusive" } else { "shared" };
+        let depth = if lock.deep { "infinity" } else { "0" };
+        let left = (lock.expires_at.micros().saturating_sub(now.micros())).max(0) / 1_000_000;
+        out.push_str(&format!(
+            "<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope><D:{scope}/></D:lockscope>\
+             <D:depth>{depth}</D:depth><D:owner>{}</D:owner><D:timeout>Second-{left}</D:timeout>\
+             <D:locktoken><D:href>{}</D:href></D:locktoken>",
+            lock.owner, lock.token
+        ));
+        if let Some(path) = &lock.path {
+            out.push_str("<D:lockroot><D:href>");
+            xml::escape(&mut out, &href::write(path, lock.collection));
+            out.push_str("</D:href></D:lockroot>");
+        }
+        out.push_str("</D:activelock>");
+    }
+    out
+}

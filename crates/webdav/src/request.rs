@@ -1,0 +1,165 @@
+//! A request with its caller, its target and the locks that it shows.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use model::{Code, Error, ErrorKind, NodePath};
+use repository::{Details, Preconditions, Session, Target, Wanted};
+
+use http_core::server::intake;
+use http_core::transfer::conditions;
+
+use super::error::{Failure, Outcome};
+use super::wire::condition::{If, List, Present};
+use super::wire::{headers, href};
+
+/// Most bytes of an XML body.
+const MOST_XML: usize = 1 << 20;
+
+/// A request that was understood so far.
+pub struct Ask {
+    /// What the caller may do; it shows the tokens that the request names.
+    pub session: Session,
+    /// The path of the item that it is about.
+    pub path: NodePath,
+    /// The address that it is about, as it came.
+    pub href: String,
+    /// Method and fields.
+    pub parts: Parts,
+    /// The entity tag that the field `If` demands of the target, without quotes.
+    demanded: Option<String>,
+}
+
+impl Ask {
+    /// Reads the target and judges the field `If`.
+    pub async fn new(session: Session, parts: Parts) -> Outcome<Self> {
+        refuse_query(&parts)?;
+        let raw = parts.uri.path().to_owned();
+        let path = href::parse(&raw).map_err(|error| unusable(error, parts.method.as_str()))?;
+        let mut ask = Self { session, path, href: raw, parts, demanded: None };
+        let mut tokens = Vec::new();
+        if let Some(condition) = headers::condition(&ask.parts.headers)? {
+            ask.judge(&condition).await?;
+            tokens = condition.tokens();
+        }
+        // Nothing but `If` shows that a client knows of a lock; `Lock-Token` only names the one to end.
+        ask.session = ask.session.with_lock_tokens(tokens);
+        Ok(ask)
+    }
+
+    /// The item that it is about.
+    pub fn target(&self) -> Target {
+        self.path.clone().into()
+    }
+
+    /// Conditions that the transaction of the change checks again.
+    pub async fn preconditions(&self) -> Outcome<Preconditions> {
+        let mut found = conditions::of_change(&self.session, || self.target(), &self.parts.headers).await?;
+        if let (None, Some(tag)) = (&found.if_match, &self.demanded) {
+            found.if_match = Some(vec![tag.clone()]);
+        }
+        Ok(found)
+    }
+
+    /// Refuses what does not hold now, before a change that leaves the content alone.
+    pub async fn require_preconditions(&self) -> Outcome<()> {
+        let wanted = self.preconditions().await?;
+        if wanted == Preconditions::default() {
+            return Ok(());
+        }
+        let present = match self.session.item(&self.target()).await {
+            // A folder has no tag that anybody could know; it is there all the same.
+            Ok(item) => Some(item.version_id.unwrap_or(item.id)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(wanted.check(present)?)
+    }
+
+    /// What `read` makes of a body of at most a mebibyte.
+    pub async fn xml<T: Send + 'static>(&self, body: Body, read: fn(&[u8]) -> model::Result<T>) -> Outcome<T> {
+        Ok(intake::apart(intake::whole(body, MOST_XML).await?, read).await?)
+    }
+
+    /// Refuses with 412 unless one of the lists of the field `If` holds.
+    async fn judge(&mut self, condition: &If) -> Outcome<()> {
+        let mut known: Vec<(String, Present)> = Vec::new();
+        for list in &condition.0 {
+            let address = list.resource.clone().unwrap_or_else(|| self.href.clone());
+            if !known.iter().any(|(seen, _)| *seen == address) {
+                let present = self.present(&address).await?;
+                known.push((address.clone(), present));
+            }
+            let Some((_, present)) = known.iter().find(|(seen, _)| *seen == address) else { continue };
+            if list.holds(present) {
+                self.keep_demand(list, present);
+                return Ok(());
+            }
+        }
+        let error = Error::conflict("what the field If demands does not hold: read it again and decide");
+        Err(error.with_code(Code::PreconditionFailed).into())
+    }
+
+    fn keep_demand(&mut self, list: &List, present: &Present) {
+        if list.resource.is_none() && list.names_etag() {
+            self.demanded = present.etag.as_ref().map(|tag| tag.trim_matches('"').to_owned());
+        }
+    }
+
+    /// The state of the resource at an address; one that cannot be ours has none.
+    async fn present(&self, address: &str) -> Outcome<Present> {
+        let local = headers::local_path(&self.parts.headers, address).and_then(|path| href::parse(&path));
+        let Ok(path) = local else { return Ok(Present::default()) };
+        let wanted = Wanted { properties: false, locks: true };
+        match self.session.details(&path.clone().into(), wanted).await {
+            Ok(details) => Ok(state(&details)),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.covered(&path, wanted).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Where nothing is, deep locks on what would hold it count, and those on the document that the caller put aside from there.
+    async fn covered(&self, path: &NodePath, wanted: Wanted) -> Outcome<Present> {
+        let Some((parent, _)) = path.split_last() else { return Ok(Present::default()) };
+        match self.session.details(&parent.into(), wanted).await {
+            Ok(details) => {
+                let deep = details.locks.into_iter().filter(|lock| lock.deep);
+                let aside = self.session.locks_put_aside(path).await?;
+                Ok(Present { etag: None, tokens: deep.chain(aside).map(|lock| lock.token).collect() })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Present::default()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn state(details: &Details) -> Present {
+    Present {
+        etag: details.item.version_id.map(|_| format!("\"{}\"", details.item.etag())),
+        tokens: details.locks.iter().map(|lock| lock.token.clone()).collect(),
+    }
+}
+
+/// Behind an address, only a version to read is named: what comes behind the question mark of a name would be lost.
+fn refuse_query(parts: &Parts) -> Outcome<()> {
+    if parts.uri.query().is_none() || matches!(parts.method.as_str(), "GET" | "HEAD") {
+        return Ok(());
+    }
+    let versions = parts.uri.query().is_some_and(|query| query.starts_with("version="));
+    let error = if versions {
+        Error::forbidden("a version has GET and HEAD at its own address, and no more: use the address of the document")
+            .with_code(Code::VersionAddress)
+    } else {
+        Error::invalid("an address has no query here: write a question mark that belongs to a name as %3F")
+            .with_code(Code::UnexpectedQuery)
+    };
+    Err(error.into())
+}
+
+/// A name that no item can have: nothing is there, and nothing can be put there.
+fn unusable(error: Error, method: &str) -> Failure {
+    let reads = matches!(method, "GET" | "HEAD" | "PROPFIND" | "DELETE" | "REPORT" | "SEARCH" | "UNLOCK");
+    let named = error.code() == Code::InvalidName;
+    let failure = Failure::from(error);
+    if reads && named { failure.with_status(StatusCode::NOT_FOUND) } else { failure }
+}

@@ -1,0 +1,95 @@
+//! LOCK and UNLOCK.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use model::{Code, Error, ErrorKind, Right};
+use repository::{Destination, Lock, NewLock, OnConflict, Target, UploadOptions};
+
+use crate::error::{Failure, Outcome, xml_response};
+use crate::live;
+use crate::request::Ask;
+use crate::wire::bodies::{self, LockInfo};
+use crate::wire::headers::{self, Depth};
+use crate::wire::multistatus::HEAD;
+
+/// Gives a lock, or more time to one that the field `If` names.
+pub async fn lock(ask: Ask, body: Body) -> Outcome {
+    ask.require_preconditions().await?;
+    let seconds = headers::timeout(&ask.parts.headers)?;
+    let Some(LockInfo { exclusive, owner }) = ask.xml(body, bodies::lock).await? else {
+        return refresh(&ask, seconds).await;
+    };
+    let deep = match headers::depth(&ask.parts.headers)? {
+        None | Some(Depth::Infinity) => true,
+        Some(Depth::Zero) => false,
+        Some(Depth::One) => return Err(Error::invalid("a lock has Depth 0 or infinity").into()),
+    };
+    let wish = NewLock { exclusive, deep, owner, seconds };
+    let (target, created) = present_or_new(&ask).await?;
+    let given = ask.session.lock(&target, wish).await.map_err(|error| Failure::from(error).conflicting_lock())?;
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    let mut response = discovered(status, std::slice::from_ref(&given));
+    if let Ok(token) = HeaderValue::from_str(&format!("<{}>", given.token)) {
+        response.headers_mut().insert("lock-token", token);
+    }
+    Ok(response)
+}
+
+/// The item at the address; where nothing is, an empty document that is made for the lock.
+async fn present_or_new(ask: &Ask) -> Outcome<(Target, bool)> {
+    match ask.session.item(&ask.target()).await {
+        Ok(item) => return Ok((item.id.into(), false)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
+    }
+    require_use(ask).await?;
+    let options = UploadOptions { on_conflict: OnConflict::Fail, ..UploadOptions::default() };
+    let made = ask.session.upload_bytes(&Destination::Path(ask.path.clone()), options, Bytes::new()).await;
+    let made = made.map_err(|error| Failure::from(error).missing_place())?;
+    Ok((made.id.into(), true))
+}
+
+/// Refuses before anything is made when its maker could not lock it: a new document has the permissions of its place.
+async fn require_use(ask: &Ask) -> Outcome<()> {
+    let Some((parent, _)) = ask.path.split_last() else { return Ok(()) };
+    match ask.session.item(&parent.into()).await {
+        Ok(place) if place.rights.has(Right::Add) && !place.rights.has(Right::Edit) => {
+            Err(Error::lacking(Right::Edit, &place.name).into())
+        }
+        // What else is in the way, making the document tells.
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn refresh(ask: &Ask, seconds: u64) -> Outcome {
+    let condition = headers::condition(&ask.parts.headers)?;
+    let tokens = condition.map(|condition| condition.tokens()).unwrap_or_default();
+    let mut last = Error::invalid("a lock is refreshed by its token in the field If, a new one needs a body");
+    for token in tokens {
+        match ask.session.refresh_lock(&ask.target(), &token, seconds).await {
+            Ok(lock) => return Ok(discovered(StatusCode::OK, std::slice::from_ref(&lock))),
+            Err(error) => last = error,
+        }
+    }
+    let failure = Failure::from(last);
+    let unknown = failure.error().code() == Code::LockNotFound;
+    Err(if unknown { failure.with_status(StatusCode::PRECONDITION_FAILED) } else { failure })
+}
+
+fn discovered(status: StatusCode, locks: &[Lock]) -> Response {
+    let inner = live::discovery(locks);
+    let body = format!("{HEAD}<D:prop xmlns:D=\"DAV:\"><D:lockdiscovery>{inner}</D:lockdiscovery></D:prop>\n");
+    xml_response(status, body)
+}
+
+/// Ends a lock.
+pub async fn unlock(ask: Ask) -> Outcome {
+    ask.require_preconditions().await?;
+    let token = headers::lock_token(&ask.parts.headers)?;
+    ask.session.unlock(&ask.target(), token).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,51 @@
+//! COPY and MOVE.
+
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use model::{Code, Error, ErrorKind, NodeKind};
+use repository::Transfer;
+
+use crate::error::{Failure, Outcome};
+use crate::request::Ask;
+use crate::wire::headers::{self, Depth};
+use crate::wire::href;
+
+use super::content::refuse_place;
+
+/// Copies or moves the item to the address in the field `Destination`.
+pub async fn place(ask: Ask) -> Outcome {
+    let fields = &ask.parts.headers;
+    let to = href::parse(&headers::destination(fields)?)?;
+    let (overwrite, depth) = (headers::overwrite(fields)?, headers::depth(fields)?);
+    let item = ask.session.item(&ask.target()).await?;
+    refuse_place(&item)?;
+    let copies = ask.parts.method.as_str() == "COPY";
+    let shallow = match (depth, item.kind) {
+        (Some(Depth::Zero), NodeKind::Folder) if copies => true,
+        (None | Some(Depth::Infinity), _) | (_, NodeKind::Document) => false,
+        _ => return Err(Error::invalid("a folder is copied with Depth 0 or infinity, and moved with infinity").into()),
+    };
+    let (parent, name) = to.split_last().ok_or_else(|| {
+        Error::forbidden("a site is at that address, which nothing takes the place of").with_code(Code::WrongKind)
+    })?;
+    let place = ask.session.item(&parent.into()).await.map_err(|error| Failure::from(error).missing_place())?;
+    let how = Transfer { overwrite, shallow, preconditions: ask.preconditions().await? };
+    let (source, place) = (item.id.into(), place.id.into());
+    let placed = if copies {
+        ask.session.copy_onto(&source, &place, name, how).await
+    } else {
+        ask.session.move_onto(&source, &place, name, how).await
+    };
+    let placed = match placed {
+        Ok(placed) => placed,
+        Err(error) => {
+            // What is in the way is with what is taken away, or else with the place for it; another error says nothing
+            // new.
+            let is_moved = !copies && error.kind() == ErrorKind::Locked;
+            let is_source = is_moved && ask.session.is_held_in_place(&source).await.unwrap_or(false);
+            let href = if is_source { ask.href } else { href::write(&to.to_string(), false) };
+            return Err(Failure::from(error).locked_at(&href));
+        }
+    };
+    Ok(if placed.replaced { StatusCode::NO_CONTENT } else { StatusCode::CREATED }.into_response())
+}

@@ -1,0 +1,200 @@
+//! PROPFIND: what is there, with properties. The answer is written page by page while it is sent.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use futures_util::stream;
+use model::{Code, Error, ErrorKind, Id, MAX_PAGE, Name, NodeKind, NodePath, Result};
+use repository::{Details, Session, SortKey, Space, Target, Wanted};
+
+use crate::error::{Outcome, xml_response};
+use crate::live;
+use crate::request::Ask;
+use crate::wire::bodies::{self, Asked};
+use crate::wire::headers::{self, Depth};
+use crate::wire::multistatus::{BEGIN, END, Properties};
+use http_core::server::crowd::CrowdPlace;
+use http_core::server::request;
+
+/// Bytes of a piece of the answer, about.
+const PIECE: usize = 64 << 10;
+/// Items of a page whose clients' properties are read along: these can be long.
+const FEW: usize = 100;
+
+/// Answers with the item, and with what it holds: with all that is below it only where `trees` says so.
+pub async fn answer(ask: Ask, body: Body, trees: bool) -> Outcome {
+    let depth = headers::depth(&ask.parts.headers)?.unwrap_or(Depth::Infinity);
+    let asked = ask.xml(body, bodies::propfind).await?;
+    let wanted = Wanted { properties: live::wants_dead(&asked), locks: live::wants(&asked, "lockdiscovery") };
+    let top = match ask.session.details(&ask.target(), wanted).await {
+        Ok(top) => top,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return passage(&ask, &asked, wanted, depth, error).await;
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let holds = top.item.kind != NodeKind::Document;
+    if depth == Depth::Infinity && holds && !trees {
+        return Err(Error::forbidden("a whole tree is not listed at once: ask for Depth 1, folder by folder")
+            .with_code(Code::PropfindInfinite)
+            .into());
+    }
+    let place = if depth == Depth::Infinity && holds { request::costly()? } else { None };
+    let space = if live::wants(&asked, "quota-used-bytes") || live::wants(&asked, "quota-available-bytes") {
+        ask.session.space(&ask.target()).await.ok()
+    } else {
+        None
+    };
+    let beyond = match depth {
+        Depth::One if holds => beyond(&ask, &asked, wanted, ask.session.passages(&ask.path).await?).await?,
+        _ => String::new(),
+    };
+    let listing = Listing {
+        session: ask.session,
+        target: top.item.id.into(),
+        asked: Arc::new(asked),
+        wanted,
+        space,
+        waiting: VecDeque::new(),
+        next: Some(None).filter(|_| depth != Depth::Zero && holds),
+        below: (depth == Depth::Infinity).then(Vec::new),
+        _place: place,
+    };
+    Ok(xml_response(StatusCode::MULTI_STATUS, listing.body(&top, &beyond).await?))
+}
+
+/// An answer about an address on the way to site collections, which is no item of its own: an empty one that exists.
+async fn passage(ask: &Ask, asked: &Asked, wanted: Wanted, depth: Depth, error: Error) -> Outcome {
+    let names = ask.session.passages(&ask.path).await?;
+    if names.is_empty() && !ask.path.is_empty() {
+        return Err(error.into());
+    }
+    let mut out = BEGIN.to_owned();
+    virtual_collection(&mut out, &ask.path);
+    if depth != Depth::Zero {
+        out.push_str(&beyond(ask, asked, wanted, names).await?);
+    }
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+/// Site collections below an address, and what lies on the way to others; what the address holds itself is listed with the rest.
+async fn beyond(ask: &Ask, asked: &Asked, wanted: Wanted, names: Vec<String>) -> Outcome<String> {
+    let mut out = String::new();
+    for name in names {
+        let path = ask.path.join(&Name::new(name)?);
+        match ask.session.details(&path.clone().into(), wanted).await {
+            Ok(details) if details.item.parent_id == Id::NONE => live::response(&mut out, &details, asked, None),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => virtual_collection(&mut out, &path),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(out)
+}
+
+fn virtual_collection(out: &mut String, path: &NodePath) {
+    let mut properties = Properties::default();
+    properties.live("resourcetype", "<D:collection/>");
+    properties.text("displayname", path.names().last().map(Name::as_str).unwrap_or_default());
+    properties.response(out, &crate::wire::href::write(&path.to_string(), true));
+}
+
+/// The root of the server, which holds nothing but `/dav/`: clients come by on their way down.
+pub fn root(headers: &HeaderMap) -> Outcome {
+    let mut out = BEGIN.to_owned();
+    let mut properties = Properties::default();
+    properties.live("resourcetype", "<D:collection/>");
+    properties.response(&mut out, "/");
+    if headers::depth(headers)? != Some(Depth::Zero) {
+        properties.response(&mut out, "/dav/");
+    }
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+/// What is left to be written.
+struct Listing {
+    session: Session,
+    target: Target,
+    asked: Arc<Asked>,
+    wanted: Wanted,
+    space: Option<Space>,
+    /// What was read and not told.
+    waiting: VecDeque<Details>,
+    /// Where the next page begins; none when there is no more.
+    next: Option<Option<SortKey>>,
+    /// What was listed and holds others, to be listed in turn; none when only one level is wanted.
+    below: Option<Vec<Id>>,
+    /// Among the costly requests of the person, while a tree is listed.
+    _place: Option<CrowdPlace<String>>,
+}
+
+impl Listing {
+    /// The first page is read before the status is sent; what goes wrong later breaks the answer off.
+    async fn body(mut self, top: &Details, beyond: &str) -> Result<Body> {
+        let mut first = BEGIN.to_owned();
+        live::response(&mut first, top, &self.asked, self.space);
+        first.push_str(beyond);
+        if !self.piece(&mut first).await? {
+            first.push_str(END);
+            return Ok(Body::from(first));
+        }
+        let pieces = stream::unfold(Some((self, first)), |state| async {
+            let (mut listing, mut out) = state?;
+            if !out.is_empty() {
+                return Some((Ok(Bytes::from(out)), Some((listing, String::new()))));
+            }
+            match listing.piece(&mut out).await {
+                Ok(true) => Some((Ok(out.into()), Some((listing, String::new())))),
+                Ok(false) => {
+                    out.push_str(END);
+                    Some((Ok(out.into()), None))
+                }
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        Ok(Body::from_stream(pieces))
+    }
+
+    /// Tells of what comes next, until there is enough for a piece; false when nothing is left.
+    async fn piece(&mut self, out: &mut String) -> Result<bool> {
+        loop {
+            while let Some(details) = self.waiting.pop_front() {
+                live::response(out, &details, &self.asked, self.space);
+                if out.len() >= PIECE {
+                    return Ok(true);
+                }
+            }
+            if self.next.is_none() {
+                return Ok(false);
+            }
+            self.page().await?;
+        }
+    }
+
+    async fn page(&mut self) -> Result<()> {
+        let Some(after) = self.next.take() else { return Ok(()) };
+        let most = if self.wanted.properties { FEW } else { MAX_PAGE };
+        match self.session.details_below(&self.target, self.wanted, after, most).await {
+            Ok(page) => {
+                if let Some(below) = &mut self.below {
+                    let holders = page.items.iter().filter(|details| details.item.kind != NodeKind::Document);
+                    below.extend(holders.map(|details| details.item.id));
+                }
+                self.waiting.extend(page.items);
+                self.next = page.next.map(Some);
+            }
+            // What went away since its name was sent holds nothing any more.
+            Err(error) if self.below.is_some() && error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        if let (None, Some(id)) = (&self.next, self.below.as_mut().and_then(Vec::pop)) {
+            (self.target, self.next) = (id.into(), Some(None));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! PROPPATCH: sets and removes what clients keep with items, all or nothing.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use model::Code;
+use repository::{Property, PropertyChange};
+
+use crate::error::{Outcome, xml_response};
+use crate::live;
+use crate::request::Ask;
+use crate::wire::bodies::{self, Patch, PropertyName};
+use crate::wire::multistatus::{self, BEGIN, END};
+use crate::wire::xml;
+
+/// Makes the change and tells what became of each property.
+pub async fn answer(ask: Ask, body: Body) -> Outcome {
+    ask.require_preconditions().await?;
+    let patches = ask.xml(body, bodies::proppatch).await?;
+    let names: Vec<_> = patches.iter().map(|patch| patch.name().clone()).collect();
+    let mut out = BEGIN.to_owned();
+    multistatus::begin(&mut out, &ask.href);
+    let (refused, others): (Vec<_>, Vec<_>) = names.into_iter().partition(live::is_live);
+    let written = |names: &[PropertyName]| {
+        let mut text = String::new();
+        for name in names {
+            xml::write_empty(&mut text, &name.namespace, &name.name);
+        }
+        text
+    };
+    if refused.is_empty() {
+        let changes = patches.into_iter().map(change).collect();
+        match ask.session.change_properties(&ask.target(), changes).await {
+            Ok(()) => multistatus::propstat(&mut out, &written(&others), StatusCode::OK, ""),
+            Err(error) if error.code() == Code::TooManyProperties => {
+                multistatus::propstat(&mut out, &written(&others), StatusCode::INSUFFICIENT_STORAGE, "");
+            }
+            Err(error) => return Err(error.into()),
+        }
+    } else {
+        // Whether the item is there comes before what may be done with it.
+        ask.session.item(&ask.target()).await?;
+        let reason = "<D:error><D:cannot-modify-protected-property/></D:error>";
+        multistatus::propstat(&mut out, &written(&refused), StatusCode::FORBIDDEN, reason);
+        if !others.is_empty() {
+            multistatus::propstat(&mut out, &written(&others), StatusCode::FAILED_DEPENDENCY, "");
+        }
+    }
+    out.push_str("</D:response>");
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+fn change(patch: Patch) -> PropertyChange {
+    match patch {
+        Patch::Remove(name) => PropertyChange::Remove(name.namespace, name.name),
+        Patch::Set(PropertyName { namespace, name }, value) => PropertyChange::Set(Property { namespace, name, value }),
+    }
+}

@@ -1,0 +1,261 @@
+//! SEARCH: items below an address for which a condition holds (RFC 5323). What the caller may not see is not found.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use model::{ErrorKind, Id, MAX_PAGE, NodeKind, Result, Right};
+use repository::{Details, Session, Space, Wanted};
+
+use crate::error::{Failure, Outcome, xml_response};
+use crate::live;
+use crate::request::Ask;
+use crate::wire::bodies::PropertyName;
+use crate::wire::headers::{self, Depth};
+use crate::wire::judgement::{Subject, Value, form};
+use crate::wire::multistatus::{self, BEGIN, END};
+use crate::wire::query::{self, Query};
+use crate::wire::{href, xml};
+use http_core::server::{intake, request};
+
+/// Most items that one search looks at, most that it finds, most bytes of what it tells of them, and longest time that it takes.
+const MOST_SEEN: usize = 20_000;
+const MOST_FOUND: usize = 5_000;
+const MOST_BYTES: usize = 16 << 20;
+const TIME: Duration = Duration::from_secs(5);
+/// How long it looks at items before others have their turn.
+const TURN: Duration = Duration::from_millis(50);
+/// Longest property of a client that is compared; what is longer cannot be.
+const LONGEST_VALUE: usize = 10_000;
+
+/// Answers with what was found; when there is or may be more, with 507 for the address that was asked.
+pub async fn answer(ask: Ask, body: Body) -> Outcome {
+    let _place = request::costly()?;
+    let query = ask.xml(body, query::read).await?;
+    ask.session.item(&ask.target()).await?;
+    let dead = live::wants_dead(&query.select) || query.properties().any(|name| !live::is_live(name));
+    let wanted = Wanted { properties: dead, locks: live::wants(&query.select, "lockdiscovery") };
+    let top = scope(&ask, &query.scope.0, wanted).await?;
+    let quota = |name: &str| query.properties().any(|asked| asked.name == name) || live::wants(&query.select, name);
+    let space = if quota("quota-used-bytes") || quota("quota-available-bytes") {
+        ask.session.space(&top.item.id.into()).await.ok()
+    } else {
+        None
+    };
+    let mut hits = look(&ask.session, Hits::new(query, space), wanted, top).await?;
+    hits.prune();
+    let mut out = BEGIN.to_owned();
+    for hit in &hits.kept {
+        out.push_str(&hit.told);
+    }
+    if hits.more {
+        multistatus::begin(&mut out, &ask.href);
+        out.push_str(&multistatus::status(StatusCode::INSUFFICIENT_STORAGE));
+        out.push_str("</D:response>");
+    }
+    out.push_str(END);
+    Ok(xml_response(StatusCode::MULTI_STATUS, out))
+}
+
+/// The item at the address that a query names as its scope, which may be relative to the address that was asked.
+async fn scope(ask: &Ask, named: &str, wanted: Wanted) -> Outcome<Details> {
+    let address = if named.starts_with('/') || named.contains("://") {
+        named.to_owned()
+    } else {
+        let directory = ask.href.rfind('/').map_or("", |slash| &ask.href[..=slash]);
+        if named.is_empty() { ask.href.clone() } else { format!("{directory}{}", named.trim_start_matches("./")) }
+    };
+    let path = headers::local_path(&ask.parts.headers, &address).and_then(|path| href::parse(&path));
+    let found = match path {
+        Ok(path) => ask.session.details(&path.into(), wanted).await,
+        Err(error) => Err(error),
+    };
+    found.map_err(|error| Failure::from(error).invalid_scope(&address))
+}
+
+/// Looks through the item and what is below it, until all was seen or enough was done.
+async fn look(session: &Session, mut hits: Hits, wanted: Wanted, top: Details) -> Result<Hits> {
+    let depth = hits.query.scope.1;
+    let mut below: Vec<Id> = Vec::new();
+    if live::is_collection(top.item.kind) && depth != Depth::Zero {
+        below.push(top.item.id);
+    }
+    hits = hits.judged(vec![top]).await?;
+    while let Some(id) = below.pop() {
+        let mut after = None;
+        loop {
+            if hits.stop() {
+                return Ok(hits);
+            }
+            let page = match session.details_below(&id.into(), wanted, after, MAX_PAGE).await {
+                Ok(page) => page,
+                // It went away since it was seen.
+                Err(error) if error.kind() == ErrorKind::NotFound => break,
+                Err(error) => return Err(error),
+            };
+            if depth == Depth::Infinity {
+                let holders = page.items.iter().filter(|details| live::is_collection(details.item.kind));
+                below.extend(holders.map(|details| details.item.id));
+            }
+            hits = hits.judged(page.items).await?;
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(hits)
+}
+
+/// An item for which the condition holds.
+struct Hit {
+    /// What is sorted by.
+    keys: Vec<Option<Value<'static>>>,
+    /// What the answer says about it.
+    told: String,
+}
+
+/// What was found so far.
+struct Hits {
+    query: Arc<Query>,
+    space: Option<Space>,
+    end: Instant,
+    kept: Vec<Hit>,
+    /// How many items were looked at, and bytes of what was told of those that are kept.
+    seen: usize,
+    bytes: usize,
+    /// Whether there is more than is kept, or may be.
+    more: bool,
+}
+
+impl Hits {
+    fn new(query: Query, space: Option<Space>) -> Self {
+        let (query, end) = (Arc::new(query), Instant::now() + TIME);
+        Self { query, space, end, kept: Vec::new(), seen: 0, bytes: 0, more: false }
+    }
+
+    /// How many are wanted.
+    fn most(&self) -> usize {
+        self.query.limit.map_or(MOST_FOUND, |limit| limit.min(MOST_FOUND))
+    }
+
+    /// Whether enough was done although something is left; then there may be more.
+    fn stop(&mut self) -> bool {
+        let enough = self.query.orders.is_empty() && self.kept.len() > self.most();
+        let stop = enough || self.seen >= MOST_SEEN || self.bytes >= MOST_BYTES || Instant::now() > self.end;
+        self.more |= stop;
+        stop
+    }
+
+    /// Adds those of a page for which the condition holds. Not where requests are answered: comparing takes a while.
+    async fn judged(mut self, page: Vec<Details>) -> Result<Self> {
+        let mut page = VecDeque::from(page);
+        while !page.is_empty() {
+            let work = move || {
+                let end = Instant::now() + TURN;
+                while let Some(details) = page.pop_front() {
+                    if self.stop() {
+                        page.clear();
+                    } else {
+                        self.judge(&details);
+                    }
+                    if Instant::now() > end {
+                        break;
+                    }
+                }
+                (self, page)
+            };
+            (self, page) = intake::aside(work).await?;
+        }
+        Ok(self)
+    }
+
+    fn judge(&mut self, details: &Details) {
+        self.seen += 1;
+        // What programs keep for themselves beside documents is found only where it is the scope.
+        if self.seen > 1 && model::is_litter(&details.item.name) && !live::is_collection(details.item.kind) {
+            return;
+        }
+        let subject = Seen { details, space: self.space };
+        if self.query.condition.as_ref().is_some_and(|condition| condition.holds(&subject) != Some(true)) {
+            return;
+        }
+        let keys = self.query.orders.iter().map(|order| {
+            Some(match subject.value(&order.property)? {
+                Value::Text(text) => Value::Text(form(&text, order.caseless).into()),
+                Value::Number(number) => Value::Number(number),
+                Value::Time(seconds) => Value::Time(seconds),
+            })
+        });
+        let mut hit = Hit { keys: keys.collect(), told: String::new() };
+        live::response(&mut hit.told, details, &self.query.select, self.space);
+        self.bytes += hit.told.len();
+        self.kept.push(hit);
+        if self.kept.len() > 2 * self.most().max(MOST_FOUND / 10) {
+            self.prune();
+        }
+    }
+
+    /// Sorts, and leaves out what comes behind those that are wanted.
+    fn prune(&mut self) {
+        let query = self.query.clone();
+        self.kept.sort_by(|a, b| by(&query, a, b));
+        if self.kept.len() > self.most() {
+            self.kept.truncate(self.most());
+            self.bytes = self.kept.iter().map(|hit| hit.told.len()).sum();
+            self.more = true;
+        }
+    }
+}
+
+/// By the properties in turn. What lacks one is less than what has it (RFC 5323, 5.6).
+fn by(query: &Query, a: &Hit, b: &Hit) -> Ordering {
+    let turned = query.orders.iter().zip(a.keys.iter().zip(&b.keys));
+    let mut turned = turned.map(|(order, (a, b))| if order.descending { b.cmp(a) } else { a.cmp(b) });
+    turned.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// An item as conditions see it.
+struct Seen<'a> {
+    details: &'a Details,
+    space: Option<Space>,
+}
+
+impl Subject for Seen<'_> {
+    fn value(&self, name: &PropertyName) -> Option<Value<'_>> {
+        let item = &self.details.item;
+        let document = item.kind == NodeKind::Document;
+        if !live::is_live(name) {
+            let same =
+                |property: &&repository::Property| property.namespace == name.namespace && property.name == name.name;
+            let element = self.details.properties.iter().find(same)?;
+            let element = Some(&element.value).filter(|value| value.len() <= LONGEST_VALUE)?;
+            return xml::parse(element.as_bytes()).ok().map(|element| Value::Text(element.text().into()));
+        }
+        match name.name.as_str() {
+            "displayname" => Some(Value::Text(item.name.as_str().into())),
+            // Of an item on the way to another one, only the name is told.
+            _ if !item.rights.has(Right::View) => None,
+            "creationdate" => Some(Value::Time(item.created_at.seconds())),
+            "getlastmodified" => Some(Value::Time(item.modified_at.seconds())),
+            "getcontentlength" if document => Some(Value::Number(item.size)),
+            "getcontenttype" if document => Some(Value::Text(item.media_type.as_str().into())),
+            "getetag" if document => Some(Value::Text(format!("\"{}\"", item.etag()).into())),
+            "version-name" if document => Some(Value::Text(item.version.to_string().into())),
+            "quota-used-bytes" if !document => self.space.map(|space| Value::Number(space.used)),
+            "quota-available-bytes" if !document => self.space.and_then(|space| space.available).map(Value::Number),
+            _ => None,
+        }
+    }
+
+    fn has(&self, name: &PropertyName) -> bool {
+        live::has(self.details, name, self.space)
+    }
+
+    fn is_collection(&self) -> bool {
+        live::is_collection(self.details.item.kind)
+    }
+}
